@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { disableRecipient } from '../lib/devices/recipients.ts';
-import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
+import { sender } from '../lib/http/auth/sender.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { senderErrors } from './shared/errors.ts';
 
@@ -11,7 +11,7 @@ export const { endpoint, handler } = serve({
   description:
     'For servers that send push notifications: call it when the push service says that it no longer knows the token. The device is no longer listed for sending until it registers again.',
   tag: 'Devices',
-  authenticate: loginAppClient,
+  authenticate: sender,
   parameters: { path: { device_id: v.pipe(v.string(), v.description('The `device_id` of the recipient.')) } },
   responses: {
     204: { description: 'The device gets no more messages. Sending the request again changes nothing.' },
@@ -20,7 +20,7 @@ export const { endpoint, handler } = serve({
     ...senderErrors,
     not_found: { when: 'The Login App has no such device.', example: 'The Login App has no such device.' },
   },
-  table: { GetItem: ['login_apps', 'devices'], UpdateItem: ['devices'] },
+  table: { GetItem: ['login_apps', 'devices', 'signing_keys'], UpdateItem: ['devices'] },
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
     await disableRecipient(caller, path.device_id);

@@ -42,7 +42,11 @@ export const { endpoint, handler } = serve({
       example: 'The parameter token is required.',
     },
   },
-  table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
+  table: {
+    GetItem: ['login_apps', 'issuer_keys', 'client_assertions', 'signing_keys'],
+    BatchGetItem: ['login_users'],
+    PutItem: ['client_assertions'],
+  },
   secrets: ['refresh-tokens'],
   writes: false,
   example: { body: { token: 'ACCESS_TOKEN' } },

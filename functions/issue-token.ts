@@ -13,7 +13,7 @@ export const { endpoint, handler } = serve({
   path: tokenPath,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
   description:
-    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. A `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. Call it from a server: a phone cannot keep a client secret.',
+    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. Call it from a server: a phone cannot keep a client secret.',
   tag: 'Tokens',
   authenticate: loginAppClient,
   body: form(tokenRequestSchema, invalidTokenRequest),
@@ -50,7 +50,7 @@ export const { endpoint, handler } = serve({
   },
   errors: {
     invalid_request: {
-      when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
+      when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App, or HTTP Basic comes with a client assertion.',
       example: 'The parameter provider is required.',
     },
     unsupported_grant_type: {
@@ -59,7 +59,7 @@ export const { endpoint, handler } = serve({
         'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials.',
     },
     unauthorized_client: {
-      when: 'The client may not use this grant, or its Login App is disabled. Only the operator can change that.',
+      when: 'The client may not use this grant or read recipients, or its Login App is disabled. Only the operator can change that.',
       example: 'The client may not use the grant client_credentials.',
     },
     invalid_grant: {
@@ -73,10 +73,10 @@ export const { endpoint, handler } = serve({
   },
   errorEvent: 'token_refused',
   table: {
-    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices', 'signing_keys'],
+    GetItem: ['login_apps', 'issuer_keys', 'client_assertions', 'login_users', 'devices', 'signing_keys'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['devices'],
-    PutItem: ['login_users', 'issuer_keys'],
+    PutItem: ['login_users', 'issuer_keys', 'client_assertions'],
     UpdateItem: ['login_users', 'devices'],
     DeleteItem: ['login_users'],
   },

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
+import { clientSecretBasic } from '../lib/http/auth/client-secret-basic.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { listProviders, offeredProviderSchema } from '../lib/providers/offer.ts';
 
@@ -10,7 +10,7 @@ export const { endpoint, handler } = serve({
   description:
     'For the server of an app, or whoever writes it. Two Login Apps may have another company behind the same identifier. A change of the provider settings shows at once. The list is the same for every client, also where a client may not use all grants.',
   tag: 'Metadata',
-  authenticate: loginAppClient,
+  authenticate: clientSecretBasic,
   responses: {
     200: {
       description: 'The providers that are set up, in the order of their identifiers.',

@@ -1,5 +1,5 @@
 import { listRecipients, recipientListSchema, recipientsQuery } from '../lib/devices/list-recipients.ts';
-import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
+import { sender } from '../lib/http/auth/sender.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { senderErrors } from './shared/errors.ts';
 
@@ -10,7 +10,7 @@ export const { endpoint, handler } = serve({
   description:
     'For servers that send push notifications. With `login_user_id`, the active devices of a person: at most 20. With `shard`, one page of the active devices in that shard, related to a person or not, the one seen least recently first. Read all 16 shards for all devices, side by side if you like. As long as nothing changes, each device comes once; one that registers meanwhile may come again. With `platform`, a page may be shorter than `limit`, or empty, before the last one: the other devices are read, too. The tokens are secret: whoever has one and your push credentials can send to the device.',
   tag: 'Devices',
-  authenticate: loginAppClient,
+  authenticate: sender,
   parameters: { query: recipientsQuery },
   responses: {
     200: {
@@ -49,7 +49,7 @@ export const { endpoint, handler } = serve({
     ...senderErrors,
   },
   table: {
-    GetItem: ['login_apps', 'devices'],
+    GetItem: ['login_apps', 'devices', 'signing_keys'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['login_users', 'devices'],
     UpdateItem: ['devices'],

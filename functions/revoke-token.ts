@@ -38,9 +38,10 @@ export const { endpoint, handler } = serve({
     },
   },
   table: {
-    GetItem: ['login_apps', 'login_users', 'devices', 'signing_keys'],
+    GetItem: ['login_apps', 'issuer_keys', 'client_assertions', 'login_users', 'devices', 'signing_keys'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['devices'],
+    PutItem: ['client_assertions'],
     UpdateItem: ['login_users', 'devices'],
   },
   secrets: ['refresh-tokens'],

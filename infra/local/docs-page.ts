@@ -78,6 +78,7 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     return token('provider_credentials', { provider: 'provider_f', id_token });
   };
   const { access_token: appToken } = await token('client_credentials');
+  const { access_token: recipientsToken } = await token('client_credentials', { scope: 'recipients' });
   const phone = json({ device: { platform: 'android', token: 'alices-phone' } });
   // Two people: revoking the token of the example leaves the other one logged in.
   const [alice, bob, a, b, c, f, elsewhere, notification, { id: device }] = await Promise.all([
@@ -103,6 +104,7 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     },
     tokens: {
       login_app_token: appToken,
+      recipients_token: recipientsToken,
       login_user_token: alice.access_token,
       login_user_token_in_authentication: asAlice,
     },

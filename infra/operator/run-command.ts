@@ -77,7 +77,9 @@ export async function secretToFile(
   try {
     const fields = Object.entries(await run());
     const [, secret] = fields.find(([name]) => secretFields.includes(name)) ?? [];
-    writeFileSync(descriptor, `${String(secret)}\n`);
+    // A client may have keys in the place of a secret.
+    if (secret === undefined) rmSync(file);
+    else writeFileSync(descriptor, `${String(secret)}\n`);
     return Object.fromEntries(
       fields.map(([name, value]) => (secretFields.includes(name) ? [`${name}_file`, file] : [name, value])),
     );

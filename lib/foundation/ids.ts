@@ -38,6 +38,8 @@ export const idForms = {
   's_…': /^s_[\w-]{22}$/,
   'd_…': /^d_[\w-]{43}$/,
   'k_…': /^k_[\w-]{22}$/,
+  /** A key of a client. @see RFC 7638 */
+  THUMBPRINT: /^[\w-]{43}$/,
 } as const;
 export type IdForm = keyof typeof idForms;
 

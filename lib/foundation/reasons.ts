@@ -48,6 +48,13 @@ export const logReasons = {
   refresh_token_malformed: 'The refresh token is not one of ours',
   acr_insufficient: 'The login of the session has none of the acr values that the request needs',
   login_not_recent: 'The login of the session is too long ago for what the person asks for',
+  assertion_malformed: 'The client assertion is no JWT, of another type, or has a key in its header',
+  assertion_not_of_client:
+    'The client assertion is by no key of the client, or names another client, issuer or subject; or there is no such client',
+  assertion_expired: 'The client assertion has expired',
+  assertion_valid_for_too_long: 'The client assertion expires later than is allowed',
+  assertion_for_another_server: 'The audience of the client assertion is not this service alone',
+  assertion_used: 'The `jti` of the client assertion has been used',
   session_ended: 'The session of the token has ended',
   issued_to_another_client: 'The refresh token was issued to another client',
   signing_key_missing: 'The first rotation of the signing keys has not finished yet',

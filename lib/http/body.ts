@@ -89,6 +89,12 @@ export const form = <Content>(
   makeError,
 });
 
+/** The parameters that a body has as a form, whatever it is; none if it is too large. */
+export function rawFormOf({ body = '', isBase64Encoded }: ApiEvent): URLSearchParams {
+  if (body.length > mostBodyBytes) return new URLSearchParams();
+  return new URLSearchParams(isBase64Encoded ? Buffer.from(body, 'base64').toString() : body);
+}
+
 /**
  * Parses the body, unless it is too large, and turns what the parser throws into the endpoint's own error. The parsers don't
  * know that a content type may have white space before its parameters.

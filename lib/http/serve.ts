@@ -11,7 +11,7 @@ import { annotateIds, annotateLog, auditFields, withRequest } from '../log/reque
 import { invalidRequest, validated } from '../schema/validation.ts';
 import { type Reply, renderAnswer, renderErrors } from './answers.ts';
 import type { Authentication, RequestHeaders } from './auth/credentials.ts';
-import { parseBody, validateBody } from './body.ts';
+import { parseBody, rawFormOf, validateBody } from './body.ts';
 import {
   type AnyEndpoint,
   type Endpoint,
@@ -62,9 +62,9 @@ export function serve<
 const authenticate = <Caller>({
   scheme,
   identify,
-}: Authentication<Caller>): MiddlewareObj<{ headers: RequestHeaders; caller: Caller }> => ({
+}: Authentication<Caller>): MiddlewareObj<ApiEvent & { headers: RequestHeaders; caller: Caller }> => ({
   before: async ({ event }) => {
-    event.caller = await identify(event.headers);
+    event.caller = await identify(event.headers, () => rawFormOf(event));
     annotateLog({ caller: scheme });
   },
 });

@@ -24,6 +24,7 @@ const audited = {
   former_device_id: idOf(idForms['d_…']),
   former_login_user_id: idOf(idForms['lu_…']),
   identity_id: idOf(idForms['i_…']),
+  key_thumbprints: idsOf(idForms.THUMBPRINT),
   login_app_id: idOf(idForms['la_…']),
   login_user_id: idOf(idForms['lu_…']),
   session_id: idOf(idForms['s_…']),

@@ -213,6 +213,8 @@ export interface RequestFields {
   /** The caller's address, which the edge of the deployment has told. */
   source_ip: string;
   client_id: string;
+  /** The thumbprint of the key by which the client authenticated. */
+  key_thumbprint: string;
   account_id: string;
   login_app_id: string;
   /** The id of a long-lived Login App Token. */

@@ -3,7 +3,13 @@ import { timestamp } from '../foundation/clock.ts';
 import { loginAppIdOf, newId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { rotateSecretOf } from '../secrets/item-secrets.ts';
-import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import {
+  firstSecret,
+  matchesAny,
+  newSecret,
+  newSecretsVersion,
+  secretAttributes,
+} from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
 import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
@@ -12,10 +18,25 @@ import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';
 
+const text = v.exactOptional(v.string());
+/** The members of a public key that are stored. @see RFC 7517, section 4 */
+export const publicJwkSchema = v.object({
+  ...{ kty: v.string(), alg: text },
+  ...{ crv: text, x: text, y: text, n: text, e: text },
+});
+
+/** A public key whose assertions authenticate a client, and its thumbprint (RFC 7638). */
+const storedKeySchema = v.object({ thumbprint: v.string(), jwk: publicJwkSchema, created_at: v.string() });
+export type StoredKey = v.InferOutput<typeof storedKeySchema>;
+
 export const clientItem = itemKind(
   v.object({
     client_id: v.string(),
     ...secretAttributes,
+    /** At most two. */
+    keys: v.optional(v.array(storedKeySchema)),
+    /** The `iss` and the `sub` of another issuer's tokens that authenticate it. */
+    workload_identity: v.optional(v.object({ issuer: v.string(), subject: v.string() })),
     /** The grants that it may use; without this, all of them. With none, it may only introspect. */
     grant_types: v.optional(v.array(v.picklist(grantTypes))),
     /** Whether it may read recipients although its grants are limited; one whose grants aren't always may. */
@@ -55,37 +76,66 @@ export async function authenticateClient(
 ): Promise<AuthenticatedClient | 'id_unknown' | 'secret_wrong'> {
   const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
   const client = await findClient(clientId, isClient);
-  const loginAppId = loginAppIdOf(clientId);
-  if (!client || !loginAppId) return 'id_unknown';
-  if (!isClient(client)) return 'secret_wrong';
-  return { clientId, loginAppId, grantTypes: client.grant_types, mayReadRecipients: readsRecipients(client) };
+  if (!client) return 'id_unknown';
+  return isClient(client) ? authenticated(client) : 'secret_wrong';
 }
 
-/** Whether a client has not been revoked. What was issued to it ends with it, within 30 seconds. */
-export const isCurrentClient = async (clientId: string): Promise<boolean> =>
-  (await findClient(clientId, () => true)) !== undefined;
-
 /**
- * Creates a client of a Login App. The secret is in the answer and nowhere else.
- * @param grantTypes those that it may use; undefined for all of them
- * @param more its right to read recipients, and epoch seconds of its end
+ * The client of an id that a proof holds for; undefined if there is none. A proof that fails for a cached client is tried
+ * once more with the stored one, so that a new key works at once, at most once a second.
+ * @param prove may throw, if nothing stored could change its mind
  */
-export async function createClient(
-  loginAppId: string,
-  grantTypes?: GrantType[],
-  more: { recipients?: boolean | undefined; expires_at?: number } = {},
-): Promise<{ client_id: string; client_secret: string }> {
-  const client_id = `${loginAppId}.${newId('c')}`;
+export async function authenticateClientBy(
+  clientId: string,
+  prove: (client: LoginAppClient) => Promise<boolean>,
+): Promise<AuthenticatedClient | undefined> {
+  const cached = await findClient(clientId, () => true);
+  if (cached && (await prove(cached))) return authenticated(cached);
+  const stored = await findClient(clientId, () => false);
+  return stored && stored !== cached && (await prove(stored)) ? authenticated(stored) : undefined;
+}
+
+const authenticated = (client: LoginAppClient): AuthenticatedClient => ({
+  clientId: client.client_id,
+  loginAppId: loginAppIdOf(client.client_id) ?? '',
+  grantTypes: client.grant_types,
+  mayReadRecipients: readsRecipients(client),
+});
+
+/** A client that has not been revoked. What was issued to it ends with it, within 30 seconds. */
+export const findCurrentClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>
+  authenticateClientBy(clientId, async () => true);
+
+export const isCurrentClient = async (clientId: string): Promise<boolean> =>
+  (await findCurrentClient(clientId)) !== undefined;
+
+/** Grants of a new client, undefined for all of them, its right to read recipients, and epoch seconds of its end. */
+type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & { expires_at?: number };
+
+/** The credential of a client that has no secret. */
+export type SecretlessCredential = Pick<LoginAppClient, 'keys' | 'workload_identity'>;
+
+/** Creates a client of a Login App. The secret is in the answer and nowhere else. */
+export async function createClient(loginAppId: string, more: NewClient = {}) {
   const client_secret = newSecret(secretPrefix);
-  const created = {
-    client_id,
-    ...firstSecret(client_secret),
-    grant_types: grantTypes,
-    created_at: timestamp(),
-    ...more,
+  return {
+    client_id: await putClient(loginAppId, { ...firstSecret(client_secret), ...more }),
+    client_secret,
   };
+}
+
+/** Creates a client of a Login App that has no secret. */
+export const createSecretlessClient = (loginAppId: string, more: NewClient & SecretlessCredential) =>
+  putClient(loginAppId, { secrets: [], secrets_version: newSecretsVersion(), ...more });
+
+async function putClient(
+  loginAppId: string,
+  attributes: NewClient & Omit<LoginAppClient, 'client_id' | 'created_at'>,
+): Promise<string> {
+  const client_id = `${loginAppId}.${newId('c')}`;
+  const created = { client_id, ...attributes, created_at: timestamp() };
   await putItem(clientItem(loginAppId, client_id), created, { ifAbsent: true });
-  return { client_id, client_secret };
+  return client_id;
 }
 
 /**

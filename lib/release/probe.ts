@@ -76,7 +76,7 @@ export async function createProbe(): Promise<Probe> {
   try {
     await grantAccess(accessRequestId, accountId, access);
     await createLoginApp(name, { loginAppId, expires_at });
-    const client = await createClient(loginAppId, undefined, { recipients: true, expires_at });
+    const client = await createClient(loginAppId, { recipients: true, expires_at });
     const { account_secret } = await createAccount(name, true, { accountId, expires_at });
     return {
       client: { id: client.client_id, secret: client.client_secret },

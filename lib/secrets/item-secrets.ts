@@ -24,38 +24,44 @@ export async function rotateSecretOf(
       `There are two secrets already (${idsOf(stored)}); revoke one first.`,
     );
   const secret = newSecret(prefix);
-  await replaceSecrets(key, stored, [...stored.secrets, storeSecret(secret)]);
+  await replaceCredentials(key, stored, { secrets: [...stored.secrets, storeSecret(secret)] });
   return { secret, old_secrets: stored.secrets.map(shownSecret) };
 }
 
 /**
  * Takes one of its secrets away from an item.
+ * @param needsOne whether the last one must stay
  * @returns the secrets that are left
- * @throws ServiceError when none has the id, it is the only one, or somebody else has changed them meanwhile
+ * @throws ServiceError when none has the id, it is the last one, or somebody else has changed them meanwhile
  */
 export async function revokeSecretOf(
   key: ItemKey<unknown, WithSecrets>,
   stored: WithSecrets,
   secretId: string,
+  { needsOne = true } = {},
 ) {
   const kept = stored.secrets.filter(({ secret_id }) => secret_id !== secretId);
   if (kept.length === stored.secrets.length)
     throw new ServiceError('not_found', `There is no such secret. Existing secrets: ${idsOf(stored)}.`);
-  if (kept.length === 0)
+  if (needsOne && kept.length === 0)
     throw new ServiceError('invalid_request', `${idsOf(stored)} is the only secret; rotate first.`);
-  await replaceSecrets(key, stored, kept);
+  await replaceCredentials(key, stored, { secrets: kept });
   return { secrets: kept.map(shownSecret) };
 }
 
 const idsOf = ({ secrets }: WithSecrets): string => secrets.map(({ secret_id }) => secret_id).join(', ');
 
-async function replaceSecrets(
-  key: ItemKey<unknown, WithSecrets>,
+/**
+ * Replaces the secrets of an item, or other credentials beside them, which share their version.
+ * @throws ServiceError when somebody else has changed them meanwhile
+ */
+export async function replaceCredentials<Written extends WithSecrets>(
+  key: ItemKey<unknown, Written>,
   stored: WithSecrets,
-  secrets: StoredSecret[],
+  credentials: Partial<NoInfer<Written>>,
 ): Promise<void> {
-  const { done } = await updateItem(key, {
-    set: { secrets, secrets_version: newSecretsVersion() },
+  const { done } = await updateItem<WithSecrets>(key, {
+    set: { ...credentials, secrets_version: newSecretsVersion() },
     when: { secrets_version: { is: stored.secrets_version } },
   });
   if (!done) {

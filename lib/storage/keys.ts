@@ -28,6 +28,7 @@ export const leadingKeys = {
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
+  client_assertions: ['CLIENT_ASSERTION#*'],
   /** The format of the table as a whole. */
   table_format: ['TABLE'],
   /** Items that the check of new versions makes and removes again; all of it also belongs to a kind above. */
@@ -164,6 +165,10 @@ export const publicSigningKeysKey = (): Key => key('SIGNING_KEYS', 'PUBLIC');
  */
 export const issuerKeysKey = (issuer: string): Key =>
   key(`ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`, 'KEYS');
+
+/** `CLIENT_ASSERTION#q1B… / USED`: the `jti` of an assertion by which a client has authenticated, by the hash of both. */
+export const clientAssertionKey = (clientId: string, jti: string): Key =>
+  key(`CLIENT_ASSERTION#${hashOf(clientId, jti)}`, 'USED');
 
 /** `TABLE / FORMAT`: the format of the table. */
 export const tableFormatKey = (): Key => key('TABLE', 'FORMAT');

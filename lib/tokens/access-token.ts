@@ -38,9 +38,16 @@ const loginAppClaimsSchema = v.object({
   sub: v.string(),
 });
 
+/** Claims of a token by which a client reads recipients and reports dead tokens. */
+const recipientsClaimsSchema = v.object({
+  ...loginAppClaimsSchema.entries,
+  token_use: v.literal('recipients'),
+  scope: v.literal('recipients'),
+});
+
 /** The payload of an access token; its client is one of the Login App that it is for. @see RFC 9068 section 2.2 */
 export const accessTokenPayloadSchema = v.pipe(
-  v.variant('token_use', [loginUserClaimsSchema, loginAppClaimsSchema]),
+  v.variant('token_use', [loginUserClaimsSchema, loginAppClaimsSchema, recipientsClaimsSchema]),
   v.check(({ aud, client_id }) => client_id.startsWith(`${aud}.`)),
 );
 export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayloadSchema>;

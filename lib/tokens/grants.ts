@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { GrantType } from '../login-apps/grant-types.ts';
 import { logIn, putSession } from '../people/sessions/log-in.ts';
@@ -11,7 +12,7 @@ import { parameters, required } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import type { TokenUse } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
-import { loginAppTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
+import { clientTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
 type FormSchema = v.VariantOptions<'grant_type'>[number] &
   v.GenericSchema<unknown, { grant_type: GrantType }>;
@@ -20,20 +21,20 @@ type FormSchema = v.VariantOptions<'grant_type'>[number] &
  * The schema of a grant's form. A form that was read carries how its token is issued. The forms of a variant become so one
  * by one: valibot passes over what a variant within a variant transforms.
  * @param schema of its parameters
- * @param token_use the kind of its tokens, which is also their scope
+ * @param useOf the kind of its tokens, which is also their scope
  * @param issue throws ServiceError, ProviderFailure
  * @see RFC 6749, section 1.3
  */
 const grantForm = <Schema extends FormSchema>(
   schema: Schema,
-  token_use: TokenUse,
+  useOf: TokenUse | ((request: v.InferOutput<Schema>) => TokenUse),
   issue: (client: AuthenticatedClient, request: v.InferOutput<Schema>) => Promise<TokenResponse>,
 ) =>
   v.pipe(
     schema,
     v.transform((request) => ({
       ...request,
-      token_use,
+      token_use: typeof useOf === 'string' ? useOf : useOf(request),
       issue: (client: AuthenticatedClient) => issue(client, request),
     })),
   );
@@ -103,11 +104,31 @@ const refreshToken = grantForm(
     loginUserTokenOf(await refreshSession(client, await readRefreshToken(refresh_token))),
 );
 
+const clientCredentialsForm = parameters({
+  grant_type: v.literal('client_credentials'),
+  scope: v.pipe(
+    v.optional(v.string('The parameter scope is repeated.')),
+    v.description(
+      '`recipients` for a token that reads recipients and reports dead tokens. Any other scope changes nothing.',
+    ),
+  ),
+});
+
+const scopeOfClient = ({ scope = '' }: v.InferOutput<typeof clientCredentialsForm>) =>
+  scope.split(' ').includes('recipients') ? 'recipients' : 'login_app';
+
 /** The client's own credentials. @see RFC 6749 section 4.4 */
 const clientCredentials = grantForm(
-  v.pipe(parameters({ grant_type: v.literal('client_credentials') }), v.title('ClientCredentialsGrant')),
-  'login_app',
-  ({ loginAppId, clientId }) => loginAppTokenOf(loginAppId, clientId),
+  v.pipe(clientCredentialsForm, v.title('ClientCredentialsGrant')),
+  scopeOfClient,
+  async (client, request) => {
+    const scope = scopeOfClient(request);
+    if (scope === 'recipients' && !client.mayReadRecipients)
+      throw new ServiceError('unauthorized_client', 'The client may not read recipients.', {
+        reason: 'grant_type_not_allowed',
+      });
+    return clientTokenOf(client, scope);
+  },
 );
 
 /** The form of every grant. */

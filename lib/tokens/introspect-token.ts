@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
+import { type AuthenticatedClient, findCurrentClient } from '../login-apps/clients.ts';
 import { findStatus } from '../login-apps/status.ts';
 import { loginClaims } from '../login-users/linked-identity.ts';
 import { hasIssued, type SessionGeneration, stateOfGeneration } from '../people/sessions/session.ts';
@@ -18,7 +18,7 @@ export const introspectionSchema = v.pipe(
         {
           active: v.literal(true),
           token_type: v.picklist(['bearer', 'refresh_token']),
-          token_use: v.exactOptional(v.picklist(['login_user', 'login_app'])),
+          token_use: v.exactOptional(v.picklist(['login_user', 'login_app', 'recipients'])),
           scope: v.exactOptional(v.pipe(v.string(), v.description('The same as `token_use`.'))),
           iss: v.string(),
           aud: v.pipe(v.string(), v.description('The Login App.')),
@@ -94,7 +94,10 @@ async function accessToken(
   if (claims.aud !== loginAppId) return inactive;
   // The payload may have claims of the login hook, which are in no schema.
   const active = { active: true, token_type: 'bearer', ...payloadOf(token), ...claims } as const;
-  if (claims.token_use === 'login_app') return (await isCurrentClient(claims.client_id)) ? active : inactive;
+  if (claims.token_use !== 'login_user') {
+    const client = await findCurrentClient(claims.client_id);
+    return client && (claims.token_use === 'login_app' || client.mayReadRecipients) ? active : inactive;
+  }
   const session = await activeSessionOf(claims.aud, { loginUserId: claims.sub, sessionId: claims.sid });
   return session && hasIssued(session, claims) ? { ...active, auth_time: session.started_at } : inactive;
 }

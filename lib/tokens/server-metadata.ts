@@ -1,19 +1,24 @@
 import * as v from 'valibot';
+import { assertionAlgorithms, authenticationMethods } from '../login-apps/client-authentication.ts';
 import { grantTypes } from '../login-apps/grant-types.ts';
 import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
 
 const authenticationMethodsSchema = v.array(v.string());
+const algorithmsSchema = v.array(v.string());
 
 /** @see RFC 8414 section 2 */
 export const serverMetadataSchema = v.object({
   issuer: v.string(),
   token_endpoint: v.string(),
   token_endpoint_auth_methods_supported: authenticationMethodsSchema,
+  token_endpoint_auth_signing_alg_values_supported: algorithmsSchema,
   revocation_endpoint: v.string(),
   revocation_endpoint_auth_methods_supported: authenticationMethodsSchema,
+  revocation_endpoint_auth_signing_alg_values_supported: algorithmsSchema,
   introspection_endpoint: v.string(),
   introspection_endpoint_auth_methods_supported: authenticationMethodsSchema,
+  introspection_endpoint_auth_signing_alg_values_supported: algorithmsSchema,
   jwks_uri: v.string(),
   grant_types_supported: v.array(v.picklist(grantTypes)),
   response_types_supported: v.array(v.string()),
@@ -42,15 +47,17 @@ export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openId
 /** Addresses of the OAuth endpoints, and what they support. */
 export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetadataSchema> {
   const at = (path: string) => `${issuer}${path}`;
-  const authentication = ['client_secret_basic'];
   return {
     issuer,
     token_endpoint: at(tokenPath),
-    token_endpoint_auth_methods_supported: authentication,
+    token_endpoint_auth_methods_supported: [...authenticationMethods],
+    token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     revocation_endpoint: at(revocationPath),
-    revocation_endpoint_auth_methods_supported: authentication,
+    revocation_endpoint_auth_methods_supported: [...authenticationMethods],
+    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     introspection_endpoint: at(introspectionPath),
-    introspection_endpoint_auth_methods_supported: authentication,
+    introspection_endpoint_auth_methods_supported: [...authenticationMethods],
+    introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     jwks_uri: at(keysPath),
     grant_types_supported: [...grantTypes],
     // People authorize at their provider, so there is no authorization endpoint and no response type.

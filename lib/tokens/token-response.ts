@@ -4,6 +4,7 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type HookClaims, hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
 import { countField } from '../schema/json-schema.ts';
@@ -63,9 +64,15 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
   return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
 }
 
-/** The Login App Token of a client. It has no refresh token: the client can ask again. @see RFC 6749 section 4.4.3 */
-export const loginAppTokenOf = (aud: string, client_id: string): Promise<TokenResponse> =>
-  issueAccessToken<'login_app'>({ token_use: 'login_app', aud, sub: client_id, client_id });
+/**
+ * The token of a client itself: a Login App Token, or one for recipients. It has no refresh token: the client can ask again.
+ * @see RFC 6749 section 4.4.3
+ */
+export const clientTokenOf = (
+  { loginAppId: aud, clientId: client_id }: AuthenticatedClient,
+  token_use: 'login_app' | 'recipients',
+): Promise<TokenResponse> =>
+  issueAccessToken<typeof token_use>({ token_use, aud, sub: client_id, client_id });
 
 /** The claims in which tokens differ; the others are added when a token is signed. */
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;

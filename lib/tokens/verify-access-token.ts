@@ -33,6 +33,14 @@ export async function verifyLoginAppToken(token: string): Promise<AccessTokenCla
   throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', { reason });
 }
 
+/** The claims of a token for recipients; undefined for anything else. */
+export async function readRecipientsToken(
+  token: string,
+): Promise<AccessTokenClaims<'recipients'> | undefined> {
+  const { payload } = await verify(token);
+  return payload?.token_use === 'recipients' ? payload : undefined;
+}
+
 /** The payload of an access token, or the reason why it is none of ours. @see RFC 9068 section 4 */
 async function verify(token: string): Promise<{ payload?: AccessTokenPayload; reason?: LogReason }> {
   try {

@@ -3,8 +3,10 @@ import { copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
+import { exportJWK } from 'jose';
 import { tryIt } from '../../infra/local/demo.ts';
 import { localDirectory } from '../../infra/local/local-files.ts';
+import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, installPython } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
@@ -130,11 +132,17 @@ runCheck(async (cleanUps) => {
     await check('Swift: the quickstart compiles', compileSwift);
   }
 
-  const judgement = async (command: string, ...words: string[]): Promise<unknown> => {
+  writeFileSync(join(folder, 'short_lived.py'), blockOf('OAuth libraries', 'python'));
+  const key = await newClientKey();
+  const withKey = {
+    client_id: await secretlessClients(service).createWithKeys([key]),
+    private_jwk: await exportJWK(key.privateKey),
+  };
+  const judgement = async (more: object, command: string, ...words: string[]): Promise<unknown> => {
     const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });
     const { client_id, client_secret } = login_app;
-    const input = JSON.stringify({ base_url, client_id, client_secret, id_token });
-    const { stdout } = await execa(command, [...words, input], { cwd: folder });
+    const input = JSON.stringify({ base_url, client_id, client_secret, id_token, ...more });
+    const { stdout } = await execa(command, [...words, input], { cwd: folder, env: { PYTHONPATH: folder } });
     return JSON.parse(stdout);
   };
   const expected = {
@@ -143,20 +151,20 @@ runCheck(async (cleanUps) => {
     revoked: 'invalid_grant',
     unknown_grant: 'unsupported_grant_type',
   };
-  await check('openid-client: logs in, refreshes, introspects and revokes', async () => {
-    const challenges = { wrong_secret: 'basic', secret_in_body: 'basic' };
-    assert.deepEqual(await judgement('npx', 'tsx', 'judge-openid-client.ts'), { ...expected, ...challenges });
-  });
-  await check('Authlib: logs in, refreshes, introspects and revokes', async () => {
-    const errors = { wrong_secret: 'invalid_client', secret_in_body: 'invalid_client' };
-    // There is no authorization endpoint; docs/clients.md says so.
-    const metadata = ['"response_types_supported" is required'];
-    const judge = join(here, 'python/judge_authlib.py');
-    assert.deepEqual(await judgement(join(commands, 'python'), '-B', judge), {
-      ...expected,
-      ...errors,
-      metadata,
+  for (const [by, more] of Object.entries({ 'a secret': {}, 'a key': withKey })) {
+    await check(`openid-client, by ${by}: logs in, refreshes, introspects and revokes`, async () => {
+      const challenges = { wrong_secret: 'basic', secret_in_body: 'basic' };
+      const judged = await judgement(more, 'npx', 'tsx', 'judge-openid-client.ts');
+      assert.deepEqual(judged, { ...expected, ...challenges });
     });
-  });
+    await check(`Authlib, by ${by}: logs in, refreshes, introspects and revokes`, async () => {
+      const errors = { wrong_secret: 'invalid_client', secret_in_body: 'invalid_client' };
+      // There is no authorization endpoint; docs/clients.md says so.
+      const metadata = ['"response_types_supported" is required'];
+      const judge = join(here, 'python/judge_authlib.py');
+      const judged = await judgement(more, join(commands, 'python'), '-B', judge);
+      assert.deepEqual(judged, { ...expected, ...errors, metadata });
+    });
+  }
   conclude();
 });

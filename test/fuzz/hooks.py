@@ -56,6 +56,7 @@ def log_in(subject):
 LOGIN_USER_TOKEN = log_in("fuzzer")
 people = itertools.count()
 LOGIN_APP_TOKEN = issue_token({"grant_type": "client_credentials"})
+RECIPIENTS_TOKEN = issue_token({"grant_type": "client_credentials", "scope": "recipients"})
 
 
 def register_device():
@@ -78,6 +79,7 @@ def before_load_schema(context, raw_schema):
 
 HEADERS = {
     "login_app_client": ("Authorization", CLIENT),
+    "recipients_token": ("Authorization", RECIPIENTS_TOKEN),
     "login_app_token": ("Authorization", LOGIN_APP_TOKEN),
     "login_user_token": ("Authorization", LOGIN_USER_TOKEN),
     "login_user_token_in_authentication": ("Authentication", LOGIN_USER_TOKEN),

@@ -2,6 +2,7 @@ import { describe, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { shardOf } from '../../lib/devices/device.ts';
 import { accountOf, identityIdsOf } from '../support/account.ts';
+import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
@@ -91,6 +92,15 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       const app = service.demo.login_app;
       await service.logIn(unique('alice'), provider, app);
       return async () => shown(await service.token(form, app));
+    },
+    'an assertion': async () => {
+      const [app, key] = [await newApp(), await newClientKey()];
+      const { create, assertion, send } = secretlessClients(service);
+      const client = await create({ 'jwks-file': { keys: [key.jwk] } }, app.login_app_id);
+      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
+      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      const signed = await assertion(client, key);
+      return async () => shown(await send(signed, form));
     },
     'the credentials of a linked identity': async () => {
       const { app, person } = await newOwner();

@@ -4,6 +4,7 @@ import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import { newAccount } from '../support/account.ts';
+import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { auditDuring, type LogLine } from '../support/log-lines.ts';
@@ -115,6 +116,23 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     expect(line).toEqual({ route: routeKeyOf(endpoint), result: 'done', ...rows[key]?.() });
   });
 
+  test('a client that authenticated by a key: the thumbprint of the key', async () => {
+    const { createWithKeys, assertion, send } = secretlessClients(service);
+    const keys = [await newClientKey('RS256'), await newClientKey('RS256')];
+    const client = await createWithKeys(keys);
+    for (const key of keys) {
+      const signed = await assertion(client, key);
+      expect(await lineOf(() => send(signed))).toMatchObject({
+        ...{ result: 'done', caller: 'login_app_client', client_id: client, login_app_id },
+        key_thumbprint: key.thumbprint,
+      });
+    }
+    const forged = await assertion(client, await newClientKey('RS256'));
+    const line = await lineOf(() => send(forged));
+    expect(line).toMatchObject({ result: 'rejected', caller: 'unauthenticated', client_id: client });
+    expect(line).not.toHaveProperty('key_thumbprint');
+  });
+
   const wrong = {
     CLIENT_SECRET: 'wrong',
     ACCOUNT_SECRET: 'wrong',
@@ -147,7 +165,11 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
     const excepted = endpoints.filter(([, endpoint]) => endpoint.writes === false);
     for (const [, { table }] of excepted) {
-      expect(Object.keys(table).filter((action) => writes.includes(action))).toEqual([]);
+      const written = Object.entries(table).filter(([action]) => writes.includes(action));
+      // An assertion that is used up changes nothing but how its caller authenticates.
+      expect(written.flatMap(([, kinds]) => kinds).filter((kind) => kind !== 'client_assertions')).toEqual(
+        [],
+      );
     }
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { accountOf } from '../support/account.ts';
+import { type ClientKey, newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { expectError } from '../support/expectations.ts';
 import { createAccount, createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
@@ -101,6 +102,37 @@ describe('the grants of a client', () => {
     expect(outcome(await service.revoke(refreshToken))).toBe(200);
     expect(await sessionIds()).toEqual([kept]);
   });
+});
+
+test('a key, and a client without a secret, are of no use 30 seconds after they are removed', async () => {
+  const { login_app_id } = service.demo.login_app;
+  const [removed, left] = await Promise.all([newClientKey(), newClientKey()]);
+  const { createWithKeys } = secretlessClients(service);
+  const client = await createWithKeys([removed, left]);
+  const about = { 'login-app': login_app_id, client };
+  const by = (key: ClientKey) => async (instance: Service) => {
+    const { assertion, send } = secretlessClients(instance);
+    const { iat = 0 } = decodeJwt(await service.loginAppToken());
+    const jwt = await assertion(client, key, { exp: iat + 60, aud: secretlessClients(service).aud });
+    return outcome(await send(jwt));
+  };
+  expect([await both(by(removed)), await both(by(left))]).toEqual([twice(200), twice(200)]);
+  await operate('clients', 'revoke', { ...about, key: removed.thumbprint });
+  advance(30);
+  const invalid = twice([401, 'invalid_client']);
+  expect([await both(by(removed)), await both(by(left))]).toEqual([invalid, twice(200)]);
+
+  const form = { grant_type: 'client_credentials', scope: 'recipients' };
+  const { assertion, send } = secretlessClients(service);
+  const { iat = 0 } = decodeJwt(await service.loginAppToken());
+  const { access_token } = (await send(await assertion(client, left, { exp: iat + 60 }), form)).body;
+  const headers = { authorization: `Bearer ${access_token}` };
+  const recipients = async (instance: Service) =>
+    outcome(await instance.call('/v2/marketing/push_notifications/recipients?shard=0', { headers }));
+  expect(await both(recipients)).toEqual(twice(200));
+  await operate('clients', 'revoke', about);
+  advance(30);
+  expect([await both(by(left)), await both(recipients)]).toEqual([invalid, invalid]);
 });
 
 describe('an account', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands/index.ts';
+import { newClientKey } from '../support/client-assertions.ts';
 import { auditDuring } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
@@ -85,7 +86,7 @@ describe('the line of a command: what it was about and the choice, but no name, 
     await expectDone('comments add', comment, () => written);
   });
 
-  test('the token, the client, the account and the secret that are revoked', async () => {
+  test('the token, the client, the account, the secret and the key that are revoked', async () => {
     const login_app_id = await newApp();
     const flags = { 'login-app': login_app_id };
     const { token_id } = await operate('login-apps', 'tokens create', { ...flags, name: 'iOS' });
@@ -97,6 +98,22 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const secret_id = oldSecretOf(await operate('clients', 'rotate', client));
     const ofClient = { login_app_id, client_id, secret_id };
     await expectDone('clients revoke', { ...client, secret: secret_id }, () => ofClient);
+
+    const [one, two] = await Promise.all([newClientKey(), newClientKey()]);
+    const keyed = { ...flags, 'jwks-file': { keys: [one.jwk] } };
+    const { client_id: withKey } = await expectDone('clients create', keyed, (made) => ({
+      ...{ login_app_id, client_id: made.client_id },
+      key_thumbprints: [one.thumbprint],
+    }));
+    const ofKey = { ...flags, client: withKey };
+    await expectDone('clients rotate', { ...ofKey, 'jwks-file': { keys: [two.jwk] } }, () => ({
+      ...{ login_app_id, client_id: withKey },
+      key_thumbprints: [two.thumbprint],
+    }));
+    await expectDone('clients revoke', { ...ofKey, key: one.thumbprint }, () => ({
+      ...{ login_app_id, client_id: withKey },
+      key_id: one.thumbprint,
+    }));
 
     const { account_id } = await operate('accounts', 'create', { name: 'Back office' });
     const secret = oldSecretOf(await operate('accounts', 'rotate', { account: account_id }));

@@ -22,6 +22,9 @@ const issuerOf = async (): Promise<string> =>
   (await service.call('/.well-known/oauth-authorization-server')).body.issuer;
 const reachable = (address = ''): URL => new URL(new URL(address).pathname, base_url);
 
+const methods = ['client_secret_basic', 'private_key_jwt'];
+const algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'];
+
 describe('GET /.well-known/oauth-authorization-server', () => {
   test('every field is true', async () => {
     const { status, body, headers } = await service.call('/.well-known/oauth-authorization-server');
@@ -31,11 +34,14 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     expect(body).toEqual({
       issuer: expect.stringMatching(/^https?:\/\/[^/]+$/),
       token_endpoint: `${body.issuer}/v2/marketing/oauth/token`,
-      token_endpoint_auth_methods_supported: ['client_secret_basic'],
+      token_endpoint_auth_methods_supported: methods,
+      token_endpoint_auth_signing_alg_values_supported: algorithms,
       revocation_endpoint: `${body.issuer}/v2/marketing/oauth/revoke`,
-      revocation_endpoint_auth_methods_supported: ['client_secret_basic'],
+      revocation_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint: `${body.issuer}/v2/marketing/oauth/introspect`,
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+      introspection_endpoint_auth_methods_supported: methods,
+      introspection_endpoint_auth_signing_alg_values_supported: algorithms,
       jwks_uri: `${body.issuer}/v2/marketing/oauth/jwks`,
       grant_types_supported: [
         'provider_credentials',

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { SchemeName } from '../../../lib/http/auth/credentials.ts';
 import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
+import { assertionAlgorithms, jwtAssertionType } from '../../../lib/login-apps/client-authentication.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
 import { type Components, jsonSchemaOf, withNamedAlternatives } from './json-schema.ts';
 
@@ -19,7 +20,13 @@ const securitySchemes = {
   login_app_client: {
     type: 'http',
     scheme: 'basic',
-    description: 'The client id and client secret of a Login App (RFC 6749, section 2.3.1).',
+    description: `The client id and client secret of a Login App (RFC 6749, section 2.3.1). At the token, revocation and introspection endpoint, a client without a secret sends parameters of the form instead (RFC 7523, section 2.2): \`client_assertion_type=${jwtAssertionType}\`, \`client_assertion\`, a JWT, and \`client_id\`. Algorithms: ${assertionAlgorithms.join(', ')}.`,
+  },
+  recipients_token: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A token from the grant `client_credentials` with `scope=recipients`.',
   },
   login_app_token: {
     type: 'http',
@@ -127,7 +134,10 @@ function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schem
     tags: [tag],
     summary,
     description,
-    security: security[authenticate.scheme],
+    security: [
+      ...security[authenticate.scheme],
+      ...(authenticate.alternative ? [{ [authenticate.alternative]: [] }] : []),
+    ],
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

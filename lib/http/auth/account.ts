@@ -17,8 +17,8 @@ export const account = basicAuthentication({
 /** Authentication of accounts that may write: one that may only read gets a 403 before the rest of the request is looked at. */
 export const writingAccount: Authentication<Account> = {
   ...account,
-  identify: async (headers) => {
-    const caller = await account.identify(headers);
+  identify: async (headers, form) => {
+    const caller = await account.identify(headers, form);
     if (caller.read_only)
       throw new ServiceError('forbidden', 'The account may only read.', { reason: 'account_read_only' });
     return caller;

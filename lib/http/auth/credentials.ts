@@ -11,8 +11,13 @@ export interface Authentication<Caller> {
   scheme: SchemeName;
   /** The error of a caller who is not authenticated; absent where anybody may call. */
   error?: ErrorRecord & { code: ErrorCode };
-  /** @throws ServiceError with that error */
-  identify: (headers: RequestHeaders) => Promise<Caller>;
+  /** Another scheme of the API document that it takes. */
+  alternative?: 'recipients_token';
+  /**
+   * @param form reads the form of the request, before anything of it is checked
+   * @throws ServiceError with that error
+   */
+  identify: (headers: RequestHeaders, form: () => URLSearchParams) => Promise<Caller>;
 }
 
 /** Headers of a request by their names in lower case. */

@@ -1,19 +1,25 @@
+import * as v from 'valibot';
 import { loginAppIdOf } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
+import { keysIn, replaceKeys, shownKey, thumbprintsOf } from '../../login-apps/client-keys.ts';
 import {
   clientItem,
   createClient,
+  createSecretlessClient,
   type LoginAppClient,
   readsRecipients,
   revokeClient,
   rotateClientSecret,
+  type SecretlessCredential,
   setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { grantTypes } from '../../login-apps/grant-types.ts';
+import { checkKeys } from '../../providers/oidc/protocol.ts';
+import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
 import { defineCommands } from '../command.ts';
-import { id, membersOf, onOff, optional, secret, subset } from '../flags.ts';
+import { id, json, membersOf, onOff, optional, secret, subset, text } from '../flags.ts';
 import { pageOf } from '../pages.ts';
 import { client, existingOf, loginApp, nextPage, requireLoginApp, secretOf, secretTo } from './shared.ts';
 
@@ -29,6 +35,8 @@ export const clientShown = (client: LoginAppClient) => ({
   grant_types: client.grant_types ?? [...grantTypes],
   recipients: readsRecipients(client),
   secrets: client.secrets.length,
+  keys: client.keys?.length,
+  ...client.workload_identity,
   created_at: client.created_at,
 });
 
@@ -40,6 +48,28 @@ const allowedGrants = subset(
 const mayReadRecipients = onOff(
   'Let the client read recipients with their push tokens although --grant-types limits it, and report dead tokens',
 );
+
+const jwksFile = json(
+  'A file with a JSON Web Key Set: one or two public keys by which the client signs its assertions (RFC 7517)',
+);
+
+/** The credential of a client that gets no secret; undefined for one that does. @throws ServiceError */
+async function secretlessCredential(
+  keySet: unknown,
+  issuer: string | undefined,
+  subject: string | undefined,
+): Promise<SecretlessCredential | undefined> {
+  const isForeign = issuer !== undefined && subject !== undefined;
+  if (issuer === undefined && subject === undefined)
+    return keySet === undefined ? undefined : { keys: await keysIn(keySet) };
+  if (!isForeign || keySet !== undefined)
+    throw new ServiceError('invalid_request', 'Give --jwks-file, or --issuer and --subject together.');
+  // A mistake in the address shows at once.
+  const { issues } = v.safeParse(providerUrlSchema, issuer);
+  const found = issues ? { ok: false, detail: issues[0].message } : await checkKeys({ issuer });
+  if (!found.ok) throw new ServiceError('invalid_request', `--issuer: ${found.detail}`);
+  return { workload_identity: { issuer, subject } };
+}
 
 export const clientCommands = defineCommands({
   'clients list': {
@@ -75,18 +105,31 @@ export const clientCommands = defineCommands({
         login_app_id,
         ...clientShown(found),
         secrets: found.secrets.map(shownSecret),
+        keys: found.keys?.map(shownKey),
         login_app_disabled: disabled_at !== undefined,
       };
     },
   },
   'clients create': {
-    summary: 'Create a client of a Login App; its secret is shown only once',
-    flags: { 'login-app': loginApp, 'grant-types': optional(allowedGrants), recipients: mayReadRecipients },
+    summary:
+      'Create a client of a Login App: with a secret, which is shown only once, with public keys, or for a workload that another issuer knows',
+    flags: {
+      'login-app': loginApp,
+      'grant-types': optional(allowedGrants),
+      recipients: mayReadRecipients,
+      'jwks-file': optional(jwksFile),
+      issuer: optional(text('The iss of the tokens that authenticate the client, such as that of a cluster')),
+      subject: optional(text('With --issuer: the sub of these tokens, exactly')),
+    },
     files: secretTo,
-    run: async ({ 'login-app': id, 'grant-types': given = 'all', recipients }) => {
+    run: async ({ 'login-app': id, 'grant-types': given = 'all', recipients, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
-      const allowed = membersOf(given, grantTypes);
-      return { login_app_id, ...(await createClient(login_app_id, allowed, { recipients })) };
+      const more = { grant_types: membersOf(given, grantTypes), recipients };
+      const credential = await secretlessCredential(flags['jwks-file'], flags.issuer, flags.subject);
+      if (!credential) return { login_app_id, ...(await createClient(login_app_id, more)) };
+      const client_id = await createSecretlessClient(login_app_id, { ...more, ...credential });
+      const { keys, workload_identity } = credential;
+      return { login_app_id, client_id, key_thumbprints: keys && thumbprintsOf(keys), ...workload_identity };
     },
   },
   'clients update': {
@@ -107,25 +150,51 @@ export const clientCommands = defineCommands({
     },
   },
   'clients rotate': {
-    summary: 'Give a client a second secret; the old one stays valid until it is revoked',
-    flags: { 'login-app': loginApp, client },
+    summary: 'Give a client a second secret, or a further key; the old one stays valid until it is revoked',
+    flags: { 'login-app': loginApp, client, 'jwks-file': optional(jwksFile) },
     files: secretTo,
-    run: async ({ 'login-app': id, client }) => {
+    run: async ({ 'login-app': id, client, 'jwks-file': keySet }) => {
       const found = await requireClient(id, client);
-      const { login_app_id, client_id } = found;
+      const { login_app_id, client_id, keys = [], workload_identity } = found;
+      if (workload_identity || (keys.length > 0 && keySet === undefined)) {
+        const message =
+          'The client has no secret: give --jwks-file, or create another one for another issuer.';
+        throw new ServiceError('invalid_request', message);
+      }
+      if (keySet !== undefined) {
+        const added = await keysIn(keySet);
+        await replaceKeys(login_app_id, found, [...keys, ...added]);
+        const key_thumbprints = thumbprintsOf(added);
+        return { login_app_id, client_id, key_thumbprints, old_keys: keys.map(shownKey) };
+      }
       const { secret, old_secrets } = await rotateClientSecret(login_app_id, found);
       return { login_app_id, client_id, client_secret: secret, old_secrets };
     },
   },
   'clients revoke': {
-    summary: 'Revoke a client and its Login App Tokens, or one of its secrets; takes up to 30 seconds',
-    flags: { 'login-app': loginApp, client, secret: optional(secretOf('clients show')) },
-    run: async ({ 'login-app': id, client, secret }) => {
+    summary:
+      'Revoke a client and its Login App Tokens, or one of its secrets or keys; takes up to 30 seconds',
+    flags: {
+      'login-app': loginApp,
+      client,
+      secret: optional(secretOf('clients show')),
+      key: optional(id('THUMBPRINT', 'The thumbprint of the key', 'clients show')),
+    },
+    run: async ({ 'login-app': id, client, secret, key }) => {
       const found = await requireClient(id, client);
-      const { login_app_id, client_id } = found;
+      const { login_app_id, client_id, keys = [] } = found;
+      if (secret !== undefined && key !== undefined)
+        throw new ServiceError('invalid_request', 'Give --secret or --key, not both.');
       if (secret !== undefined) {
-        const left = await revokeSecretOf(clientItem(login_app_id, client_id), found, secret);
+        const needsOne = keys.length === 0;
+        const left = await revokeSecretOf(clientItem(login_app_id, client_id), found, secret, { needsOne });
         return { login_app_id, client_id, ...left };
+      }
+      if (key !== undefined) {
+        const left = keys.filter(({ thumbprint }) => thumbprint !== key);
+        existingOf(thumbprintsOf(keys), left.length < keys.length, 'such key of the client');
+        await replaceKeys(login_app_id, found, left);
+        return { login_app_id, client_id, keys: left.map(shownKey) };
       }
       await revokeClient(login_app_id, client_id);
       return { login_app_id, client_id, revoked: true };

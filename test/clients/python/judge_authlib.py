@@ -7,6 +7,7 @@ import sys
 import requests
 from authlib.integrations.requests_client import OAuth2Session, OAuthError
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url
+from joserfc.jwk import ECKey
 
 given = json.loads(sys.argv[1])
 metadata = AuthorizationServerMetadata(requests.get(get_well_known_url(given["base_url"], external=True)).json())
@@ -26,6 +27,17 @@ def session(secret=given["client_secret"], **options):
     return OAuth2Session(given["client_id"], secret, token_endpoint=metadata["token_endpoint"], **options)
 
 
+def session_with_key():
+    # From docs/clients.md.
+    from short_lived import ShortLived
+
+    method = "private_key_jwt"
+    options = {"token_endpoint_auth_method": method, "revocation_endpoint_auth_method": method}
+    with_key = session(ECKey.import_key(given["private_jwk"]), **options)
+    with_key.register_client_auth_method(ShortLived(metadata["issuer"], alg="ES256"))
+    return with_key
+
+
 def error_of(request, **parameters):
     try:
         return request(**parameters)
@@ -37,7 +49,8 @@ def introspect(token):
     return client.introspect_token(metadata["introspection_endpoint"], token=token).json()
 
 
-client = session()
+right_session = session_with_key if "private_jwk" in given else session
+client = right_session()
 client.fetch_token(grant_type="provider_credentials", provider="provider_f", id_token=given["id_token"])
 access_token = client.refresh_token()["access_token"]
 before = introspect(access_token)
@@ -50,7 +63,7 @@ print(
             "token_use": before["token_use"],
             "active": [before["active"], after["active"]],
             "revoked": error_of(client.refresh_token),
-            "unknown_grant": error_of(session().fetch_token, grant_type="password"),
+            "unknown_grant": error_of(right_session().fetch_token, grant_type="password"),
             "wrong_secret": error_of(session(secret="wrong").fetch_token),
             "secret_in_body": error_of(session(token_endpoint_auth_method="client_secret_post").fetch_token),
             "metadata": list(faults(metadata)),

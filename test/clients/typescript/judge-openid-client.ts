@@ -5,6 +5,15 @@ interface Input {
   client_id: string;
   client_secret: string;
   id_token: string;
+  /** The key by which a client without a secret authenticates. */
+  private_jwk?: JsonWebKey;
+}
+
+/** How the client authenticates, as it should. */
+async function authenticationOf({ client_secret, private_jwk }: Input): Promise<client.ClientAuth> {
+  if (!private_jwk) return client.ClientSecretBasic(client_secret);
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+  return client.PrivateKeyJwt(await crypto.subtle.importKey('jwk', private_jwk, algorithm, false, ['sign']));
 }
 
 const codeOf = (error: unknown): unknown =>
@@ -17,11 +26,10 @@ const schemeOf = (error: unknown): unknown =>
     : `no challenge: ${error}`;
 
 /** Logs in, refreshes, introspects and revokes with openid-client, and prints what came of it. */
-async function main({ base_url, client_id, client_secret, id_token }: Input): Promise<void> {
-  const discover = (
-    algorithm: 'oidc' | 'oauth2',
-    authentication = client.ClientSecretBasic(client_secret),
-  ): Promise<client.Configuration> =>
+async function main(input: Input): Promise<void> {
+  const { base_url, client_id, client_secret, id_token } = input;
+  const right = await authenticationOf(input);
+  const discover = (algorithm: 'oidc' | 'oauth2', authentication = right): Promise<client.Configuration> =>
     client.discovery(new URL(base_url), client_id, undefined, authentication, {
       algorithm,
       execute: [client.allowInsecureRequests],

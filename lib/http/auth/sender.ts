@@ -1,0 +1,27 @@
+import { ServiceError } from '../../foundation/service-error.ts';
+import { annotateLog } from '../../log/request-fields.ts';
+import { type AuthenticatedClient, findCurrentClient } from '../../login-apps/clients.ts';
+import { readRecipientsToken } from '../../tokens/verify-access-token.ts';
+import { clientSecretBasic } from './client-secret-basic.ts';
+import { type Authentication, bearerToken } from './credentials.ts';
+
+/**
+ * Authentication of a client that sends push notifications: by its id and secret, or by a token with the scope
+ * `recipients`, which is valid while the Login App has the client.
+ */
+export const sender: Authentication<AuthenticatedClient> = {
+  ...clientSecretBasic,
+  alternative: 'recipients_token',
+  identify: async (headers, form) => {
+    const token = bearerToken(headers.authorization);
+    if (token === undefined) return clientSecretBasic.identify(headers, form);
+    const claims = await readRecipientsToken(token);
+    if (claims) annotateLog({ client_id: claims.client_id, login_app_id: claims.aud });
+    const client = claims && (await findCurrentClient(claims.client_id));
+    if (client) return client;
+    const reason = claims ? 'id_unknown' : 'claim_invalid';
+    throw new ServiceError('invalid_client', 'The token is no valid one with the scope recipients.', {
+      reason,
+    });
+  },
+};

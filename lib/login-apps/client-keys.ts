@@ -1,0 +1,80 @@
+import { calculateJwkThumbprint, importJWK } from 'jose';
+import * as v from 'valibot';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { replaceCredentials } from '../secrets/item-secrets.ts';
+import { clientItem, type LoginAppClient, publicJwkSchema, type StoredKey } from './clients.ts';
+
+/** The most keys that are valid side by side: a new one, and the old one until it is revoked. */
+const mostKeys = 2;
+
+const algorithmsByType: Record<string, string[] | undefined> = {
+  'EC P-256': ['ES256'],
+  'EC P-384': ['ES384'],
+  RSA: ['RS256', 'PS256'],
+  'OKP Ed25519': ['EdDSA', 'Ed25519'],
+};
+
+/**
+ * The algorithms by which a key may verify, none for one of another type: the key decides, never the assertion alone.
+ * @see RFC 8725, section 3.1
+ */
+export function algorithmsOf({ kty, crv, alg }: StoredKey['jwk']): string[] {
+  const ofType = algorithmsByType[crv ? `${kty} ${crv}` : kty] ?? [];
+  return ofType.filter((one) => one === (alg ?? one));
+}
+
+const keySetSchema = v.object({
+  keys: v.pipe(v.array(v.looseObject(publicJwkSchema.entries)), v.minLength(1), v.maxLength(mostKeys)),
+});
+
+/**
+ * The public keys of a key set, as they are stored.
+ * @throws ServiceError naming what is wrong
+ * @see RFC 7517, section 5
+ */
+export async function keysIn(keySet: unknown): Promise<StoredKey[]> {
+  if (!v.is(keySetSchema, keySet))
+    throw unusable(`must be a JSON object with the list keys: one or ${mostKeys} JSON Web Keys`);
+  return Promise.all(keySet.keys.map(storedKeyOf));
+}
+
+async function storedKeyOf(given: StoredKey['jwk'] & Record<string, unknown>): Promise<StoredKey> {
+  if ('d' in given || 'k' in given) throw unusable('has a secret key; give the public ones alone');
+  const jwk = v.parse(publicJwkSchema, given);
+  const [alg] = algorithmsOf(jwk);
+  if (alg === undefined || (given.use ?? 'sig') !== 'sig')
+    throw unusable('has a key of another kind than RSA, P-256, P-384 or Ed25519, or of another alg or use');
+  const key = await importJWK(jwk, alg).catch(() => undefined);
+  const { modulusLength = 2048 } = Object(Object(key).algorithm);
+  if (!key || modulusLength < 2048) throw unusable('has a key that is broken, or an RSA key below 2048 bits');
+  // Both names of the one algorithm mean this key. @see RFC 9864
+  if (jwk.kty === 'OKP') delete jwk.alg;
+  return { thumbprint: await calculateJwkThumbprint(jwk), jwk, created_at: timestamp() };
+}
+
+const unusable = (problem: string) => new ServiceError('invalid_request', `The key set ${problem}.`);
+
+export const shownKey = ({ thumbprint, jwk, created_at }: StoredKey) => ({
+  thumbprint,
+  algorithms: algorithmsOf(jwk),
+  created_at,
+});
+
+export const thumbprintsOf = (keys: StoredKey[]): string[] => keys.map(({ thumbprint }) => thumbprint);
+
+/**
+ * Replaces the keys of a client.
+ * @throws ServiceError when there would be more than two, or neither key nor secret, or somebody else has changed it meanwhile
+ */
+export async function replaceKeys(loginAppId: string, client: LoginAppClient, keys: StoredKey[]) {
+  const existing = thumbprintsOf(client.keys ?? []).join(', ');
+  if (keys.length > mostKeys)
+    throw new ServiceError(
+      'invalid_request',
+      `A client has at most ${mostKeys} keys; revoke one of these first: ${existing}.`,
+    );
+  if (keys.length + client.secrets.length === 0)
+    throw new ServiceError('invalid_request', `${existing} is the only key; rotate first.`);
+  await replaceCredentials(clientItem(loginAppId, client.client_id), client, { keys });
+}

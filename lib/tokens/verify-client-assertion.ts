@@ -1,0 +1,122 @@
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
+import * as v from 'valibot';
+import { clock, epochSeconds } from '../foundation/clock.ts';
+import { isId } from '../foundation/ids.ts';
+import type { LogReason } from '../foundation/reasons.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { annotateLog } from '../log/request-fields.ts';
+import { assertionAlgorithms } from '../login-apps/client-authentication.ts';
+import { algorithmsOf } from '../login-apps/client-keys.ts';
+import { type AuthenticatedClient, authenticateClientBy, type StoredKey } from '../login-apps/clients.ts';
+import { issuerKey } from '../providers/oidc/issuer-keys.ts';
+import { itemKind, putItem } from '../storage/items.ts';
+import { clientAssertionKey } from '../storage/keys.ts';
+import { payloadOf } from './access-token.ts';
+import { issuer } from './issuer.ts';
+
+/** Seconds by which the clocks may differ. */
+const leeway = 30;
+
+/** The type of assertions; many issuers have none, or that of any JWT. @see RFC 10070 */
+const types = /^(jwt|(application\/)?client-authentication\+jwt)$/i;
+
+const usedAssertionItem = itemKind(v.object({ expires_at: v.number() }), clientAssertionKey);
+
+/**
+ * The client that an assertion authenticates: a JWT by one of its own keys, or a token of the issuer that vouches for it.
+ * @param clientId the `client_id` beside it, which a token of another issuer needs, since its `sub` is no client id
+ * @throws ServiceError `invalid_client`, ProviderFailure when the issuer's keys can't be had
+ * @see RFC 7521, section 4.2; RFC 7523, section 3; RFC 10070
+ */
+export async function verifyClientAssertion(
+  assertion: string,
+  clientId: string | undefined,
+): Promise<AuthenticatedClient> {
+  const claimed = payloadOf(assertion);
+  if (!claimed) throw refused('assertion_malformed');
+  const id = clientId ?? claimed.sub ?? '';
+  if (isId('la_….c_…', id)) annotateLog({ client_id: id });
+  try {
+    const client = await authenticateClientBy(id, ({ keys = [], workload_identity: trusted }) => {
+      if (claimed.iss === id) return verifyOwn(id, keys, assertion);
+      const isTrusted = claimed.iss === trusted?.issuer && claimed.sub === trusted?.subject;
+      return trusted && isTrusted ? verifyForeign(trusted, assertion) : Promise.resolve(false);
+    });
+    if (!client) throw refused('assertion_not_of_client');
+    annotateLog({ login_app_id: client.loginAppId });
+    return client;
+  } catch (error) {
+    throw error instanceof errors.JOSEError ? refused(reasonOf(error)) : error;
+  }
+}
+
+/** Verifies an assertion by one of the client's own keys, which counts once. False if none of them has signed it. */
+async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Promise<boolean> {
+  const rules = { issuer: id, subject: id, requiredClaims: ['exp', 'jti'] };
+  for (const { jwk, thumbprint } of keys) {
+    try {
+      const own = { ...rules, algorithms: algorithmsOf(jwk) };
+      await useOnce(id, await verified(assertion, async () => jwk, 600, own));
+      annotateLog({ key_thumbprint: thumbprint });
+      return true;
+    } catch (error) {
+      const isByAnother =
+        error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed;
+      if (!isByAnother) throw error;
+    }
+  }
+  return false;
+}
+
+/** Verifies a token of the issuer that vouches for the client. The issuer is asked for its keys if they aren't known. */
+async function verifyForeign(trusted: { issuer: string; subject: string }, token: string): Promise<boolean> {
+  const rules = { ...trusted, requiredClaims: ['exp'], algorithms: assertionAlgorithms };
+  await verified(token, (header) => issuerKey(trusted, header), 3600, rules);
+  return true;
+}
+
+/** The claims of an assertion that keeps all rules. @param longest seconds until it expires at most */
+async function verified(assertion: string, key: JWTVerifyGetKey, longest: number, rules: JWTVerifyOptions) {
+  const options = { ...rules, clockTolerance: leeway, currentDate: clock.now() };
+  const { payload, protectedHeader } = await jwtVerify(assertion, key, options);
+  const { typ = 'JWT' } = protectedHeader;
+  const hasKey = ['jwk', 'x5c', 'jku', 'x5u'].some((name) => name in protectedHeader);
+  if (hasKey || typeof typ !== 'string' || !types.test(typ)) throw refused('assertion_malformed');
+  const [audience, ...others] = [payload.aud].flat();
+  // With the address of an endpoint, another server that the client trusts could pass the assertion on to here.
+  if (audience !== issuer() || others.length > 0) throw refused('assertion_for_another_server');
+  if ((payload.exp ?? 0) > epochSeconds() + longest + leeway) throw refused('assertion_valid_for_too_long');
+  return payload;
+}
+
+/** Notes the `jti` of an assertion by one conditional write, until it has expired. @throws ServiceError for a repeated one */
+async function useOnce(clientId: string, { jti, exp = 0 }: JWTPayload): Promise<void> {
+  if (typeof jti !== 'string' || jti === '') throw refused('claim_invalid');
+  const used = { expires_at: Math.ceil(exp) + leeway };
+  if (!(await putItem(usedAssertionItem(clientId, jti), used, { ifAbsent: true })))
+    throw refused('assertion_used');
+}
+
+function reasonOf(error: errors.JOSEError): LogReason {
+  if (error instanceof errors.JWTExpired) return 'assertion_expired';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
+  if (error.code.startsWith('ERR_JWKS')) return 'unknown_key';
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return 'assertion_malformed';
+  return ['iss', 'sub'].includes(error.claim) ? 'assertion_not_of_client' : 'claim_invalid';
+}
+
+/** Rules of the claims, for a caller who has broken one. */
+const rulesBroken: { [Reason in LogReason]?: string } = {
+  assertion_malformed:
+    'must be a signed JWT, of the typ JWT, client-authentication+jwt or none, without a key in its header',
+  assertion_expired: 'has expired',
+  assertion_valid_for_too_long: 'must expire within ten minutes, or that of another issuer within an hour',
+  assertion_for_another_server: 'must have the issuer of the server metadata as its only aud',
+  assertion_used: 'must have a jti that was not used before',
+  claim_invalid: 'must have exp, and jti unless another issuer made it; its nbf must be over',
+};
+
+const refused = (reason: LogReason): ServiceError => {
+  const description = `The client assertion ${rulesBroken[reason] ?? 'is not one of this client'}.`;
+  return new ServiceError('invalid_client', description, { reason });
+};
