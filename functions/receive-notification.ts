@@ -1,21 +1,60 @@
 import * as v from 'valibot';
 import { idForms } from '../lib/foundation/ids.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { json } from '../lib/http/body.ts';
-import { noContent, serve } from '../lib/http/serve.ts';
-import { receiveNotification } from '../lib/people/deletion/receive-notification.ts';
+import { badSecurityEvent } from '../lib/http/bad-security-event.ts';
+import { anyOf, form, json, text } from '../lib/http/body.ts';
+import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
+import { type Message, receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
-import { once } from '../lib/schema/form-parameters.ts';
+import { mustBeOneOf, once, optional } from '../lib/schema/form-parameters.ts';
 import { jsonSchema } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 
-const notificationSchema = v.object(
-  { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
-  ({ input, ...issue }) =>
-    input instanceof Object || issue.path
-      ? keyRequired()({ input, ...issue })
-      : 'The body must be a JSON object.',
+const appleSchema = v.pipe(
+  v.object(
+    { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
+    ({ input, ...issue }) =>
+      input instanceof Object || issue.path
+        ? keyRequired()({ input, ...issue })
+        : 'The body must be a JSON object.',
+  ),
+  v.transform(({ payload }): Message => ({ form: 'payload', text: payload })),
 );
+
+const securityEventSchema = v.pipe(
+  v.string('The body is missing.'),
+  v.nonEmpty('The body is missing.'),
+  v.transform((token): Message => ({ form: 'secevent', text: token })),
+);
+
+const formSchema = v.pipe(
+  v.object({ logout_token: optional('logout_token'), signed_request: optional('signed_request') }),
+  v.rawTransform(({ dataset: { value }, addIssue, NEVER }): Message => {
+    const [sent, ...others] = Object.entries(value).filter(([, text]) => text !== undefined);
+    const form = sent?.[0] === 'logout_token' ? 'logout_token' : 'signed_request';
+    if (sent?.[1] !== undefined && others.length === 0) return { form, text: sent[1] };
+    addIssue({ message: 'The parameter logout_token or signed_request is required.' });
+    return NEVER;
+  }),
+);
+
+const signedEvents = ['deauthorize', 'data_deletion'] as const;
+
+const receiptSchema = v.pipe(
+  v.object({
+    url: v.pipe(v.optional(v.string()), v.description('Where the person can read about it.')),
+    confirmation_code: v.pipe(v.optional(v.string()), v.description('The code to quote.')),
+  }),
+  v.title('NotificationReceipt'),
+);
+
+/** The response to each kind of message. */
+const answers = {
+  payload: () => noContent(),
+  secevent: () => accepted(),
+  logout_token: () => ok({}),
+  signed_request: (receipt = {}) => ok(receipt),
+} satisfies Record<Message['form'], (receipt?: v.InferOutput<typeof receiptSchema>) => unknown>;
 
 const loginAppRequired = 'The query parameter login_app_id must be the id of a Login App.';
 
@@ -24,7 +63,7 @@ export const { endpoint, handler } = serve({
   path: '/v2/marketing/providers/{provider}/notifications',
   summary: 'Receives notifications of an identity provider about a person',
   description:
-    'For Sign in with Apple: register this address at Apple, with the id of the Login App in the query. The payload is verified like an id token. When a person revokes their consent or deletes their Apple account, the service ends their sessions or deletes them, as the provider settings say. Other notifications change nothing.',
+    'Register this address at the provider, with the id of the Login App in the query. It takes what Sign in with Apple sends as JSON, security event tokens (RFC 8417, pushed as RFC 8935 says), logout tokens (OpenID Connect Back-Channel Logout 1.0) and signed requests of Facebook. When a provider says that a person left, logged out or lost their account, the service ends sessions or deletes the person, as the provider settings say. Other notifications change nothing.',
   tag: 'People',
   authenticate: anybody,
   parameters: {
@@ -42,19 +81,43 @@ export const { endpoint, handler } = serve({
         jsonSchema({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),
+      event: v.pipe(
+        v.optional(once('event', v.picklist(signedEvents, mustBeOneOf('parameter event', signedEvents)))),
+        jsonSchema({ type: 'string', enum: [...signedEvents] }),
+        v.description('The event that a signed request is about: it does not say so itself.'),
+      ),
     },
   },
-  body: json(notificationSchema, invalidRequest),
-  responses: { 204: { description: 'The notification has been received.' } },
+  body: anyOf(
+    json(appleSchema, invalidRequest),
+    {
+      ...text('application/secevent+jwt', securityEventSchema, invalidRequest),
+      badRequest: badSecurityEvent,
+      example: 'SECURITY_EVENT_TOKEN',
+    },
+    { ...form(formSchema, invalidRequest), example: { logout_token: 'LOGOUT_TOKEN' } },
+  ),
+  responses: {
+    200: {
+      description: 'The logout token or the signed request has been received.',
+      body: receiptSchema,
+      example: {
+        url: 'https://www.example.com/deletion?confirmation_code=3f1c',
+        confirmation_code: '3f1c',
+      },
+    },
+    202: { description: 'The security event token has been received.' },
+    204: { description: 'The notification of Apple has been received.' },
+  },
   errors: {
     invalid_request: {
-      when: 'The payload is missing, or not a notification of this provider for this Login App. Or the provider is not set up for the Login App.',
+      when: 'The notification is missing, malformed, or not of this provider for this Login App. Or the provider is not set up for the Login App.',
       example: 'The payload is not a notification of this provider for this Login App.',
     },
   },
   table: {
     GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
-    BatchGetItem: ['devices'],
+    BatchGetItem: ['login_users', 'devices'],
     Query: ['login_users', 'devices'],
     PutItem: ['login_users'],
     UpdateItem: ['login_users', 'devices'],
@@ -66,8 +129,6 @@ export const { endpoint, handler } = serve({
     query: { login_app_id: `la_${'A'.repeat(22)}` },
     body: { payload: 'PROVIDER_NOTIFICATION' },
   },
-  handle: async ({ path, query, body }) => {
-    await receiveNotification(query.login_app_id, path.provider, body.payload);
-    return noContent();
-  },
+  handle: async ({ path, query: { login_app_id, event }, body }) =>
+    answers[body.form](await receiveNotification(login_app_id, path.provider, { ...body, event })),
 });

@@ -235,6 +235,7 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
     ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
     ['TableThrottles', tableThrottles, settings.alarmThrottledPercent, [2, 5]],
     ['ProviderFailures', providerFailures, settings.alarmProviderFailurePercent, [3, 5]],
+    ['ProviderStreamUpdated', measurements.total('ProviderStreamsUpdated'), 1],
     ['StaleSecrets', measurements.total('StaleSecrets'), 1, [2, 5]],
     // The number of outdated refresh tokens, in per cent of the refreshes.
     ['RefreshTokensReused', ofRefreshes('Reused', fewest), settings.alarmReusedPercent],

@@ -61,6 +61,10 @@ function addDashboard(scope: Construct, of: Measurements, alarms: cloudwatch.Ala
   dashboard.addWidgets(
     graph('5xx, by function and version', of.by('ServerErrors', ['function', 'version'])),
     graph('Secrets that could not be read', of.total('StaleSecrets')),
-    graph('Login hook failures', of.total('LoginHookFailures')),
+    graph(
+      'Login hook failures; changes of streams of events',
+      of.total('LoginHookFailures'),
+      of.total('ProviderStreamsUpdated'),
+    ),
   );
 }

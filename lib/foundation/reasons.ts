@@ -35,6 +35,7 @@ export const logReasons = {
   issued_too_long_ago: 'The id token was issued longer ago (`iat`) than the settings of its issuer allow',
   valid_for_too_long: 'The id token is valid for more than a day after it was issued (`exp`)',
   issued_by_another_issuer: 'The JWT names an issuer that the settings do not, or another than this service',
+  notifications_off: 'The settings of the issuer have no `notifications`',
   claim_invalid: 'A claim of the JWT is missing or of the wrong type',
   no_usable_subject: 'The subject of the JWT is missing or cannot be stored',
   nonce_mismatch: 'The id token has no nonce, or another one than the request',

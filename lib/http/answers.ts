@@ -5,6 +5,7 @@ import { type ErrorCode, ServiceError, statuses } from '../foundation/service-er
 import { logEvent, logFailure } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
+import { bodyFor } from './body.ts';
 import type { AnyAnswer, AnyEndpoint } from './endpoint.ts';
 
 interface Response {
@@ -81,7 +82,8 @@ export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
  */
 export const renderErrors = ({
   errorEvent = 'request_refused',
-}: Pick<AnyEndpoint, 'errorEvent'>): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
+  body,
+}: Pick<AnyEndpoint, 'errorEvent' | 'body'>): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
   onError: (request) => {
     const { requestId } = request.event.requestContext;
     const { error } = request;
@@ -90,15 +92,17 @@ export const renderErrors = ({
       const fields = definedOnly({ error: code, reason });
       logEvent(errorEvent, fields);
       annotateLog(fields);
-      request.response = jsonResponse(responseTo(error), requestId);
+      const response = responseTo(error);
+      const own = response.status === 400 && body && bodyFor(body, request.event).badRequest?.render(error);
+      request.response = jsonResponse({ ...response, ...own }, requestId);
     } else {
       const fault = error instanceof ProviderFailure ? error.code : undefined;
       logFailure(fault ? 'provider_failed' : 'request_failed', error, {});
       annotateLog(definedOnly({ error: 'internal_server_error', reason: fault }));
       const isUnreachable = fault === 'unreachable' || fault === 'timed_out';
       const description = isUnreachable ? providerUnreachable : unknownError(requestId);
-      const body = { error: 'internal_server_error', error_description: description };
-      request.response = jsonResponse({ status: 500, body }, requestId);
+      const content = { error: 'internal_server_error', error_description: description };
+      request.response = jsonResponse({ status: 500, body: content }, requestId);
     }
   },
 });

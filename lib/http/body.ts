@@ -4,6 +4,7 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
+import type { ServiceError } from '../foundation/service-error.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { type MakeError, validated } from '../schema/validation.ts';
 
@@ -11,7 +12,7 @@ type EventWithBody = ApiEvent & { body: string };
 
 /** The parser and the schema by which an endpoint reads its body. */
 export interface Body<Content> {
-  contentType: 'application/json' | 'application/x-www-form-urlencoded';
+  contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'application/secevent+jwt';
   parser: MiddlewareObj<EventWithBody>;
   /** The message for a body that the parser has rejected. */
   malformed: (event: ApiEvent, error: unknown) => string;
@@ -20,6 +21,27 @@ export interface Body<Content> {
   schema: v.GenericSchema<unknown, Content>;
   /** The error for a body that cannot be read, or is not what the schema says. */
   makeError: MakeError;
+  /** Bodies of other content types that the endpoint takes besides. */
+  others?: Body<Content>[];
+  /** A body as it is sent, of one among `others`. */
+  example?: unknown;
+  /** The form of a 400 to a request with such a body, where its protocol has one of its own. */
+  badRequest?: {
+    schema: v.GenericSchema;
+    render: (error: ServiceError) => { body: object; headers: Record<string, string> };
+  };
+}
+
+/** A body of one of several content types. Who sends another one is told of all. */
+export const anyOf = <Content>(first: Body<Content>, ...others: Body<Content>[]): Body<Content> => ({
+  ...first,
+  others,
+});
+
+/** The body of a request: the one of its content type, or else the first. */
+export function bodyFor<Content>(body: Body<Content>, { headers }: Pick<ApiEvent, 'headers'>): Body<Content> {
+  const [type = ''] = headers['content-type']?.split(';') ?? [];
+  return body.others?.find(({ contentType }) => contentType === type.trim().toLowerCase()) ?? body;
 }
 
 /** The most bytes of a body that are parsed. The longest comment, with every character escaped, is shorter. */
@@ -55,6 +77,23 @@ function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
   if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
   return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
 }
+
+/** A body that is taken as the text that it is. */
+export const text = <Content>(
+  contentType: Body<Content>['contentType'],
+  schema: v.GenericSchema<unknown, Content>,
+  makeError: MakeError,
+): Body<Content> => ({
+  contentType,
+  parser: {
+    before: ({ event }) => {
+      if (event.isBase64Encoded) event.body = Buffer.from(event.body, 'base64').toString();
+    },
+  },
+  malformed: () => 'The body is missing.',
+  schema,
+  makeError,
+});
 
 /** The parameters of a form that have a value. @see RFC 6749 section 3.2: those without count as omitted */
 const filledParameters = v.pipe(
@@ -101,10 +140,11 @@ export function rawFormOf({ body = '', isBase64Encoded }: ApiEvent): URLSearchPa
  * @see RFC 9110 section 5.6.6
  * @throws ServiceError of the endpoint
  */
-export const parseBody = (body: Body<unknown> | undefined): MiddlewareObj<EventWithBody> => ({
+export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<EventWithBody> => ({
   before: async (request) => {
-    if (!body) return;
+    if (!expected) return;
     const { event } = request;
+    const body = bodyFor(expected, event);
     const isTooLarge = (event.body ?? '').length > mostBodyBytes;
     const message = isTooLarge ? 'The body is too large.' : body.problem?.(event);
     if (message !== undefined) throw body.makeError([{ field: '', message }]);
@@ -116,7 +156,7 @@ export const parseBody = (body: Body<unknown> | undefined): MiddlewareObj<EventW
       // The parsers' own errors quote the body, so they are not passed on.
       const isOfOtherType = error instanceof Error && 'statusCode' in error && error.statusCode === 415;
       const fault = isOfOtherType
-        ? `The content type must be ${body.contentType}.`
+        ? `The content type must be ${[body, ...(body.others ?? [])].map((one) => one.contentType).join(' or ')}.`
         : body.malformed(event, error);
       throw body.makeError([{ field: '', message: fault }]);
     }
@@ -124,8 +164,12 @@ export const parseBody = (body: Body<unknown> | undefined): MiddlewareObj<EventW
 });
 
 /** Reads the parsed body as its schema says. @throws ServiceError of the endpoint */
-export const validateBody = <Content>(body: Body<Content> | undefined): MiddlewareObj<{ body: Content }> => ({
+export const validateBody = <Content>(
+  expected: Body<Content> | undefined,
+): MiddlewareObj<Pick<ApiEvent, 'headers'> & { body: Content }> => ({
   before: ({ event }) => {
-    if (body) event.body = validated(body.schema, event.body, body.makeError);
+    if (!expected) return;
+    const { schema, makeError } = bodyFor(expected, event);
+    event.body = validated(schema, event.body, makeError);
   },
 });

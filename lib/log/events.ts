@@ -94,12 +94,28 @@ export const logEvents = {
     fields: { issuer: of('the provider'), reason, failure },
   },
   provider_notified: {
-    when: 'A provider reported that a person revoked their consent or deleted their account there',
+    when: 'A provider reported something about a person, for example that they deleted their account there',
     fields: {
-      kind: oneOf('consent_revoked', 'account_deleted'),
-      outcome: oneOf('sessions_ended', 'deleted', 'outdated', 'person_unknown'),
+      kind: oneOf(
+        ...(['consent_revoked', 'account_deleted', 'account_disabled', 'account_enabled'] as const),
+        ...(['account_purged', 'sessions_revoked', 'tokens_revoked', 'credential_changed'] as const),
+        ...(['credential_compromised', 'unlinked', 'logout', 'data_deletion'] as const),
+      ),
+      outcome: oneOf(
+        ...(['session_ended', 'sessions_ended', 'deleted', 'nothing', 'outdated'] as const),
+        'person_unknown',
+      ),
+      confirmation_code: maybe('the code that the provider got for a deletion'),
       login_user_id: maybe('the person, if they are known'),
     },
+  },
+  provider_event_ignored: {
+    when: 'A provider sent an event that changes nothing: one to verify that it arrives, or one that the service does not know',
+    fields: { issuer: of('the provider'), kind: of('`verification` or `other`') },
+  },
+  provider_stream_updated: {
+    when: 'A provider changed its stream of events, so they may stop',
+    fields: { issuer: of('the provider'), status: oneOf('enabled', 'paused', 'disabled', 'unknown') },
   },
   provider_token_not_revoked: {
     when: 'The token was not revoked: `login-users retry-revocations` tries again, if it was kept',

@@ -32,6 +32,7 @@ export const metrics = [
   { name: 'ProviderLatency', of: ['provider_called'], value: 'milliseconds', by: ['provider'] },
   { name: 'StaleSecrets', of: ['secret_stale'], by: [] },
   { name: 'ProviderFailures', of: ['provider_failed'], by: ['provider'] },
+  { name: 'ProviderStreamsUpdated', of: ['provider_stream_updated'], by: [] },
   { name: 'LoginHookFailures', of: ['login_hook_failed'], by: [] },
   { name: 'ServerErrors', of: ['request_failed', 'provider_failed'], by: versions },
   {

@@ -49,6 +49,8 @@ export interface VerifiedIdentity extends Identity {
   told_by_app?: Profile | undefined;
   /** The claims about this login that the settings name; absent when the id token has none of them. */
   login_claims?: LoginClaims | undefined;
+  /** The hash of the provider's session, where its settings say that it may end it here. */
+  provider_session?: string | undefined;
   /** The claims of the id token that the settings list for the login hook. They are stored nowhere. */
   hook_claims?: Record<string, unknown> | undefined;
 }

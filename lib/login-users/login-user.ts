@@ -37,6 +37,8 @@ const loginUserSchema = v.object({
   /** The latest login with any identity, or their import; each identity has its own time, too. */
   last_login_at: v.string(),
   blocked_at: v.optional(v.string()),
+  /** When a provider said that the account there was hijacked. */
+  hijacked_at: v.optional(v.string()),
   /** Credentials that were rejected when the person linked, since a time in epoch seconds. */
   rejected_credentials: v.optional(v.number()),
   rejected_since: v.optional(v.number()),

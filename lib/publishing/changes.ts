@@ -51,6 +51,7 @@ const loginUser: Projection = (change) => {
       kept_session_id: after?.sessions_ended_except,
     }),
     ...when(gained('blocked_at', change), 'login_user.blocked', after),
+    ...when(after?.hijacked_at && differs('hijacked_at', change), 'login_user.hijacked', after),
     // The item of an identity that belongs to another Login User leads there.
     ...when(change.after?.linked_to && differs('identity_id', change), 'identity.linked', {
       login_user_id: change.after?.linked_to,

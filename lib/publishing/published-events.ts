@@ -75,6 +75,10 @@ export const publishedEvents = {
     when: 'A Login User was blocked.',
     detail: detail({ ...person, blocked_at: timestampField }),
   },
+  'login_user.hijacked': {
+    when: 'A provider reported that the account there with which a person logs in was hijacked.',
+    detail: detail({ ...person, hijacked_at: timestampField }),
+  },
   'identity.linked': {
     when: 'A further identity of a person was linked to their Login User.',
     detail: detail({

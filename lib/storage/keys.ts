@@ -98,6 +98,10 @@ export const sessionPrefix = 'SESSION#';
 export const externalIdKey = (loginAppId: string, externalId: string): Key =>
   key(`LOGIN_USER#external#${hashOf(loginAppId, externalId)}`, 'EXTERNAL_ID');
 
+/** `LOGIN_USER#notification#q1B… / NOTIFICATION`: a message of a provider that a Login App has received, by its hash. */
+export const notificationKey = (loginAppId: string, id: string): Key =>
+  key(`LOGIN_USER#notification#${hashOf(loginAppId, id)}`, 'NOTIFICATION');
+
 /** `DEVICE#d_kP0… / DEVICE` */
 export const deviceKey = (deviceId: string): Key => key(`DEVICE#${encoded(deviceId)}`, 'DEVICE');
 
@@ -202,3 +206,7 @@ export const namePrefix = (start: string): string => [...start.toLowerCase()].sl
 /** `LOGIN_USERS_OF#la_9hX…#07`: a shard of a Login App's people in the index `by_list`, by when they first logged in. */
 export const loginUsersOfLoginAppShard = (loginAppId: string, shard: number): string =>
   `LOGIN_USERS_OF#${encoded(loginAppId)}#${String(shard).padStart(2, '0')}`;
+
+/** `LOGIN_USERS_OF#la_9hX…#sid#q1B…`: the sessions in the index `by_list` that began in a session of a provider, by its hash. */
+export const sessionsOfProviderSessionList = (loginAppId: string, providerSession: string): string =>
+  `LOGIN_USERS_OF#${encoded(loginAppId)}#sid#${encoded(providerSession)}`;

@@ -5,8 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { decodeJwt } from 'jose';
 import { accountOf, identityIdsOf } from '../support/account.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone } from '../support/people.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordsDuring } from '../support/stream-records.ts';
@@ -26,6 +28,7 @@ const { running, service, dynamoDb, tableName } = await startServiceWithStore(
 );
 const { demo, operate } = service;
 const bus = await startBusStandIn();
+const standIn = await startProviderStandIn();
 afterAll(() => bus.close());
 const { handler } = await import('../../functions/publish-events.ts');
 
@@ -168,6 +171,36 @@ describe('people and sessions', () => {
     expect(await publishedDuring(() => operate('login-users', 'block', flags))).toEqual([blocked]);
     expect(await publishedDuring(() => operate('login-users', 'block', flags))).toEqual([]);
     expect(await publishedDuring(() => operate('login-users', 'unblock', flags))).toEqual([]);
+  });
+
+  test('a report that an account was hijacked: login_user.hijacked; another reason: nothing', async () => {
+    const settings = { notifications: { on_account_disabled: 'nothing' } };
+    const { app, scene, subject, logIn, push } = await newIssuerLogin(service, standIn, settings);
+    const { loginUserId: login_user_id } = await logIn();
+    const report = async (reason: string, iat: number) => {
+      const events = { 'https://schemas.openid.net/secevent/risc/event-type/account-disabled': { reason } };
+      const sub_id = { format: 'iss_sub', iss: scene.url, sub: subject };
+      const set = await scene.idToken({
+        sub: undefined,
+        exp: undefined,
+        jti: unique('jti'),
+        iat,
+        sub_id,
+        events,
+      });
+      expect((await push(set)).status).toBe(202);
+    };
+    const iat = Math.floor(Date.now() / 1000);
+    const hijacked = {
+      event: 'login_user.hijacked',
+      login_user_id,
+      login_app_id: app.login_app_id,
+      hijacked_at: 'TIME',
+    };
+    expect(await publishedDuring(() => report('bulk-account', iat))).toEqual([]);
+    expect(await publishedDuring(() => report('hijacking', iat))).toEqual([hijacked]);
+    expect(await publishedDuring(() => report('hijacking', iat))).toEqual([]);
+    expect(await publishedDuring(() => report('hijacking', iat + 1))).toEqual([hijacked]);
   });
 
   /** What is published when the only session of a person ends, who has a phone. */

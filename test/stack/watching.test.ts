@@ -156,6 +156,7 @@ describe('alarms', () => {
         'whole: SampleCount of a-stack ProviderLatency, in 60 s',
       ),
     ],
+    ['ProviderStreamUpdated', '1 of 1 from 1', ['Sum of a-stack ProviderStreamsUpdated, in 60 s']],
     ['StaleSecrets', '2 of 5 from 1', ['Sum of a-stack StaleSecrets, in 60 s']],
     ['RefreshTokensReused', '1 of 1 from 1', share(5, sum('part', 'a-stack RefreshTokensReused'), refreshes)],
     [
@@ -307,7 +308,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(17 + endpoints.size + throttled.length);
+    expect(alarms).toHaveLength(18 + endpoints.size + throttled.length);
     const [topic] = Object.keys(watching.toJSON().Parameters);
     expect(topic).toMatch(/AlarmsTopic/);
     for (const { properties } of alarms) {

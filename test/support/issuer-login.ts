@@ -34,7 +34,20 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
     service.json(`/v2/marketing/providers/${provider}/notifications${query}`, { payload });
   const notify = async (type: string, claims?: Claims): Promise<Answer> =>
     post(await notification(type, claims));
-  return { scene, app, subject, logIn, notification, notify, post };
+  /** Pushes a security event token. */
+  const push = (token: string, query = `?login_app_id=${app.login_app_id}`): Promise<Answer> =>
+    service.call(`/v2/marketing/providers/provider_f/notifications${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/secevent+jwt' },
+      body: token,
+    });
+  /** Sends a form, with a logout token. */
+  const sendForm = (form: Record<string, string>): Promise<Answer> =>
+    service.call(`/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`, {
+      method: 'POST',
+      body: new URLSearchParams(form),
+    });
+  return { scene, app, subject, logIn, notification, notify, post, push, sendForm };
 }
 
 /**

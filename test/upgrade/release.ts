@@ -34,4 +34,10 @@ export const release = v.parse(
 );
 
 /** Settings of providers that the release does not know. */
-export const laterSettings = ['login_claims', 'hook_claims', 'code_exchange', 'user_profile'];
+export const laterSettings = [
+  'login_claims',
+  'hook_claims',
+  'code_exchange',
+  'user_profile',
+  'notifications',
+];

@@ -142,7 +142,15 @@ function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schem
     ...(body && {
       requestBody: {
         required: true,
-        content: { [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) } },
+        content: {
+          [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
+          ...Object.fromEntries(
+            (body.others ?? []).map((other) => [
+              other.contentType,
+              { schema: jsonSchemaOf(other.schema, sent), example: other.example },
+            ]),
+          ),
+        },
       },
     }),
     responses: {

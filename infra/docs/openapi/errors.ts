@@ -1,9 +1,10 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
 import { type ErrorRecord, statuses } from '../../../lib/foundation/service-error.ts';
 import { challenges, retryAfterSeconds } from '../../../lib/http/answers.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
-import { type Components, pascal } from './json-schema.ts';
+import { type Components, jsonSchemaOf, pascal } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 
@@ -38,7 +39,11 @@ export const commonHeaders = {
 };
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-export function errorsOf({ errors, authenticate }: AnyEndpoint, received: Components): Record<string, Json> {
+export function errorsOf(
+  { errors, authenticate, body }: AnyEndpoint,
+  received: Components,
+): Record<string, Json> {
+  const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
   const all: Record<string, ErrorRecord> = {
     ...errors,
     ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
@@ -49,7 +54,10 @@ export function errorsOf({ errors, authenticate }: AnyEndpoint, received: Compon
   return Object.fromEntries(
     [...byStatus]
       .sort(([a], [b]) => a - b)
-      .map(([status, codes]) => [status, errorResponse(status, codes, received)]),
+      .map(([status, codes]) => [
+        status,
+        errorResponse(status, codes, status === statuses.invalid_request ? others : [], received),
+      ]),
   );
 }
 
@@ -64,7 +72,12 @@ const unknownErrorRecord: ErrorRecord = {
   example: 'Something failed on our side. Please quote the request id UbR0vhfEjoEEMaA=.',
 };
 
-function errorResponse(status: number, codes: [string, ErrorRecord][], received: Components): Json {
+function errorResponse(
+  status: number,
+  codes: [string, ErrorRecord][],
+  others: v.GenericSchema[],
+  received: Components,
+): Json {
   const isValidation = status === 422;
   const challenge = codes.some(([code]) => code in challenges);
   const retryAfter = codes.some(([code]) => code in retryAfterSeconds);
@@ -81,9 +94,12 @@ function errorResponse(status: number, codes: [string, ErrorRecord][], received:
       ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
       ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
     },
-    content: contentOf(own, codes),
+    content: contentOf(withAlternatives(own, others, received), codes),
   };
 }
+
+const withAlternatives = (own: JsonSchema, others: v.GenericSchema[], received: Components): JsonSchema =>
+  others.length === 0 ? own : { oneOf: [own, ...others.map((other) => jsonSchemaOf(other, received))] };
 
 function contentOf(schema: JsonSchema, codes: [string, ErrorRecord][]): Json {
   const examples = codes.map(([error, { example: message, field }]) => [

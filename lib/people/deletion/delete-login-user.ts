@@ -30,10 +30,16 @@ export type DeletionMark = ItemOf<typeof deletionItem>;
  * interruption it can be repeated and finishes the work, or the mark leads to it. A device that the index does not show yet is not theirs either:
  * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
  * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
+ * @param signal ends the revocation of providers' tokens, for a caller who cannot wait for them
  * @returns the numbers of what was removed; undefined when there was nothing to delete
  * @throws ServiceError `forbidden` for a blocked person, unless an operator asks
  */
-export async function deleteLoginUser(loginUserId: string, by: DeletionMark['by'], last?: string) {
+export async function deleteLoginUser(
+  loginUserId: string,
+  by: DeletionMark['by'],
+  last?: string,
+  signal?: AbortSignal,
+) {
   const key = loginUserItem(loginUserId);
   const mark = { login_user_id: loginUserId, by, list_position: timestamp() };
   await putItem(deletionItem(loginUserId), { ...mark, list: unfinishedList });
@@ -52,7 +58,7 @@ export async function deleteLoginUser(loginUserId: string, by: DeletionMark['by'
   const others = sessions.filter(({ session_id }) => session_id !== last);
   await forEachInBatches(others, ({ session_id }) => removeSession(loginUserId, session_id));
   const relations = await endAllRelations(loginUserId);
-  const stored = isStored ? await removeWhatIsStored(loginUserId) : nothingStored;
+  const stored = isStored ? await removeWhatIsStored(loginUserId, signal) : nothingStored;
   if (last !== undefined) await removeSession(loginUserId, last);
   await deleteItem(deletionKey(loginUserId));
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
@@ -67,13 +73,13 @@ export const hasBegun = async (loginUserId: string): Promise<boolean> =>
 const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
 
 /** Frees the index items of the linked identities and of the external id, revokes the providers' tokens and removes all attributes but a few. */
-async function removeWhatIsStored(loginUserId: string) {
+async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | undefined) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const linked = linkedIdentitiesIn(item);
   await Promise.all(linked.map(({ slot, identity_id }) => releaseIdentity(slot, identity_id)));
   if (typeof item.external_id === 'string')
     await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
-  const revocations = await revokeStoredTokens(item);
+  const revocations = await revokeStoredTokens(item, signal);
   const inList = new Set<string>(revocations.not_revoked > 0 ? listAttributes : []);
   const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);
   const remove = Object.keys(item).filter((name) => !remains(name));

@@ -10,7 +10,7 @@ import { readSessions } from '../sessions/session.ts';
  * has one could send to the device.
  */
 export async function exportLoginUser(user: LoginUser): Promise<Record<string, unknown>> {
-  const { login_user_id, login_app_id, external_id, created_at, imported_at, blocked_at } = user;
+  const { login_user_id, login_app_id, external_id, created_at, imported_at, blocked_at, hijacked_at } = user;
   const last_login_at = latestLoginOf(user);
   const [identities, sessions, devices] = await Promise.all([
     identitiesOf(user),
@@ -27,6 +27,7 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
       imported_at,
       last_login_at,
       blocked_at,
+      hijacked_at,
     },
     identities,
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),

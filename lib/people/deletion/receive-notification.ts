@@ -1,54 +1,140 @@
+import * as v from 'valibot';
+import { epochSeconds, isoTime } from '../../foundation/clock.ts';
+import { definedOnly } from '../../foundation/defined-only.ts';
+import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
-import { type Notification, verifyNotification } from '../../providers/oidc/notification.ts';
+import { type LoginUser, loginUserItem, readLoginUser, whileExisting } from '../../login-users/login-user.ts';
+import {
+  type DeletionReceipt,
+  type SignedEvent,
+  verifySignedRequest,
+} from '../../providers/oauth2/signed-request.ts';
+import { verifyLogoutToken } from '../../providers/oidc/logout-token.ts';
+import { type Notification, type Received, verifyNotification } from '../../providers/oidc/notification.ts';
+import { verifySecurityEvents } from '../../providers/oidc/security-events.ts';
+import { longestAge } from '../../providers/oidc/signed-message.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import { protocolOf } from '../../providers/providers.ts';
+import type { StoredSettings } from '../../providers/settings/encryption.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
 import { findProviderSettingsForAnybody, notSetUp } from '../../providers/settings/stored.ts';
+import { itemKind, putItem, readItem, updateItem } from '../../storage/items.ts';
+import { notificationKey } from '../../storage/keys.ts';
 import {
   confirmedOwner,
   findIndexItem,
   type IdentityIndexItem,
   type Owner,
 } from '../identities/identity-index.ts';
-import { endSessionsBegunBy } from '../sessions/end-sessions.ts';
+import { endSessionsAtProvider, endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
-/**
- * Does what the provider settings say when an issuer tells that a person has revoked their consent, or deleted their
- * account there. A notification from before the latest login with the identity is ignored: the person has consented again
- * since, or somebody repeats an old one. For the same reason a session that began after the notification goes on.
- * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
- */
-export async function receiveNotification(loginAppId: string, provider: ProviderId, payload: string) {
-  const stored = await findProviderSettingsForAnybody(loginAppId, provider);
-  const { idTokens } = issuersIn(stored?.settings);
-  if (idTokens.length === 0) throw notSetUp(provider);
-  annotateLog({ login_app_id: loginAppId, provider });
-  const notification = await verifyNotification(idTokens, payload);
-  const done = notification && (await act(loginAppId, notification));
-  annotateLog({ outcome: done?.outcome ?? 'ignored' });
-  if (done) logEvent('provider_notified', done);
+/** A message of a provider, as a request has brought it. */
+export interface Message {
+  /** The parameter that holds it, or the content type. */
+  form: 'payload' | 'secevent' | 'logout_token' | 'signed_request';
+  text: string;
+  /** The event of a signed request. */
+  event?: SignedEvent | undefined;
 }
 
-async function act(loginAppId: string, { kind, person, issuedAt, action }: Notification) {
-  const indexItem = await findIndexItem(loginAppId, person);
-  const owner = await confirmedOwner(indexItem);
+/** Milliseconds from the beginning, after which no provider is waited for that is to revoke a token. Kakao waits 3 s for an answer. */
+const patience = 1_500;
+
+/**
+ * Does what the provider settings say when a provider tells something about a person. What it tells of the time before
+ * the latest login with the identity is ignored: the person has consented again since, or somebody repeats an old message.
+ * For the same reason a session that began afterwards goes on.
+ * @returns the answer to a request to delete somebody's data
+ * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
+ */
+export async function receiveNotification(loginAppId: string, provider: ProviderId, message: Message) {
+  // Apple waits.
+  const signal = message.form === 'payload' ? undefined : AbortSignal.timeout(patience);
+  const stored = await findProviderSettingsForAnybody(loginAppId, provider);
+  if (!stored) throw notSetUp(provider);
+  const verify = verifierOf(stored, provider, message);
+  annotateLog({ login_app_id: loginAppId, provider });
+  const { id, notifications, receipt } = await verify(message.text);
+  const isRepeated = id !== undefined && (await readItem(notificationItem(loginAppId, id))) !== undefined;
+  annotateLog({ outcome: isRepeated ? 'repeated' : 'ignored' });
+  if (isRepeated) return receipt;
+  for (const notification of notifications) {
+    const done = await act(loginAppId, notification, signal);
+    annotateLog({ outcome: done.outcome });
+    logEvent('provider_notified', {
+      ...done,
+      ...definedOnly({ confirmation_code: receipt?.confirmation_code }),
+    });
+  }
+  // Not before: whoever got no answer sends it again, and finishes what was interrupted.
+  if (id !== undefined) {
+    const expires_at = epochSeconds() + longestAge + 86_400;
+    await putItem(notificationItem(loginAppId, id), { expires_at });
+  }
+  return receipt;
+}
+
+/** A message that has been received, for as long as it would count. */
+const notificationItem = itemKind(v.object({ expires_at: v.number() }), notificationKey);
+
+/** Verifier of a message, by the settings of its provider. @throws ServiceError where there is none for its form */
+function verifierOf(
+  stored: StoredSettings,
+  provider: ProviderId,
+  { form, event }: Message,
+): (text: string) => Promise<Received & { receipt?: DeletionReceipt }> {
+  if (form === 'signed_request') {
+    const protocol = protocolOf(provider);
+    if (protocol.name !== 'oauth2') throw notSetUp(provider);
+    return async (text) => verifySignedRequest(await protocol.read(stored), text, event);
+  }
+  const { idTokens } = issuersIn(stored.settings);
+  if (idTokens.length === 0) throw notSetUp(provider);
+  return (text) => verifiers[form](idTokens, text);
+}
+const verifiers = {
+  payload: verifyNotification,
+  secevent: verifySecurityEvents,
+  logout_token: verifyLogoutToken,
+} as const;
+
+async function act(
+  loginAppId: string,
+  { kind, person, providerSession, issuedAt, action, isHijacking = false }: Notification,
+  signal: AbortSignal | undefined,
+): Promise<LogEvents['provider_notified']> {
+  const indexItem = person && (await findIndexItem(loginAppId, person));
+  const owner = indexItem && (await confirmedOwner(indexItem));
   const user = owner && (await readLoginUser(owner.loginUserId));
-  const finished = await finishDeletionsAt(indexItem, owner);
-  const login_user_id = user?.login_user_id ?? finished;
-  if (login_user_id === undefined) return { kind, outcome: 'person_unknown' } as const;
-  annotateLog({ login_user_id });
-  if (!owner || !user) return { kind, outcome: 'deleted', login_user_id } as const;
-  if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
+  const finished = indexItem && (await finishDeletionsAt(indexItem, owner, signal));
+  const loginUserId = user?.login_user_id ?? finished;
+  if (loginUserId !== undefined) annotateLog({ login_user_id: loginUserId });
+  if (isHijacking && user) await markHijacked(user, issuedAt);
+  if (action === 'nothing')
+    return { kind, outcome: 'nothing', ...definedOnly({ login_user_id: loginUserId }) };
+  if (action === 'end_sessions' && providerSession !== undefined && (user || !person)) {
+    const login_user_id = await endSessionsAtProvider({ loginAppId, loginUserId }, providerSession, issuedAt);
+    if (login_user_id !== undefined) annotateLog({ login_user_id });
+    if (login_user_id !== undefined) return { kind, outcome: 'session_ended', login_user_id };
+  }
+  if (loginUserId === undefined) return { kind, outcome: 'person_unknown' };
+  const login_user_id = loginUserId;
+  if (!owner || !user) return { kind, outcome: 'deleted', login_user_id };
+  if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id };
   // Deleting a blocked person would let them in again, as somebody new.
   if (action === 'delete' && !user.blocked_at) {
-    await deleteLoginUser(login_user_id, 'provider');
-    return { kind, outcome: 'deleted', login_user_id } as const;
+    await deleteLoginUser(login_user_id, 'provider', undefined, signal);
+    return { kind, outcome: 'deleted', login_user_id };
   }
   await endSessionsBegunBy(login_user_id, 'provider', issuedAt);
-  return { kind, outcome: 'sessions_ended', login_user_id } as const;
+  return { kind, outcome: 'sessions_ended', login_user_id };
 }
+
+/** Notes that the account of a person was hijacked, once for each message, so that subscribers learn of it. */
+const markHijacked = ({ login_user_id }: LoginUser, time: number) =>
+  updateItem(loginUserItem(login_user_id), { set: { hijacked_at: isoTime(time) }, when: whileExisting });
 
 /**
  * Finishes the deletions that were interrupted of people who had the identity: an issuer that got no answer sends its
@@ -57,12 +143,13 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
 async function finishDeletionsAt(
   indexItem: IdentityIndexItem,
   owner: Owner | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   const former = owner ? undefined : indexItem.owner?.loginUserId;
   const isUnfinished = former !== undefined && (await hasBegun(former));
   const ids = [...indexItem.unfinished, ...(isUnfinished ? [former] : [])];
   let finished: string | undefined;
-  for (const id of ids) if (await deleteLoginUser(id, 'provider')) finished = id;
+  for (const id of ids) if (await deleteLoginUser(id, 'provider', undefined, signal)) finished = id;
   return finished;
 }
 

@@ -93,13 +93,14 @@ export interface TokenPlace {
 async function revokeToken(
   login_user_id: string,
   read: () => PlacedToken | Promise<PlacedToken>,
+  signal?: AbortSignal,
 ): Promise<boolean> {
   try {
     const { text, issuer, place } = await read();
     const settings = await findProviderSettings(place.loginAppId, place.provider);
     if (!settings) throw notSetUp(place.provider);
     const decrypted = await decryptSecrets(settings.settings, settings.place);
-    await revokeProviderToken(exchangeIn(decrypted, issuer), text);
+    await revokeProviderToken(exchangeIn(decrypted, issuer), text, signal);
     logEvent('provider_token_revoked', { login_user_id });
     return true;
   } catch (error) {
@@ -139,14 +140,15 @@ interface Revocations {
  * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have
  * unlinked. One that is revoked is removed; one that is not stays, and the log says why.
  */
-export async function revokeStoredTokens(item: Item): Promise<Revocations> {
+export async function revokeStoredTokens(item: Item, signal?: AbortSignal): Promise<Revocations> {
   const names = unneededTokensIn(item);
   if (names.length === 0) return { revoked: 0, not_revoked: 0 };
   const login_user_id = String(item.login_user_id);
   const loginAppId = String(item.login_app_id);
   const outcomes = await Promise.all(
     names.map(async (attribute) => {
-      if (!(await revokeToken(login_user_id, () => readToken(item[attribute], loginAppId)))) return false;
+      const read = () => readToken(item[attribute], loginAppId);
+      if (!(await revokeToken(login_user_id, read, signal))) return false;
       await updateItem(loginUserItem(login_user_id), {
         remove: [attribute],
         when: { [attribute]: { exists: true } },

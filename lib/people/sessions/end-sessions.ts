@@ -8,11 +8,14 @@ import { type LoginUser, loginUserItem, whileExisting } from '../../login-users/
 import { begunIn } from '../../login-users/sessions-of-person.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
+import { sessionsOfProviderSessionList } from '../../storage/keys.ts';
+import { readListInOrder, readMembers } from '../../storage/lists.ts';
 import {
   isActive,
   isOpen,
   readLoginUserWithSession,
   readPersonWithSessions,
+  readSessions,
   type Session,
   sessionItem,
 } from './session.ts';
@@ -84,6 +87,36 @@ export async function endSessions(
   });
   if (done) logEvent('sessions_ended', { login_user_id: loginUserId, by });
 }
+
+/**
+ * Ends the sessions that began in a session of a provider, until a time in epoch seconds.
+ * @param loginUserId whose sessions; undefined for those of anybody, who are found by an index that lags behind the table
+ * @returns the person; undefined when no session that we keep began there
+ */
+export async function endSessionsAtProvider(
+  { loginAppId, loginUserId }: { loginAppId: string; loginUserId: string | undefined },
+  providerSession: string,
+  time: number,
+): Promise<string | undefined> {
+  const all =
+    loginUserId === undefined
+      ? await findAtProvider(loginAppId, providerSession)
+      : await readSessions(loginUserId);
+  const found = all.filter(({ provider_session }) => provider_session === providerSession);
+  const ending = found.filter((session) => isOpen(session) && session.started_at <= time);
+  await forEachInBatches(ending, ({ login_user_id, session_id }) =>
+    endSession(login_user_id, session_id, 'provider'),
+  );
+  return found[0]?.login_user_id;
+}
+
+async function findAtProvider(loginAppId: string, providerSession: string): Promise<Session[]> {
+  const list = sessionsOfProviderSessionList(loginAppId, providerSession);
+  const { keys } = await readListInOrder(list, { limit: mostFound });
+  return (await readMembers(keys)).map(sessionItem.parse);
+}
+/** The most sessions that are looked for; a place is taken by one session at a time. */
+const mostFound = 100;
 
 /** Ends the open sessions of a Login User that began at a time, in epoch seconds, or before it. */
 export async function endSessionsBegunBy(loginUserId: string, by: Ender, time: number): Promise<void> {

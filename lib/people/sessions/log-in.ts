@@ -23,6 +23,7 @@ import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { type Item, putItem, updateItem } from '../../storage/items.ts';
+import { sessionsOfProviderSessionList } from '../../storage/keys.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
   findIndexItem,
@@ -93,6 +94,7 @@ export async function logIn(
         client_id: clientId,
         name,
         login_claims: verified.login_claims,
+        provider_session: verified.provider_session,
         external_id: externalIdForTokens(after ?? before),
         ...asked?.kept,
         ordinal,
@@ -215,9 +217,13 @@ function ownerAt({ id, owner }: IdentityIndexItem, { mayCreate }: Login): Owner 
 
 /** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed, if it can be. */
 export async function putSession(session: Session): Promise<void> {
-  const { login_user_id, session_id } = session;
+  const { login_user_id, login_app_id, session_id, provider_session } = session;
+  const place = provider_session && {
+    list: sessionsOfProviderSessionList(login_app_id, provider_session),
+    list_position: session_id,
+  };
   try {
-    await putItem(sessionItem(login_user_id, session_id), session);
+    await putItem(sessionItem(login_user_id, session_id), { ...session, ...place });
   } catch (error) {
     await removeSession(login_user_id, session_id).catch(() => undefined);
     throw error;

@@ -32,6 +32,8 @@ export const sessionItem = itemKind(
     hook_claims: v.optional(v.string()),
     /** The external id of the person, where the deployment puts it into access tokens. */
     external_id: v.optional(v.string()),
+    /** The hash of the provider's session that the login was in, where the provider may end it here. */
+    provider_session: v.optional(v.string()),
     /** The number of refreshes so far. */
     generation: v.number(),
     /** Epoch seconds of the last refresh. */

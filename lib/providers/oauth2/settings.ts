@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { clientSecretJwtSchema } from '../client-secret.ts';
 import { issuerEntries, issuerOf } from '../oidc/issuer.ts';
+import { onUnlinked } from '../oidc/notification-settings.ts';
 import {
   audiences,
   authorityIn,
@@ -166,6 +167,16 @@ export const issuerExchangeSchema = v.pipe(
   v.rawCheck(requireOneSecret),
 );
 
+/** Signed requests, as Facebook sends them. */
+const notificationsSchema = v.strictObject({
+  app_secret: described(textSchema, 'for Facebook: the secret of your app, by which its requests are signed'),
+  on_unlinked: onUnlinked,
+  data_deletion_url: described(
+    v.optional(providerUrlSchema),
+    'your page about deletions: Facebook shows its address, with a `confirmation_code`, to a person who wanted their data deleted. Without it, such requests are rejected',
+  ),
+});
+
 /**
  * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by asking the
  * provider, or by its issuer's signature; of a code by the id token that comes for it, or as for an access token, or by
@@ -181,6 +192,7 @@ export const oauth2SettingsSchema = v.pipe(
     user_info: v.optional(userInfoSchema),
     audience_validation: v.optional(audienceValidationSchema),
     authorization_code: v.optional(authorizationCodeSchema),
+    notifications: v.optional(notificationsSchema),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;

@@ -96,7 +96,11 @@ const errorCode = (error: unknown, sent: string[]): string[] => {
  * @throws Error when the settings no longer say where
  * @see RFC 7009 section 2.1
  */
-export async function revokeProviderToken(exchange: CodeExchange | undefined, token: string) {
+export async function revokeProviderToken(
+  exchange: CodeExchange | undefined,
+  token: string,
+  signal = verificationDeadline(),
+) {
   const url = exchange?.revocation_url;
   if (!exchange || url === undefined) throw new Error('The provider settings have no revocation_url.');
   const form = { token, token_type_hint: 'refresh_token' };
@@ -104,7 +108,7 @@ export async function revokeProviderToken(exchange: CodeExchange | undefined, to
     url,
     ...authenticated(exchange, await clientSecretOf(exchange), form),
     statusOnly: true,
-    signal: verificationDeadline(),
+    signal,
   });
   const isUnknown =
     status === 400 && exchange.refused_errors.includes(String(valueAtPath(body, exchange.error_field)));

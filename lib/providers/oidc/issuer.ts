@@ -1,9 +1,16 @@
 import * as v from 'valibot';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { described, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
+import { notificationEntries } from './notification-settings.ts';
 
-/** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
-const otherSpellings = new Map([['accounts.google.com', 'https://accounts.google.com']]);
+/**
+ * Google's id tokens name their issuer in one of two ways, and its security event tokens in a third.
+ * @see https://developers.google.com/identity/sign-in/web/backend-auth, https://developers.google.com/identity/protocols/risc
+ */
+const otherSpellings = new Map([
+  ['accounts.google.com', 'https://accounts.google.com'],
+  ['https://accounts.google.com/', 'https://accounts.google.com'],
+]);
 
 /** The one spelling under which an issuer is known here. */
 export const canonicalIssuer = (issuer: string): string => otherSpellings.get(issuer) ?? issuer;
@@ -95,6 +102,7 @@ export const issuerEntries = {
     v.optional(actionsSchema),
     'the same when the person deleted their account at the issuer',
   ),
+  notifications: v.optional(v.strictObject(notificationEntries)),
 };
 
 /** An issuer, and the apps whose id tokens count. */

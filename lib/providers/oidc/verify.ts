@@ -5,6 +5,7 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
+import { hashOf } from '../../storage/keys.ts';
 import {
   audienceIn,
   loginClaimsIn,
@@ -74,6 +75,7 @@ export async function verifyIdToken(
       subject,
       profile: profileIn(payload, trusted.profile),
       login_claims: loginClaimsIn(payload, trusted.login_claims),
+      provider_session: trusted.notifications && providerSessionOf(trusted, payload.sid),
       hook_claims:
         trusted.hook_claims &&
         definedOnly(Object.fromEntries(trusted.hook_claims.map((name) => [name, payload[name]]))),
@@ -82,6 +84,10 @@ export async function verifyIdToken(
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
 }
+
+/** The hash of an issuer's session by its `sid`; undefined for none. @see OpenID Connect Back-Channel Logout 1.0, section 2.1 */
+export const providerSessionOf = ({ issuer }: KeySource, sid: unknown): string | undefined =>
+  typeof sid === 'string' && sid !== '' ? hashOf(issuer, sid) : undefined;
 
 /** The issuer that a token names. Nothing is verified yet: this only chooses by whose keys it will be. */
 export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: Issuer[]): Issuer {
@@ -99,7 +105,7 @@ export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: 
 export async function verifiedJwt(
   trusted: KeySource & { audiences: string[] },
   jwt: string,
-  { types, claims, appField = 'aud' }: JwtKind,
+  { types, claims, appField = 'aud', isForMany = false }: JwtKind,
 ): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
   const { payload, protectedHeader } = await jwtVerify(jwt, (header) => issuerKey(trusted, header), {
     algorithms,
@@ -110,16 +116,20 @@ export async function verifiedJwt(
   });
   const { alg, typ = 'JWT' } = protectedHeader;
   if (typeof typ !== 'string' || !types.test(typ)) throw new errors.JWTInvalid('another typ');
-  rejectForeign(audienceIn(payload, appField), trusted.audiences);
+  const audience = audienceIn(payload, appField);
+  const ours = [audience.aud].flat().find((app) => trusted.audiences.some((one) => one === app));
+  rejectForeign(isForMany ? { aud: ours, parties: [] } : audience, trusted.audiences);
   return { payload, alg, typ };
 }
 
-interface JwtKind {
+export interface JwtKind {
   /** The `typ` that its header may have. */
   types: RegExp;
   claims: string[];
   /** The claim that must name its app. @default 'aud' */
   appField?: string;
+  /** Whether it may be for others besides, and nobody has asked for it, as a security event token. */
+  isForMany?: boolean;
 }
 
 /** The reasons for jose's errors; all others mean that the token is malformed. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { actionsSchema, authorityOf, canonicalIssuer, nonceRuleSchema } from '../oidc/issuer.ts';
+import { notificationEntries } from '../oidc/notification-settings.ts';
 
 /** An issuer in settings, whose rules were checked when they were set. */
 const knownIssuerSchema = v.object({
@@ -12,6 +13,7 @@ const knownIssuerSchema = v.object({
   user_profile: v.optional(v.object({})),
   on_consent_revoked: v.optional(actionsSchema),
   on_account_deleted: v.optional(actionsSchema),
+  notifications: v.optional(v.object(notificationEntries)),
 });
 const settingsSchema = v.object({
   issuers: v.optional(v.array(knownIssuerSchema), []),

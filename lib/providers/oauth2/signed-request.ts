@@ -1,0 +1,78 @@
+import { createHmac } from 'node:crypto';
+import * as v from 'valibot';
+import type { Identity } from '../../login-users/linked-identity.ts';
+import { equalInConstantTime } from '../../secrets/secrets.ts';
+import { hashOf } from '../../storage/keys.ts';
+import { rejected, subjectAt, wellFormedCredential } from '../credential.ts';
+import { notAccepted, type Received } from '../oidc/notification.ts';
+import { longestAge, refused } from '../oidc/signed-message.ts';
+import { rejectOutdated } from '../oidc/verify.ts';
+import type { OAuth2Settings } from './settings.ts';
+
+/** The event of a signed request, which only the address that it is sent to says. */
+export type SignedEvent = 'deauthorize' | 'data_deletion';
+
+/** The answer to a request to delete somebody's data: where they can read about it, and the code to quote. */
+export interface DeletionReceipt {
+  url: string;
+  confirmation_code: string;
+}
+
+const payloadSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.looseObject({ algorithm: v.string(), issued_at: v.pipe(v.number(), v.safeInteger()) }),
+);
+/** Claims of the signed requests that a login leaves in a browser. */
+const ofLogins = ['code', 'oauth_token'];
+
+/**
+ * Verifies a signed request of Facebook.
+ * @throws ServiceError `invalid_request`
+ * @see https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
+ */
+export function verifySignedRequest(
+  { namespace, notifications: settings, user_info }: OAuth2Settings,
+  text: string,
+  event: SignedEvent | undefined,
+): Received & { receipt?: DeletionReceipt } {
+  if (!settings || namespace === undefined)
+    throw refused('The provider settings have no notifications with an app_secret.');
+  if (event === undefined) throw refused('The query parameter event must be deauthorize or data_deletion.');
+  const { app_secret, data_deletion_url, on_unlinked = 'end_sessions' } = settings;
+  const page = event === 'data_deletion' ? data_deletion_url : undefined;
+  if (event === 'data_deletion' && page === undefined)
+    throw refused('The provider settings have no data_deletion_url.');
+  try {
+    const [signature = '', encoded = '', ...rest] = wellFormedCredential(text).split('.');
+    const expected = createHmac('sha256', app_secret).update(encoded).digest('base64url');
+    if (rest.length > 0 || !equalInConstantTime(signature.replace(/=+$/, ''), expected))
+      throw rejected('signature_invalid');
+    const payload = v.safeParse(payloadSchema, Buffer.from(encoded, 'base64url').toString());
+    if (!payload.success || payload.output.algorithm.toUpperCase() !== 'HMAC-SHA256')
+      throw refused('The signed_request is malformed.');
+    const { issued_at: issuedAt, ...claims } = payload.output;
+    if (ofLogins.some((name) => name in claims)) throw refused('The signed_request is that of a login.');
+    rejectOutdated({ iat: issuedAt }, longestAge);
+    const subject = subjectAt(claims, 'user_id', user_info?.subject_type);
+    if (subject === undefined) throw refused('The signed_request has no usable user_id.');
+    const person = { namespace, subject };
+    const id = hashOf(namespace, event, expected);
+    if (page === undefined)
+      return { id, notifications: [{ kind: 'unlinked', person, issuedAt, action: on_unlinked }] };
+    const deletion = { kind: 'data_deletion', person, issuedAt, action: 'delete' } as const;
+    return { id, notifications: [deletion], receipt: receiptFor(person, page) };
+  } catch (error) {
+    throw notAccepted(error, 'signed_request is not one');
+  }
+}
+
+/** Receipt for a person, whose code is always the same, so that whoever asks again gets it again. It tells nobody who they are. */
+function receiptFor({ namespace, subject }: Identity, page: string): DeletionReceipt {
+  const confirmation_code = Buffer.from(hashOf('deletion', namespace, subject), 'base64url')
+    .toString('hex')
+    .slice(0, 24);
+  const url = new URL(page);
+  url.searchParams.set('confirmation_code', confirmation_code);
+  return { url: url.href, confirmation_code };
+}

@@ -1,0 +1,574 @@
+import { describe, expect, test } from '@jest/globals';
+import { canonicalIssuer, spellingsOf } from '../../lib/providers/oidc/issuer.ts';
+import { accountOf } from '../support/account.ts';
+import { clockOffset } from '../support/clock-offset.ts';
+import { expectError } from '../support/expectations.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
+import { itemsAbout } from '../support/items-about.ts';
+import { writtenDuring } from '../support/log-lines.ts';
+import { type Claims, ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Answer, unique } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import { isWrite } from '../support/store-proxy.ts';
+
+const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
+const standIn = await startProviderStandIn();
+
+const uris = 'https://schemas.openid.net/secevent/';
+const purged = 'risc/event-type/account-purged';
+const revoked = 'caep/event-type/session-revoked';
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+const day = 86_400;
+
+/** The present of the service. */
+const now = () => Math.floor(Date.now() / 1000) + clockOffset(running.directory);
+const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>
+  (await account.show()).status === 200;
+
+async function newPerson(notifications: object | null = {}) {
+  const login = await newIssuerLogin(service, standIn, notifications ? { notifications } : {});
+  const { scene, subject, push, sendForm } = login;
+  const issSub = (more: object = {}) => ({ format: 'iss_sub', iss: scene.url, sub: subject, ...more });
+  const without = { sub: undefined, exp: undefined };
+  /** A security event token; its subject is at the top unless the claims or the event say otherwise. */
+  const setOf = (name: string, claims: Claims = {}, event: object = {}, header: object = {}) =>
+    scene.idToken(
+      {
+        ...without,
+        iat: now(),
+        jti: unique('jti'),
+        sub_id: issSub(),
+        events: { [name.includes('//') ? name : `${uris}${name}`]: event },
+        ...claims,
+      },
+      { typ: 'secevent+jwt', ...header },
+    );
+  const logoutTokenOf = (claims: Claims = {}, header: object = {}) =>
+    scene.idToken(
+      {
+        sub: subject,
+        iat: now(),
+        exp: now() + 120,
+        jti: unique('jti'),
+        events: { [logoutEvent]: {} },
+        ...claims,
+      },
+      { typ: 'logout+jwt', ...header },
+    );
+  return {
+    ...login,
+    issSub,
+    setOf,
+    logoutTokenOf,
+    tell: async (...set: Parameters<typeof setOf>) => push(await setOf(...set)),
+    logOut: async (...token: Parameters<typeof logoutTokenOf>) =>
+      sendForm({ logout_token: await logoutTokenOf(...token) }),
+  };
+}
+
+function expectRefusal({ status, body, headers }: Answer, err: string, description: RegExp = /./): void {
+  expect({ status, body }).toEqual({
+    status: 400,
+    body: { err, description: expect.stringMatching(description) },
+  });
+  expect([headers.get('content-type'), headers.get('content-language')]).toEqual(['application/json', 'en']);
+}
+
+describe('security events', () => {
+  const settings = [
+    ['risc/event-type/account-disabled', 'on_account_disabled', false],
+    [purged, 'on_account_purged', false],
+    ['risc/event-type/account-credential-change-required', 'on_credential_change', true],
+    ['risc/event-type/credential-compromise', 'on_credential_change', false],
+    ['risc/event-type/identifier-changed', 'on_credential_change', true],
+    ['risc/event-type/sessions-revoked', 'on_sessions_revoked', false],
+    [revoked, 'on_sessions_revoked', false],
+    ['caep/event-type/credential-change', 'on_credential_change', true],
+    ['oauth/event-type/token-revoked', 'on_tokens_revoked', false],
+    ['oauth/event-type/tokens-revoked', 'on_tokens_revoked', false],
+    ['oauth/event-type/user-unlinked', 'on_unlinked', false],
+  ] as const;
+
+  test.each(settings)('202 for %s: what %s says', async (name, setting, staysByDefault) => {
+    for (const [notifications, stays] of [
+      [{}, staysByDefault],
+      [{ [setting]: 'nothing' }, true],
+      [{ [setting]: 'end_sessions' }, false],
+    ] as const) {
+      const { logIn, tell } = await newPerson(notifications);
+      const phone = await logIn();
+      const { status, text } = await tell(name);
+      expect([status, text, await isIn(phone)]).toEqual([202, '', stays]);
+      expect((await logIn()).loginUserId).toBe(phone.loginUserId);
+    }
+  });
+
+  test.each([
+    [purged, 'on_account_purged'],
+    ['oauth/event-type/user-unlinked', 'on_unlinked'],
+  ])('202 for %s with delete: the person is deleted', async (name, setting) => {
+    const { logIn, tell } = await newPerson({ [setting]: 'delete' });
+    const phone = await logIn();
+    expect((await tell(name)).status).toBe(202);
+    expect((await logIn()).loginUserId).not.toBe(phone.loginUserId);
+  });
+
+  test.each([
+    ['risc/event-type/verification', 'provider_event_ignored', { kind: 'verification' }],
+    ['sse/event-type/verification', 'provider_event_ignored', { kind: 'verification' }],
+    ['ssf/event-type/verification', 'provider_event_ignored', { kind: 'verification' }],
+    ['ssf/event-type/stream-updated', 'provider_stream_updated', { status: 'paused' }],
+    ['ssf/event-type/something-new', 'provider_event_ignored', { kind: 'other' }],
+    ['https://example.com/account-purged', 'provider_event_ignored', { kind: 'other' }],
+    ['risc/event-type/account-enabled', 'provider_notified', { kind: 'account_enabled', outcome: 'nothing' }],
+  ])('202 for %s: a line in the log, and nothing changes', async (name, event, fields) => {
+    const { logIn, tell, scene } = await newPerson({ on_account_purged: 'delete' });
+    const phone = await logIn();
+    const sub_id = name.endsWith('enabled') ? {} : { sub_id: undefined };
+    const written = await writtenDuring(running, async () =>
+      expect((await tell(name, sub_id, { status: 'paused' })).status).toBe(202),
+    );
+    const line = JSON.parse(written.split('\n').find((one) => one.includes(`"event":"${event}"`)) ?? '{}');
+    const issuer = event === 'provider_notified' ? {} : { issuer: scene.url };
+    expect(line).toMatchObject({ ...fields, ...issuer });
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('an account that is enabled lifts no block of an operator', async () => {
+    const { logIn, tell, app, scene, subject } = await newPerson();
+    const { loginUserId } = await logIn();
+    await service.operate('login-users', 'block', { 'login-user': loginUserId });
+    expect((await tell('risc/event-type/account-enabled')).status).toBe(202);
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const login = await service.token({ ...form, id_token: await scene.idToken({ sub: subject }) }, app);
+    expectError(login, { status: 400, error: 'invalid_grant', naming: 'The Login User is blocked.' });
+  });
+
+  test('access_denied without the setting notifications, and the keys are not asked for', async () => {
+    const { tell, logOut, scene } = await newPerson(null);
+    expectRefusal(await tell(purged), 'access_denied');
+    expectError(await logOut(), { status: 400, error: 'invalid_request' });
+    expect(scene.calls('jwks')).toBe(0);
+  });
+
+  test('settings: an action that is none, or delete where nobody left, is an error', async () => {
+    for (const [name, action] of [
+      ['on_logout', 'delete'],
+      ['on_account_purged', 'forget'],
+    ])
+      await expect(newPerson({ [String(name)]: action })).rejects.toThrow(
+        new RegExp(`notifications.${name}: must be`),
+      );
+  });
+});
+
+describe('the subject', () => {
+  test.each<[string, (person: Awaited<ReturnType<typeof newPerson>>) => [Claims, object]]>([
+    ['in sub_id', () => [{}, {}]],
+    [
+      'in the event, as Google names it',
+      ({ issSub }) => [
+        { sub_id: undefined },
+        { subject: issSub({ format: undefined, subject_type: 'iss-sub' }) },
+      ],
+    ],
+    [
+      'in the event and at the top, as Kakao names it',
+      ({ issSub, subject }) => [
+        { sub_id: undefined, sub: subject },
+        { subject: issSub({ format: undefined, subject_type: 'iss-sub' }) },
+      ],
+    ],
+    [
+      'the user of a complex one',
+      ({ issSub }) => [
+        { sub_id: { format: 'complex', user: issSub(), tenant: { format: 'opaque', id: 't' } } },
+        {},
+      ],
+    ],
+    [
+      'the user of a complex one in the event',
+      ({ issSub }) => [{ sub_id: undefined }, { subject: { user: issSub() } }],
+    ],
+    [
+      'with a session that we do not know',
+      ({ issSub }) => [
+        { sub_id: { format: 'complex', user: issSub(), session: { format: 'opaque', id: 'x' } } },
+        {},
+      ],
+    ],
+  ])('202 %s', async (_, claimsOf) => {
+    const person = await newPerson();
+    const phone = await person.logIn();
+    expect((await person.tell(revoked, ...claimsOf(person))).status).toBe(202);
+    expect(await isIn(phone)).toBe(false);
+  });
+
+  const other = { iss: 'https://accounts.example' };
+  test.each<[string, RegExp, (person: Awaited<ReturnType<typeof newPerson>>) => [Claims, object]]>([
+    ['of another issuer', /issuer of the subject/, ({ issSub }) => [{ sub_id: issSub(other) }, {}]],
+    [
+      'of another issuer, in the event',
+      /issuer of the subject/,
+      ({ issSub }) => [{ sub_id: undefined }, { subject: issSub(other) }],
+    ],
+    [
+      'of another issuer, of a complex one',
+      /issuer of the subject/,
+      ({ issSub }) => [{ sub_id: { format: 'complex', user: issSub(other) } }, {}],
+    ],
+    [
+      'that is an address',
+      /format iss_sub/,
+      () => [{ sub_id: { format: 'email', email: 'alice@example.com' } }, {}],
+    ],
+    [
+      'that is an address, in a complex one',
+      /format iss_sub/,
+      () => [{ sub_id: { format: 'complex', user: { format: 'email', email: 'a@example.com' } } }, {}],
+    ],
+    ['that is missing', /no subject/, () => [{ sub_id: undefined }, {}]],
+    ['that is a number', /no usable sub/, ({ issSub }) => [{ sub_id: issSub({ sub: 7 }) }, {}]],
+    ['that is a text', /malformed/, () => [{ sub_id: 'alice' }, {}]],
+    ['of nobody', /needs a user/, () => [{ sub_id: { format: 'complex' } }, {}]],
+    ['that is another one than sub', /different/, () => [{ sub: 'bob' }, {}]],
+    [
+      'that is another one than in the event',
+      /different/,
+      ({ issSub }) => [{}, { subject: issSub({ sub: 'bob' }) }],
+    ],
+  ])('400 for one %s: nothing changes', async (_, naming, claimsOf) => {
+    const person = await newPerson({ on_account_purged: 'delete' });
+    const phone = await person.logIn();
+    expectRefusal(await person.tell(purged, ...claimsOf(person)), 'invalid_request', naming);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('400 for a person of issuer B in a token of issuer A, also with delete: B’s person is untouched', async () => {
+    const { app, scene, tell } = await newPerson();
+    const other = standIn.openScene();
+    const notifications = { on_account_purged: 'delete' };
+    const issuers = [scene, other].map(({ url }) => ({ issuer: url, audiences: [ourApp], notifications }));
+    await service.setProvider(app, 'provider_f', { issuers });
+    const sub = unique('victim');
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const login = await service.token({ ...form, id_token: await other.idToken({ sub }) }, app);
+    const sub_id = { format: 'iss_sub', iss: other.url, sub };
+    expectRefusal(await tell(purged, { sub_id }), 'invalid_request', /issuer of the subject/);
+    expect(await isIn({ account: accountOf(service, login.body.access_token) })).toBe(true);
+  });
+});
+
+describe('kinds do not mix', () => {
+  test.each<[string, string, Claims, object]>([
+    ['a nonce', 'invalid_request', { nonce: 'n' }, {}],
+    ['an at_hash', 'invalid_request', { at_hash: 'h' }, {}],
+    ['a c_hash', 'invalid_request', { c_hash: 'h' }, {}],
+    ['an exp that is over', 'invalid_request', { exp: 1 }, {}],
+    ['no jti', 'invalid_request', { jti: undefined }, {}],
+    ['no iat', 'invalid_request', { iat: 'x' as unknown as number }, {}],
+    ['no events', 'invalid_request', { events: undefined }, {}],
+    ['events that are none', 'invalid_request', { events: {} }, {}],
+    ['events in a list', 'invalid_request', { events: [{}] }, {}],
+    ['an event that is no object', 'invalid_request', { events: { [`${uris}${purged}`]: 'yes' } }, {}],
+    ['the event of a logout token', 'invalid_request', { events: { [logoutEvent]: {} } }, {}],
+    [
+      'the events of both',
+      'invalid_request',
+      { events: { [logoutEvent]: {}, [`${uris}${purged}`]: {} } },
+      {},
+    ],
+    ['the typ of an access token', 'invalid_request', {}, { typ: 'at+jwt' }],
+    ['the typ of a logout token', 'invalid_request', {}, { typ: 'logout+jwt' }],
+    ['another issuer', 'invalid_issuer', { iss: 'https://accounts.example' }, {}],
+    ['another audience', 'invalid_audience', { aud: ['another-app', 'others'] }, {}],
+    ['an unknown key', 'invalid_key', {}, { kid: 'unknown' }],
+  ])('a security event token with %s: 400 %s', async (_, err, claims, header) => {
+    const { logIn, tell } = await newPerson({ on_account_purged: 'delete' });
+    const phone = await logIn();
+    expectRefusal(await tell(purged, claims, {}, header), err);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test.each<[string, Claims, object]>([
+    ['no typ', {}, { typ: undefined }],
+    ['the typ JWT', {}, { typ: 'JWT' }],
+    ['an exp to come', { exp: now() + 60 }, {}],
+    ['several audiences, one of them ours', { aud: ['another-app', ourApp] }, {}],
+  ])('a security event token with %s: 202', async (_, claims, header) => {
+    const { logIn, tell } = await newPerson();
+    const phone = await logIn();
+    expect((await tell(purged, claims, {}, header)).status).toBe(202);
+    expect(await isIn(phone)).toBe(false);
+  });
+
+  test.each<[string, Claims, object]>([
+    ['another signature', {}, {}],
+    ['a nonce', { nonce: 'n' }, {}],
+    ['no exp', { exp: undefined }, {}],
+    ['an exp that is over', { exp: 1 }, {}],
+    ['neither sub nor sid', { sub: undefined }, {}],
+    ['a sub that is none', { sub: '' }, {}],
+    ['a sid that is none', { sid: 7 }, {}],
+    ['no jti', { jti: undefined }, {}],
+    ['no events', { events: undefined }, {}],
+    ['the events of a security event token', { events: { [`${uris}${revoked}`]: {} } }, {}],
+    ['an event that is no object', { events: { [logoutEvent]: true } }, {}],
+    ['the typ of a security event token', {}, { typ: 'secevent+jwt' }],
+    ['another issuer', { iss: 'https://accounts.example' }, {}],
+    ['another audience', { aud: 'another-app' }, {}],
+    ['several audiences without azp', { aud: [ourApp, 'another-app'] }, {}],
+  ])('a logout token with %s: 400', async (what, claims, header) => {
+    const { logIn, logoutTokenOf, sendForm } = await newPerson();
+    const phone = await logIn();
+    const token = await logoutTokenOf(claims, header);
+    const logout_token = what.includes('signature') ? `${token.slice(0, -9)}AAAAAAAAA` : token;
+    expectError(await sendForm({ logout_token }), { status: 400, error: 'invalid_request' });
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('an id token is neither, and neither is an id token', async () => {
+    const { app, scene, subject, push, sendForm, setOf, logoutTokenOf } = await newPerson();
+    const id_token = await scene.idToken({ sub: subject, iat: now(), jti: unique('jti') });
+    expectRefusal(await push(id_token), 'invalid_request');
+    expectError(await sendForm({ logout_token: id_token }), { status: 400, error: 'invalid_request' });
+    for (const token of [
+      await setOf(purged, { sub: subject, exp: now() + 60 }, {}, { typ: undefined }),
+      await logoutTokenOf({}, { typ: undefined }),
+    ]) {
+      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token: token };
+      expectError(await service.token(form, app), { status: 400, error: 'invalid_grant' });
+    }
+  });
+
+  test.each<[string, string, RegExp]>([
+    ['application/secevent+jwt', '', /body is missing/],
+    ['application/x-www-form-urlencoded', 'x=1', /logout_token or signed_request/],
+    ['application/x-www-form-urlencoded', 'logout_token=a&logout_token=b', /logout_token is repeated/],
+    [
+      'application/x-www-form-urlencoded',
+      'logout_token=a&signed_request=b',
+      /logout_token or signed_request/,
+    ],
+    [
+      'text/plain',
+      'x',
+      /application\/json or application\/secevent\+jwt or application\/x-www-form-urlencoded/,
+    ],
+  ])('400 for %s with %j', async (type, body, naming) => {
+    const { app } = await newPerson();
+    const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`;
+    const answer = await service.call(path, { method: 'POST', headers: { 'content-type': type }, body });
+    if (type.includes('secevent')) expectRefusal(answer, 'invalid_request', naming);
+    else expectError(answer, { status: 400, error: 'invalid_request', naming });
+  });
+
+  test('the audiences of the setting take the place of the login’s', async () => {
+    const { logIn, tell, logOut } = await newPerson({ audiences: ['https://receiver.example'] });
+    const phone = await logIn();
+    expectRefusal(await tell(purged), 'invalid_audience');
+    expectError(await logOut(), { status: 400, error: 'invalid_request' });
+    expect((await tell(purged, { aud: 'https://receiver.example' })).status).toBe(202);
+    expect(await isIn(phone)).toBe(false);
+  });
+});
+
+describe('time', () => {
+  test('202 for one from before the latest login: nothing changes', async () => {
+    const { logIn, tell } = await newPerson({ on_account_purged: 'delete' });
+    const phone = await logIn();
+    expect((await tell(purged, { iat: now() - 60 })).status).toBe(202);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('seven days old at most', async () => {
+    const { tell } = await newPerson();
+    expect((await tell(purged, { iat: now() - 7 * day })).status).toBe(202);
+    expectRefusal(await tell(purged, { iat: now() - 7 * day - 120 }), 'invalid_request');
+    expectRefusal(await tell(purged, { iat: now() + 120 }), 'invalid_request');
+  });
+
+  test('202 for a repeated one: once, also if it names a time to come', async () => {
+    const { logIn, setOf, push, logoutTokenOf, sendForm } = await newPerson();
+    const iat = now() + 40;
+    const set = await setOf(revoked, { iat });
+    const logout_token = await logoutTokenOf({ iat, exp: iat + 60 });
+    for (const [status, send] of [
+      [202, () => push(set)],
+      [200, () => sendForm({ logout_token })],
+    ] as const) {
+      const phone = await logIn();
+      expect((await send()).status).toBe(status);
+      expect(await isIn(phone)).toBe(false);
+      const again = await logIn();
+      expect((await send()).status).toBe(status);
+      expect(await isIn(again)).toBe(true);
+    }
+  });
+
+  test('one that failed is not a repeated one', async () => {
+    const { logIn, setOf, push } = await newPerson();
+    const phone = await logIn();
+    const set = await setOf(revoked);
+    let writes = 0;
+    proxy.hook = (call) => (isWrite(call) && ++writes === 1 ? 'fails before' : undefined);
+    expect((await push(set)).status).toBe(500);
+    proxy.hook = () => undefined;
+    expect((await push(set)).status).toBe(202);
+    expect(await isIn(phone)).toBe(false);
+  });
+
+  test('500 while the keys cannot be fetched: it is sent again', async () => {
+    const { tell, logOut, scene, setOf, push } = await newPerson();
+    scene.answer('jwks', { status: 503 });
+    const set = await setOf(revoked);
+    expect([(await push(set)).status, (await logOut()).status]).toEqual([500, 500]);
+    scene.behave();
+    running.advance(61);
+    expect((await push(set)).status).toBe(202);
+    expect((await tell(revoked)).status).toBe(202);
+  });
+
+  test('no call before the issuer is one of the settings', async () => {
+    const { tell, logOut, scene } = await newPerson();
+    const elsewhere = standIn.openScene();
+    const { url } = elsewhere;
+    const paths = ['jwks', '.well-known/openid-configuration'];
+    const calls = () => [elsewhere, scene].flatMap((one) => paths.map(one.calls));
+    const before = calls();
+    expectRefusal(
+      await tell(purged, { iss: url, sub_id: { format: 'iss_sub', iss: url, sub: 'x' } }),
+      'invalid_issuer',
+    );
+    expect((await logOut({ iss: url })).status).toBe(400);
+    expect(calls()).toEqual(before);
+  });
+
+  test('3 s at most, with 20 linked identities whose tokens nobody revokes', async () => {
+    const { app, logIn, tell, scene } = await newPerson();
+    scene.misbehave('revoke', () => undefined);
+    scene.misbehave('token', (_, response) =>
+      sendJson(response, 200, { access_token: 'a', refresh_token: unique('rt') }),
+    );
+    const code_exchange = {
+      token_url: `${scene.url}/token`,
+      revocation_url: `${scene.url}/revoke`,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+    };
+    const notifications = { on_account_purged: 'delete' };
+    const issuer = { issuer: scene.url, audiences: [ourApp], code_exchange, notifications };
+    await service.setProvider(app, 'provider_f', { issuers: [issuer] });
+    const phone = await logIn();
+    for (let number = 0; number < 20; number += 1) {
+      const id_token = await scene.idToken({ sub: unique('also') });
+      const form = { provider: 'provider_f', id_token, authorization_code: 'a-code' };
+      expect((await phone.account.link(form)).status).toBe(201);
+    }
+    const startedAt = performance.now();
+    expect((await tell(purged)).status).toBe(202);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(await isIn(phone)).toBe(false);
+  });
+});
+
+describe('people', () => {
+  test('202 for somebody unknown', async () => {
+    const { tell, logOut } = await newPerson({ on_account_purged: 'delete' });
+    expect((await tell(purged)).status).toBe(202);
+    expect(
+      (await tell('oauth/event-type/token-revoked', { sub_id: { format: 'oauth_token', token: 'x' } }))
+        .status,
+    ).toBe(202);
+    expect((await logOut()).status).toBe(200);
+    expect((await logOut({ sub: undefined, sid: 'unknown' })).status).toBe(200);
+  });
+
+  test('a blocked person is never deleted: they stay blocked', async () => {
+    const { logIn, tell, app, scene, subject } = await newPerson({ on_account_purged: 'delete' });
+    const { loginUserId } = await logIn();
+    await service.operate('login-users', 'block', { 'login-user': loginUserId });
+    expect((await tell(purged)).status).toBe(202);
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const login = await service.token({ ...form, id_token: await scene.idToken({ sub: subject }) }, app);
+    expectError(login, { status: 400, error: 'invalid_grant', naming: 'The Login User is blocked.' });
+  });
+});
+
+describe('sessions of the provider', () => {
+  test.each<[string, (person: Awaited<ReturnType<typeof newPerson>>) => Promise<Answer>]>([
+    ['a logout token', ({ logOut }) => logOut({ sid: 'phone' })],
+    ['a logout token without a sub', ({ logOut }) => logOut({ sub: undefined, sid: 'phone' })],
+    [
+      'an event about a session',
+      ({ tell, issSub }) =>
+        tell(revoked, {
+          sub_id: { format: 'complex', user: issSub(), session: { format: 'opaque', id: 'phone' } },
+        }),
+    ],
+    [
+      'an event about a session alone',
+      ({ tell }) =>
+        tell(revoked, { sub_id: { format: 'complex', session: { format: 'opaque', id: 'phone' } } }),
+    ],
+  ])('%s ends the session with this sid alone', async (_, send) => {
+    const person = await newPerson();
+    const { logIn, subject } = person;
+    const [phone, tablet] = [await logIn(subject, { sid: 'phone' }), await logIn(subject, { sid: 'tablet' })];
+    const bystander = await logIn(unique('bob'), { sid: 'tablet' });
+    expect((await send(person)).status).toBeLessThan(203);
+    expect([await isIn(phone), await isIn(tablet), await isIn(bystander)]).toEqual([false, true, true]);
+  });
+
+  test.each<[string, Claims]>([
+    ['no sid', {}],
+    ['a sid that we do not know', { sid: 'unknown' }],
+  ])('a logout token with %s ends all of the person', async (_, claims) => {
+    const { logIn, logOut, subject } = await newPerson();
+    const [phone, tablet] = [await logIn(subject, { sid: 'phone' }), await logIn()];
+    const { status, body } = await logOut(claims);
+    expect([status, body]).toEqual([200, {}]);
+    expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
+  });
+
+  test('another issuer, and another Login App, end none with the same sid', async () => {
+    const [one, other] = [await newPerson(), await newPerson()];
+    const phone = await one.logIn(one.subject, { sid: 'phone' });
+    expect((await other.logOut({ sub: undefined, sid: 'phone' })).status).toBe(200);
+    expect((await other.logOut({ sub: one.subject, sid: 'phone' })).status).toBe(200);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('a session that began after the logout goes on', async () => {
+    const { logIn, logOut, subject } = await newPerson();
+    const phone = await logIn(subject, { sid: 'phone' });
+    expect((await logOut({ sid: 'phone', iat: now() - 60 })).status).toBe(200);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('on_logout: nothing', async () => {
+    const { logIn, logOut, subject } = await newPerson({ on_logout: 'nothing' });
+    const phone = await logIn(subject, { sid: 'phone' });
+    expect((await logOut({ sid: 'phone' })).status).toBe(200);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('a session keeps the sid hashed, and none where the provider tells nothing', async () => {
+    const sid = unique('sid');
+    const [on, off] = [await newPerson(), await newPerson(null)];
+    const keptOf = async ({ logIn, subject }: typeof on) => {
+      const { loginUserId } = await logIn(subject, { sid });
+      const items = await itemsAbout({ dynamoDb, tableName }, loginUserId);
+      return items.flatMap(({ provider_session }) => provider_session ?? []);
+    };
+    expect(await keptOf(on)).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
+    expect(await keptOf(off)).toEqual([]);
+    expect(await itemsAbout({ dynamoDb, tableName }, sid)).toEqual([]);
+  });
+});
+
+test('Google writes its issuer with a slash, in token and subject: it is the same issuer', () => {
+  for (const iss of ['https://accounts.google.com/', 'accounts.google.com'])
+    expect(canonicalIssuer(iss)).toBe('https://accounts.google.com');
+  expect(spellingsOf('https://accounts.google.com')).toContain('https://accounts.google.com/');
+});

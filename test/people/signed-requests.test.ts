@@ -1,0 +1,162 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { createLoginApp } from '../support/login-app.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const standIn = await startProviderStandIn();
+const page = 'https://www.example.com/deletion?lang=en';
+const secret = 'app-secret';
+const now = () => Math.floor(Date.now() / 1000);
+
+/** A Login App with Facebook, and a person who has logged in there. */
+async function newLogin(notifications: object | null = { data_deletion_url: page }) {
+  const scene = standIn.openScene();
+  const subject = unique('alice');
+  scene.answer('user_info', { status: 200, body: { id: subject } });
+  scene.answer('debug_token', {
+    status: 200,
+    body: { data: { app_id: ourApp, is_valid: true, user_id: subject } },
+  });
+  const app = await createLoginApp(service, unique('app'));
+  await service.setProvider(app, 'provider_a', {
+    namespace: scene.url,
+    user_info: { url: `${scene.url}/user_info`, subject_field: 'id' },
+    audience_validation: {
+      method: 'token_info',
+      url: `${scene.url}/debug_token`,
+      audience_field: 'data.app_id',
+      valid_field: 'data.is_valid',
+      audiences: [ourApp],
+    },
+    ...(notifications && { notifications: { app_secret: secret, ...notifications } }),
+  });
+  const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'a-token' };
+  const logIn = async () => {
+    const { body } = await service.token(form, app);
+    return {
+      loginUserId: String(decodeJwt(body.access_token).sub),
+      account: accountOf(service, body.access_token),
+    };
+  };
+  const send = (signed_request: string, query = '&event=deauthorize', provider = 'provider_a') =>
+    service.call(
+      `/v2/marketing/providers/${provider}/notifications?login_app_id=${app.login_app_id}${query}`,
+      { method: 'POST', body: new URLSearchParams({ signed_request }) },
+    );
+  const signed = (claims: object = {}, key = secret) => {
+    const payload = { algorithm: 'HMAC-SHA256', issued_at: now(), user_id: subject, ...claims };
+    return signedBy(key, Buffer.from(JSON.stringify(payload)).toString('base64url'));
+  };
+  return { app, subject, logIn, send, signed };
+}
+
+const signedBy = (key: string, encoded: string): string =>
+  `${createHmac('sha256', key).update(encoded).digest('base64url')}.${encoded}`;
+
+const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>
+  (await account.show()).status === 200;
+const deletion = '&event=data_deletion';
+
+describe('signed requests', () => {
+  test.each([
+    [{}, false, true],
+    [{ on_unlinked: 'nothing' }, true, true],
+    [{ on_unlinked: 'delete' }, false, false],
+  ])('deauthorize with %j', async (settings, staysIn, isSame) => {
+    const { logIn, send, signed } = await newLogin(settings);
+    const phone = await logIn();
+    const { status, body } = await send(signed());
+    expect([status, body, await isIn(phone)]).toEqual([200, {}, staysIn]);
+    expect((await logIn()).loginUserId === phone.loginUserId).toBe(isSame);
+  });
+
+  test('data_deletion: the person is deleted; a repeated request, and one for nobody, get a code too', async () => {
+    const { logIn, send, signed } = await newLogin();
+    const phone = await logIn();
+    const request = signed();
+    const { status, body } = await send(request, deletion);
+    expect(status).toBe(200);
+    expect(body.confirmation_code).toMatch(/^[0-9a-f]{24}$/);
+    expect(body.url).toBe(`${page}&confirmation_code=${body.confirmation_code}`);
+    expect((await send(request, deletion)).body).toEqual(body);
+    expect((await send(signed({ user_id: 'nobody' }), deletion)).body.confirmation_code).not.toBe(
+      body.confirmation_code,
+    );
+    expect((await logIn()).loginUserId).not.toBe(phone.loginUserId);
+  });
+
+  test('a repeated one, and one from before the latest login, change nothing', async () => {
+    const { logIn, send, signed } = await newLogin();
+    await logIn();
+    const request = signed({ issued_at: now() + 40 });
+    await send(request, deletion);
+    const again = await logIn();
+    expect((await send(request, deletion)).status).toBe(200);
+    expect((await send(signed({ issued_at: now() - 60 }), deletion)).status).toBe(200);
+    expect(await isIn(again)).toBe(true);
+  });
+
+  test('a blocked person is never deleted: they stay blocked', async () => {
+    const { app, logIn, send, signed } = await newLogin();
+    const { loginUserId } = await logIn();
+    await service.operate('login-users', 'block', { 'login-user': loginUserId });
+    expect((await send(signed(), deletion)).body.confirmation_code).toMatch(/./);
+    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'a-token' };
+    expectError(await service.token(form, app), {
+      status: 400,
+      error: 'invalid_grant',
+      naming: 'The Login User is blocked.',
+    });
+  });
+
+  type Login = Awaited<ReturnType<typeof newLogin>>;
+  test.each<[string, (login: Login) => string, RegExp]>([
+    [
+      'of another secret',
+      ({ signed }) => signed({}, 'another'),
+      /^The signed_request is not one of this provider/,
+    ],
+    [
+      'that was changed',
+      ({ signed }) => `${signed().split('.')[0]}.${signed({ user_id: 'bob' }).split('.')[1]}`,
+      /is not one/,
+    ],
+    ['without a signature', ({ signed }) => `.${signed().split('.')[1]}`, /is not one/],
+    ['with a third part', ({ signed }) => `${signed()}.x`, /is not one/],
+    ['of another algorithm', ({ signed }) => signed({ algorithm: 'none' }), /malformed/],
+    ['that is no JSON', () => signedBy(secret, 'e30x'), /malformed/],
+    ['of a login', ({ signed }) => signed({ code: 'x' }), /that of a login/],
+    ['of a page', ({ signed }) => signed({ oauth_token: 'x' }), /that of a login/],
+    ['of nobody', ({ signed }) => signed({ user_id: undefined }), /no usable user_id/],
+    ['older than seven days', ({ signed }) => signed({ issued_at: now() - 7 * 86_400 - 120 }), /is not one/],
+    ['from the future', ({ signed }) => signed({ issued_at: now() + 120 }), /is not one/],
+  ])('400 for one %s: nothing changes', async (_, requestOf, naming) => {
+    const login = await newLogin();
+    const phone = await login.logIn();
+    const answer = await login.send(requestOf(login), deletion);
+    expectError(answer, { status: 400, error: 'invalid_request', naming });
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test.each<[string, object | null, string, string, RegExp]>([
+    ['no event', {}, '', 'provider_a', /query parameter event/],
+    ['another event', {}, '&event=x', 'provider_a', /event must be one of/],
+    ['no data_deletion_url', {}, deletion, 'provider_a', /no data_deletion_url/],
+    ['no notifications in the settings', null, deletion, 'provider_a', /no notifications/],
+    ['a provider that is not set up', {}, deletion, 'provider_f', /not set up/],
+  ])('400 for %s', async (_, settings, query, provider, naming) => {
+    const { send, signed } = await newLogin(settings);
+    expectError(await send(signed(), query, provider), { status: 400, error: 'invalid_request', naming });
+  });
+
+  test('the secret is stored encrypted, and never shown', async () => {
+    const { app } = await newLogin();
+    const shown = await service.operate('providers', 'show', { 'login-app': app.login_app_id });
+    expect(JSON.stringify(shown)).toContain('"app_secret":"********"');
+  });
+});
