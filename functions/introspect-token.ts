@@ -1,4 +1,4 @@
-import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
+import { confidentialClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
@@ -13,7 +13,7 @@ export const { endpoint, handler } = serve({
   description:
     'For servers that must know whether a session has ended: a JWT alone stays valid until it expires. Tokens of other Login Apps are not active, and none is while the Login App is disabled.',
   tag: 'Tokens',
-  authenticate: loginAppClient,
+  authenticate: confidentialClient,
   body: form(tokenParameter, invalidRequest),
   responses: {
     200: {
@@ -43,9 +43,9 @@ export const { endpoint, handler } = serve({
     },
   },
   table: {
-    GetItem: ['login_apps', 'issuer_keys', 'client_assertions', 'signing_keys'],
+    GetItem: ['login_apps', 'issuer_keys', 'used_once', 'signing_keys'],
     BatchGetItem: ['login_users'],
-    PutItem: ['client_assertions'],
+    PutItem: ['used_once'],
   },
   secrets: ['refresh-tokens'],
   writes: false,

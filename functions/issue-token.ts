@@ -1,12 +1,13 @@
 // One file for each Lambda function: the endpoint's record (route, caller, schemas, responses, permissions) and its
 // handler, without a branch. `shared/` has what several records say. It calls `lib`, and nobody calls it but Lambda.
 
-import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
+import { clientAt } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { invalidTokenRequest, issueToken, tokenRequestSchema } from '../lib/tokens/issue-token.ts';
 import { tokenPath } from '../lib/tokens/issuer.ts';
 import { tokenResponseSchema } from '../lib/tokens/token-response.ts';
+import { proofErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'POST',
@@ -15,7 +16,7 @@ export const { endpoint, handler } = serve({
   description:
     'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. Call it from a server: a phone cannot keep a client secret.',
   tag: 'Tokens',
-  authenticate: loginAppClient,
+  authenticate: clientAt(tokenPath),
   body: form(tokenRequestSchema, invalidTokenRequest),
   responses: {
     200: {
@@ -49,6 +50,7 @@ export const { endpoint, handler } = serve({
     },
   },
   errors: {
+    ...proofErrors,
     invalid_request: {
       when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App, or HTTP Basic comes with a client assertion.',
       example: 'The parameter provider is required.',
@@ -73,10 +75,10 @@ export const { endpoint, handler } = serve({
   },
   errorEvent: 'token_refused',
   table: {
-    GetItem: ['login_apps', 'issuer_keys', 'client_assertions', 'login_users', 'devices', 'signing_keys'],
+    GetItem: ['login_apps', 'issuer_keys', 'used_once', 'login_users', 'devices', 'signing_keys'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['devices'],
-    PutItem: ['login_users', 'issuer_keys', 'client_assertions'],
+    PutItem: ['login_users', 'issuer_keys', 'used_once'],
     UpdateItem: ['login_users', 'devices'],
     DeleteItem: ['login_users'],
   },

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
-import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
+import { clientAt } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 import { revocationPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 import { revokeToken } from '../lib/tokens/revoke-token.ts';
+import { proofErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'POST',
@@ -14,7 +15,7 @@ export const { endpoint, handler } = serve({
   description:
     'Ends the session that the token belongs to, and that session alone, at once. Unknown and expired tokens are 200 as well (RFC 7009, section 2.2).',
   tag: 'Tokens',
-  authenticate: loginAppClient,
+  authenticate: clientAt(revocationPath),
   body: form(tokenParameter, invalidRequest),
   responses: {
     200: {
@@ -24,6 +25,7 @@ export const { endpoint, handler } = serve({
     },
   },
   errors: {
+    ...proofErrors,
     invalid_request: {
       when: 'The token is missing or repeated, or was issued to another client.',
       example: 'The parameter token is required.',
@@ -38,10 +40,10 @@ export const { endpoint, handler } = serve({
     },
   },
   table: {
-    GetItem: ['login_apps', 'issuer_keys', 'client_assertions', 'login_users', 'devices', 'signing_keys'],
+    GetItem: ['login_apps', 'issuer_keys', 'used_once', 'login_users', 'devices', 'signing_keys'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['devices'],
-    PutItem: ['client_assertions'],
+    PutItem: ['used_once'],
     UpdateItem: ['login_users', 'devices'],
   },
   secrets: ['refresh-tokens'],

@@ -9,6 +9,18 @@ export const senderErrors = {
   },
 } satisfies Record<string, ErrorRecord>;
 
+/** The errors of a public client whose proof is not accepted. */
+export const proofErrors = {
+  invalid_dpop_proof: {
+    when: 'A public client sent no proof of its key, or one that is malformed, by another key, for another request or used. The session goes on.',
+    example: 'The proof has been used; make a new one for each request.',
+  },
+  use_dpop_nonce: {
+    when: 'The proof is not of this minute: the clock of the phone is wrong. Make one with the nonce in the header `DPoP-Nonce`.',
+    example: 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.',
+  },
+} satisfies Record<string, ErrorRecord>;
+
 /** The errors of a person who is blocked, or whom a session has outlived. */
 export const activeUserErrors = {
   forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },

@@ -71,7 +71,10 @@ export const tables = (
       ['Metric', 'Line', 'By'],
       metrics.map((metric) => [
         code(metric.name),
-        metric.of.map(code).join(', ') + ('error' in metric ? ` with ${code(metric.error)}` : ''),
+        [
+          metric.of.map(code).join(', '),
+          ...('with' in metric ? Object.values(metric.with).map(code) : []),
+        ].join(' with '),
         metric.by.map((one) => [one].flat().join(' and ')).join(', '),
       ]),
     ],

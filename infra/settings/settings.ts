@@ -154,6 +154,10 @@ const settingsSchema = v.object({
   tokenRateLimit: v.optional(whole(1, 100_000), 200),
   /** The token route's throttling burst, in requests. @default 400 */
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
+  /** The throttling rate of the route that makes nonces, in requests per second. @default 100 */
+  nonceRateLimit: v.optional(whole(1, 100_000), 100),
+  /** The throttling burst of the route that makes nonces, in requests. @default 200 */
+  nonceBurstLimit: v.optional(whole(1, 100_000), 200),
   /** The throttling rate of each route that links or unlinks an identity, in requests per second. @default 20 */
   identityRateLimit: v.optional(whole(1, 100_000), 20),
   /** The throttling burst of each route that links or unlinks an identity, in requests. @default 40 */
@@ -230,6 +234,8 @@ const settingsSchema = v.object({
   alarmReusedPercent: v.optional(percent, 1),
   /** The share of repeated refresh tokens, in per cent, at which the alarm RefreshTokensRepeated goes off. @default 10 */
   alarmRepeatedPercent: v.optional(percent, 10),
+  /** The share of refused public clients among the token requests, in per cent, at which the alarm PublicClientsRefused goes off. @default 20 */
+  alarmPublicRefusalPercent: v.optional(percent, 20),
   /** The share of requests with a wrong secret, in per cent, at which the alarm WrongSecrets goes off. @default 1 */
   alarmWrongSecretPercent: v.optional(percent, 1),
   /**

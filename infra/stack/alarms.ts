@@ -215,6 +215,8 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
     tokens: measurements.because('TokensRefused', 'secret_wrong'),
     others: measurements.because('RequestsRefused', 'secret_wrong'),
   });
+  const refused = measurements.total('PublicClientsRefused');
+  const issued = measurements.total('TokensIssued');
   // 0 while there are fewer than twenty in a minute, of which one can be a cold start.
   const latency = new cloudwatch.MathExpression({
     expression: 'IF(requests >= 20, latency, 0)',
@@ -245,6 +247,12 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
       'WrongSecrets',
       rate('Wrong secrets', wrongSecrets, requests, 100),
       settings.alarmWrongSecretPercent,
+      [3, 5],
+    ],
+    [
+      'PublicClientsRefused',
+      rate('Refused public clients', refused, sum('Token requests', { refused, issued }), 100),
+      settings.alarmPublicRefusalPercent,
       [3, 5],
     ],
     ...(settings.loginHook === undefined ? [] : [loginHookFailed(measurements)]),

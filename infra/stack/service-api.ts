@@ -39,6 +39,7 @@ function throttlesOf(settings: Settings): ReadonlyMap<string, Limits> {
   const identities = limits(settings.identityRateLimit, settings.identityBurstLimit);
   return new Map([
     ['issue-token', limits(settings.tokenRateLimit, settings.tokenBurstLimit)],
+    ['issue-nonce', limits(settings.nonceRateLimit, settings.nonceBurstLimit)],
     ['link-identity', identities],
     ['unlink-identity', identities],
     ['receive-notification', limits(settings.notificationRateLimit, settings.notificationBurstLimit)],

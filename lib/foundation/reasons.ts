@@ -56,6 +56,16 @@ export const logReasons = {
   assertion_valid_for_too_long: 'The client assertion expires later than is allowed',
   assertion_for_another_server: 'The audience of the client assertion is not this service alone',
   assertion_used: 'The `jti` of the client assertion has been used',
+  proof_missing: 'A public client sent no proof of its key (`DPoP`)',
+  proof_malformed:
+    'The proof is no JWT, of another type or algorithm, or not signed by the key in its header',
+  proof_for_another_request: 'The proof is for another address or method (`htu`, `htm`)',
+  proof_outdated:
+    'The proof is not of this minute, by the clock of the phone, and has no nonce of the service',
+  proof_used: 'The `jti` of the proof has been used',
+  proof_by_another_key: 'The proof is by another key than the session is bound to',
+  nonce_unusable:
+    'The nonce is not one that the service made for this Login App, has expired, or has been used',
   session_ended: 'The session of the token has ended',
   issued_to_another_client: 'The refresh token was issued to another client',
   signing_key_missing: 'The first rotation of the signing keys has not finished yet',

@@ -4,8 +4,8 @@
 import type { LogReason } from './reasons.ts';
 
 /**
- * The codes of error responses, each with its HTTP status. Eight are OAuth's
- * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1, RFC 9470 section 3).
+ * The codes of error responses, each with its HTTP status. Ten are OAuth's
+ * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1, RFC 9449 section 5, RFC 9470 section 3).
  */
 export const statuses = {
   invalid_request: 400,
@@ -13,6 +13,8 @@ export const statuses = {
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   unsupported_token_type: 400,
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
   invalid_client: 401,
   invalid_token: 401,
   insufficient_user_authentication: 401,
@@ -53,6 +55,8 @@ export class ServiceError extends Error {
   readonly reason: LogReason | undefined;
   /** Parameters of the challenge: the login that would be sufficient. @see RFC 9470 section 3 */
   readonly challenge: Record<string, string | number> | undefined;
+  /** The nonce that the next proof must have. @see RFC 9449 section 8 */
+  readonly proofNonce: string | undefined;
   /** Seconds to wait before the request is sent again, where they are known better than by the code. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -63,6 +67,7 @@ export class ServiceError extends Error {
       errors?: FieldError[] | undefined;
       reason?: LogReason | undefined;
       challenge?: Record<string, string | number>;
+      proofNonce?: string;
       retryAfterSeconds?: number;
     } = {},
   ) {
@@ -71,6 +76,7 @@ export class ServiceError extends Error {
     this.errors = detail.errors;
     this.reason = detail.reason;
     this.challenge = detail.challenge;
+    this.proofNonce = detail.proofNonce;
     this.retryAfterSeconds = detail.retryAfterSeconds;
   }
 }

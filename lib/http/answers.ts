@@ -118,7 +118,11 @@ function responseTo(error: ServiceError) {
   return {
     status: statuses[code],
     body: { error: code, error_description: message, errors },
-    headers: { 'www-authenticate': challenge, 'retry-after': retryAfter?.toString() },
+    headers: {
+      'www-authenticate': challenge,
+      'retry-after': retryAfter?.toString(),
+      'dpop-nonce': error.proofNonce,
+    },
   };
 }
 

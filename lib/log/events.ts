@@ -229,6 +229,8 @@ export interface RequestFields {
   /** The caller's address, which the edge of the deployment has told. */
   source_ip: string;
   client_id: string;
+  /** Set for a public client; its id is known to anybody. */
+  client_kind: 'public';
   /** The thumbprint of the key by which the client authenticated. */
   key_thumbprint: string;
   account_id: string;

@@ -7,8 +7,8 @@ interface Metric {
   name: string;
   /** The events whose lines it counts. */
   of: readonly LogEvent[];
-  /** Only the lines with this error code. @default all */
-  error?: ErrorCode;
+  /** Only the lines with these fields. @default all */
+  with?: { error: ErrorCode } | { client_kind: 'public' };
   /** The field that is its value; without one each line counts 1. In milliseconds. */
   value?: string;
   /**
@@ -25,6 +25,7 @@ const versions = ['function', ['function', 'version'], ['function', 'version', '
 export const metrics = [
   { name: 'TokensIssued', of: ['token_issued'], by: ['grant_type', 'provider'] },
   { name: 'TokensRefused', of: ['token_refused'], by: ['error', 'reason', 'provider'] },
+  { name: 'PublicClientsRefused', of: ['token_refused'], with: { client_kind: 'public' }, by: [] },
   { name: 'RequestsRefused', of: ['request_refused'], by: ['error', 'reason'] },
   { name: 'RefreshTokensRepeated', of: ['refresh_token_repeated'], by: [] },
   { name: 'RefreshTokensReplayed', of: ['refresh_token_replayed'], by: [] },
@@ -38,7 +39,7 @@ export const metrics = [
   {
     name: 'ServerErrors',
     of: ['token_refused', 'request_refused'],
-    error: 'temporarily_unavailable',
+    with: { error: 'temporarily_unavailable' },
     by: versions,
   },
   { name: 'DevicesRegistered', of: ['device_registered'], by: ['outcome', 'platform'] },
@@ -55,7 +56,10 @@ const all: readonly Metric[] = metrics;
  */
 export function asMetrics(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {
   const Namespace = optionalEnvironment('METRICS_NAMESPACE');
-  const counted = all.filter(({ of, error = line.error }) => of.includes(event) && error === line.error);
+  const counted = all.filter(
+    ({ of, with: fields = {} }) =>
+      of.includes(event) && Object.entries(fields).every(([field, value]) => line[field] === value),
+  );
   if (counted.length === 0 || !Namespace) return {};
   const fields: Record<string, unknown> = { ...line, ...lambda() };
   const known = (field: string): boolean => fields[field] !== undefined;

@@ -1,3 +1,6 @@
+import * as v from 'valibot';
+import { optional } from '../schema/form-parameters.ts';
+
 /**
  * How clients authenticate, by the names that server metadata have. Apart from what the methods do, so that the function
  * which only describes the server needs none of it.
@@ -5,8 +8,22 @@
  */
 export const authenticationMethods = ['client_secret_basic', 'private_key_jwt'] as const;
 
+/** Those of the endpoints that public clients may use, too. */
+export const methodsWithNone = [...authenticationMethods, 'none'];
+
+/** The algorithms of proofs: the one that a Secure Enclave and a Keystore have. @see RFC 9449, section 5.1 */
+export const proofAlgorithms = ['ES256'];
+
 /** The type of an assertion that is a JWT. @see RFC 7523, section 2.2 */
 export const jwtAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** The algorithms by which an assertion may be signed: asymmetric ones alone. @see RFC 7518, RFC 8037, RFC 9864 */
 export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'];
+
+/** The client, in the form of a public one, which sends no `Authorization`. */
+export const clientIdParameter = {
+  client_id: v.pipe(
+    optional('client_id'),
+    v.description('The client, if it is a public one: those send no `Authorization`.'),
+  ),
+};

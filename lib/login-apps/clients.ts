@@ -14,6 +14,7 @@ import { cached } from '../storage/cache.ts';
 import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
+import { platforms } from './platforms.ts';
 import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';
@@ -37,6 +38,10 @@ export const clientItem = itemKind(
     keys: v.optional(v.array(storedKeySchema)),
     /** The `iss` and the `sub` of another issuer's tokens that authenticate it. */
     workload_identity: v.optional(v.object({ issuer: v.string(), subject: v.string() })),
+    /**
+     * The platform of the app that is a public client: it has no credential, and proves a key with each request (RFC 9449).
+     */
+    public_on: v.optional(v.picklist(platforms)),
     /** The grants that it may use; without this, all of them. With none, it may only introspect. */
     grant_types: v.optional(v.array(v.picklist(grantTypes))),
     /** Whether it may read recipients although its grants are limited; one whose grants aren't always may. */
@@ -55,6 +60,8 @@ export interface AuthenticatedClient {
   grantTypes: readonly GrantType[] | undefined;
   /** Whether it may read the devices that messages go to, with their push tokens. */
   mayReadRecipients: boolean;
+  /** The thumbprint of the key that a public client has proved, which its sessions are bound to; undefined for others. */
+  proofKey?: string;
 }
 
 /** Whether a client may read the devices that messages go to. */
@@ -113,7 +120,7 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & { expires_at?: number };
 
 /** The credential of a client that has no secret. */
-export type SecretlessCredential = Pick<LoginAppClient, 'keys' | 'workload_identity'>;
+export type SecretlessCredential = Pick<LoginAppClient, 'keys' | 'workload_identity' | 'public_on'>;
 
 /** Creates a client of a Login App. The secret is in the answer and nowhere else. */
 export async function createClient(loginAppId: string, more: NewClient = {}) {
@@ -123,6 +130,13 @@ export async function createClient(loginAppId: string, more: NewClient = {}) {
     client_secret,
   };
 }
+
+/** The grants of a public client: a login, and what goes on from it. */
+export const publicGrantTypes = grantTypes.filter((type) => type !== 'client_credentials');
+
+/** The public client of an id; undefined when there is no such client, or it is not public. */
+export const findPublicClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>
+  authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
 /** Creates a client of a Login App that has no secret. */
 export const createSecretlessClient = (loginAppId: string, more: NewClient & SecretlessCredential) =>

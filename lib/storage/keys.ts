@@ -28,7 +28,7 @@ export const leadingKeys = {
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
-  client_assertions: ['CLIENT_ASSERTION#*'],
+  used_once: ['USED_ONCE#*'],
   /** The format of the table as a whole. */
   table_format: ['TABLE'],
   /** Items that the check of new versions makes and removes again; all of it also belongs to a kind above. */
@@ -170,9 +170,8 @@ export const publicSigningKeysKey = (): Key => key('SIGNING_KEYS', 'PUBLIC');
 export const issuerKeysKey = (issuer: string): Key =>
   key(`ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`, 'KEYS');
 
-/** `CLIENT_ASSERTION#q1B… / USED`: the `jti` of an assertion by which a client has authenticated, by the hash of both. */
-export const clientAssertionKey = (clientId: string, jti: string): Key =>
-  key(`CLIENT_ASSERTION#${hashOf(clientId, jti)}`, 'USED');
+/** `USED_ONCE#q1B… / USED`: a client assertion, a proof or a nonce that was used, by the hash of its kind and its ids. */
+export const usedOnceKey = (...ids: string[]): Key => key(`USED_ONCE#${hashOf(...ids)}`, 'USED');
 
 /** `TABLE / FORMAT`: the format of the table. */
 export const tableFormatKey = (): Key => key('TABLE', 'FORMAT');

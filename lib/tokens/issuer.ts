@@ -7,4 +7,5 @@ export const issuer = environment('ISSUER');
 export const tokenPath = '/v2/marketing/oauth/token';
 export const revocationPath = '/v2/marketing/oauth/revoke';
 export const introspectionPath = '/v2/marketing/oauth/introspect';
+export const noncePath = '/v2/marketing/oauth/nonce';
 export const keysPath = '/v2/marketing/oauth/jwks';

@@ -7,7 +7,7 @@ import {
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
 import { endSession } from '../people/sessions/end-sessions.ts';
-import { hasIssued, readSession, type Session } from '../people/sessions/session.ts';
+import { hasIssued, readSession, requireSameKey, type Session } from '../people/sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
@@ -28,6 +28,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   if (!session) return endItsRelations(client, loginUserId, sessionId);
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
   if (!(await mayEnd(client, session))) throw anotherClients();
+  if (session.client_id === client.clientId) requireSameKey(session, client);
   await endSession(loginUserId, sessionId, 'client');
 }
 

@@ -1,11 +1,16 @@
 import * as v from 'valibot';
-import { assertionAlgorithms, authenticationMethods } from '../login-apps/client-authentication.ts';
+import {
+  assertionAlgorithms,
+  authenticationMethods,
+  methodsWithNone,
+  proofAlgorithms,
+} from '../login-apps/client-authentication.ts';
 import { grantTypes } from '../login-apps/grant-types.ts';
 import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
 
 const authenticationMethodsSchema = v.array(v.string());
-const algorithmsSchema = v.exactOptional(v.array(v.string()));
+const algorithmsSchema = v.array(v.string());
 
 /** @see RFC 8414 section 2 */
 export const serverMetadataSchema = v.object({
@@ -19,6 +24,7 @@ export const serverMetadataSchema = v.object({
   introspection_endpoint: v.string(),
   introspection_endpoint_auth_methods_supported: authenticationMethodsSchema,
   introspection_endpoint_auth_signing_alg_values_supported: algorithmsSchema,
+  dpop_signing_alg_values_supported: algorithmsSchema,
   jwks_uri: v.string(),
   grant_types_supported: v.array(v.picklist(grantTypes)),
   response_types_supported: v.array(v.string()),
@@ -50,14 +56,15 @@ export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetad
   return {
     issuer,
     token_endpoint: at(tokenPath),
-    token_endpoint_auth_methods_supported: [...authenticationMethods],
+    token_endpoint_auth_methods_supported: methodsWithNone,
     token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     revocation_endpoint: at(revocationPath),
-    revocation_endpoint_auth_methods_supported: [...authenticationMethods],
+    revocation_endpoint_auth_methods_supported: methodsWithNone,
     revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     introspection_endpoint: at(introspectionPath),
     introspection_endpoint_auth_methods_supported: [...authenticationMethods],
     introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    dpop_signing_alg_values_supported: proofAlgorithms,
     jwks_uri: at(keysPath),
     grant_types_supported: [...grantTypes],
     // People authorize at their provider, so there is no authorization endpoint and no response type.

@@ -1,5 +1,4 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
-import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { isId } from '../foundation/ids.ts';
 import type { LogReason } from '../foundation/reasons.ts';
@@ -9,8 +8,7 @@ import { assertionAlgorithms } from '../login-apps/client-authentication.ts';
 import { algorithmsOf } from '../login-apps/client-keys.ts';
 import { type AuthenticatedClient, authenticateClientBy, type StoredKey } from '../login-apps/clients.ts';
 import { issuerKey } from '../providers/oidc/issuer-keys.ts';
-import { itemKind, putItem } from '../storage/items.ts';
-import { clientAssertionKey } from '../storage/keys.ts';
+import { useOnce } from '../storage/use-once.ts';
 import { payloadOf } from './access-token.ts';
 import { issuer } from './issuer.ts';
 
@@ -19,8 +17,6 @@ const leeway = 30;
 
 /** The type of assertions; many issuers have none, or that of any JWT. @see RFC 10070 */
 const types = /^(jwt|(application\/)?client-authentication\+jwt)$/i;
-
-const usedAssertionItem = itemKind(v.object({ expires_at: v.number() }), clientAssertionKey);
 
 /**
  * The client that an assertion authenticates: a JWT by one of its own keys, or a token of the issuer that vouches for it.
@@ -37,9 +33,10 @@ export async function verifyClientAssertion(
   const id = clientId ?? claimed.sub ?? '';
   if (isId('la_….c_…', id)) annotateLog({ client_id: id });
   try {
-    const client = await authenticateClientBy(id, async ({ keys = [], workload_identity: trusted }) => {
+    const client = await authenticateClientBy(id, ({ keys = [], workload_identity: trusted }) => {
       if (claimed.iss === id) return verifyOwn(id, keys, assertion);
-      return trusted !== undefined && claimed.iss === trusted.issuer && verifyForeign(trusted, assertion);
+      const isTrusted = claimed.iss === trusted?.issuer && claimed.sub === trusted?.subject;
+      return trusted && isTrusted ? verifyForeign(trusted, assertion) : Promise.resolve(false);
     });
     if (!client) throw refused('assertion_not_of_client');
     annotateLog({ login_app_id: client.loginAppId });
@@ -55,7 +52,7 @@ async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Prom
   for (const { jwk, thumbprint } of keys) {
     try {
       const own = { ...rules, algorithms: algorithmsOf(jwk) };
-      await useOnce(id, await verified(assertion, async () => jwk, 600, own));
+      await useJtiOnce(id, await verified(assertion, async () => jwk, 600, own));
       annotateLog({ key_thumbprint: thumbprint });
       return true;
     } catch (error) {
@@ -89,11 +86,9 @@ async function verified(assertion: string, key: JWTVerifyGetKey, longest: number
 }
 
 /** Notes the `jti` of an assertion by one conditional write, until it has expired. @throws ServiceError for a repeated one */
-async function useOnce(clientId: string, { jti, exp = 0 }: JWTPayload): Promise<void> {
+async function useJtiOnce(clientId: string, { jti, exp = 0 }: JWTPayload): Promise<void> {
   if (typeof jti !== 'string' || jti === '') throw refused('claim_invalid');
-  const used = { expires_at: Math.ceil(exp) + leeway };
-  if (!(await putItem(usedAssertionItem(clientId, jti), used, { ifAbsent: true })))
-    throw refused('assertion_used');
+  if (!(await useOnce(Math.ceil(exp) + leeway, 'assertion', clientId, jti))) throw refused('assertion_used');
 }
 
 function reasonOf(error: errors.JOSEError): LogReason {

@@ -219,7 +219,10 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
+    [
+      'SecretsRefreshTokens',
+      ['IntrospectToken', 'IssueNonce', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets'],
+    ],
     [
       'SecretsProviderSettings',
       [

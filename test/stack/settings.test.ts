@@ -189,6 +189,7 @@ describe('the API', () => {
       DefaultRouteSettings: { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
       RouteSettings: {
         'POST /v2/marketing/oauth/token': { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 },
+        'POST /v2/marketing/oauth/nonce': { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200 },
         'POST /v2/marketing/login/user/identities': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
         'DELETE /v2/marketing/login/user/identities/{identity_id}': {
           ThrottlingRateLimit: 20,

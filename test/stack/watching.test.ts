@@ -104,7 +104,14 @@ const inTable = (metric: string, index?: string): string =>
 const changesRead = 'AWS/Lambda PolledEventCount, EventSourceMappingUUID=EventPublishingStream';
 const waitingIn = (queue: string): string =>
   `Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=${queue}, in 60 s`;
-const throttled = ['describe-api', 'issue-token', 'link-identity', 'receive-notification', 'unlink-identity'];
+const throttled = [
+  'describe-api',
+  'issue-nonce',
+  'issue-token',
+  'link-identity',
+  'receive-notification',
+  'unlink-identity',
+];
 
 /** Settings with other thresholds. */
 const changedSettings = {
@@ -115,6 +122,7 @@ const changedSettings = {
   alarmReusedPercent: 15,
   alarmRepeatedPercent: 16,
   alarmWrongSecretPercent: 17,
+  alarmPublicRefusalPercent: 19,
   alarmFewest: 18,
 };
 
@@ -163,6 +171,15 @@ describe('alarms', () => {
       'RefreshTokensRepeated',
       '3 of 5 from 10',
       share(20, sum('part', 'a-stack RefreshTokensRepeated'), refreshes),
+    ],
+    [
+      'PublicClientsRefused',
+      '3 of 5 from 20',
+      share(
+        100,
+        sum('part', 'a-stack PublicClientsRefused'),
+        added(sum('refused', 'a-stack PublicClientsRefused'), sum('issued', 'a-stack TokensIssued')),
+      ),
     ],
     [
       'WrongSecrets',
@@ -294,9 +311,9 @@ describe('alarms', () => {
       [
         ...['ServerErrors', 'ServerErrorsOfIssueToken', 'Latency', 'FunctionThrottles', 'TableThrottles'],
         ...['ThrottledAtIssueToken', 'ProviderFailures', 'RefreshTokensReused', 'RefreshTokensRepeated'],
-        ...['WrongSecrets', 'StaleSecrets'],
+        ...['WrongSecrets', 'PublicClientsRefused', 'StaleSecrets'],
       ].map(thresholdOf),
-    ).toEqual([11, 11, 12, 13, 13, 13, 14, 15, 16, 17, 1]);
+    ).toEqual([11, 11, 12, 13, 13, 13, 14, 15, 16, 17, 19, 1]);
     expect(changed.flatMap(measurementsOf).join()).not.toContain('part >= 5,');
     expect(changed.flatMap(measurementsOf).join()).toContain('part >= 18,');
   });

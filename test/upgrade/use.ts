@@ -35,10 +35,9 @@ const laterParameters = ['authorization_code', 'code_verifier', 'redirect_uri', 
 
 function withoutLater(answer: unknown): object {
   const known = (name: string, value: unknown) => {
-    if (laterSettings.includes(name) || /_auth_signing_alg_values_supported$/.test(name)) return undefined;
-    if (!Array.isArray(value)) return value;
-    if (/_auth_methods_supported$/.test(name)) return value.filter((method) => method !== 'private_key_jwt');
-    return name === 'optional' ? value.filter((parameter) => !laterParameters.includes(parameter)) : value;
+    if (laterSettings.includes(name)) return undefined;
+    if (name !== 'optional' || !Array.isArray(value)) return value;
+    return value.filter((parameter) => !laterParameters.includes(parameter));
   };
   return JSON.parse(JSON.stringify(Object(answer), known));
 }

@@ -1,7 +1,11 @@
 import * as v from 'valibot';
 import type { SchemeName } from '../../../lib/http/auth/credentials.ts';
 import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
-import { assertionAlgorithms, jwtAssertionType } from '../../../lib/login-apps/client-authentication.ts';
+import {
+  assertionAlgorithms,
+  jwtAssertionType,
+  proofAlgorithms,
+} from '../../../lib/login-apps/client-authentication.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
 import { type Components, jsonSchemaOf, withNamedAlternatives } from './json-schema.ts';
 
@@ -27,6 +31,12 @@ const securitySchemes = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description: 'A token from the grant `client_credentials` with `scope=recipients`.',
+  },
+  dpop_proof: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'DPoP',
+    description: `A public client, such as the app of a phone, sends \`client_id\` in the form and no \`Authorization\`, and proves a key of its own (RFC 9449). Algorithm: ${proofAlgorithms.join()}.`,
   },
   login_app_token: {
     type: 'http',
@@ -126,6 +136,11 @@ const byGateway = (description: string, message: string): Json => ({
   },
 });
 
+const alternativesOf = ({ alternative }: AnyEndpoint['authenticate']): Json[] => {
+  if (alternative === undefined) return [];
+  return [alternative === 'client_id' ? {} : { [alternative]: [] }];
+};
+
 function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schemas): Json {
   const { summary, description, tag, authenticate, body, example = {} } = endpoint;
   const parameters = parametersOf(endpoint, sent);
@@ -134,10 +149,7 @@ function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schem
     tags: [tag],
     summary,
     description,
-    security: [
-      ...security[authenticate.scheme],
-      ...(authenticate.alternative ? [{ [authenticate.alternative]: [] }] : []),
-    ],
+    security: [...security[authenticate.scheme], ...alternativesOf(authenticate)],
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

@@ -25,6 +25,10 @@ export const headerComponents = {
     required: true,
     schema: { type: 'string', pattern: '^(Basic|Bearer) realm=' },
   },
+  ProofNonce: {
+    description: 'With `use_dpop_nonce`: the nonce of the next proof (RFC 9449, section 8).',
+    schema: { type: 'string' },
+  },
   RetryAfter: {
     description: 'Seconds to wait before the request is sent again (RFC 9110, section 10.2.3).',
     required: true,
@@ -92,6 +96,9 @@ function errorResponse(
     headers: {
       ...commonHeaders,
       ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
+      ...(codes.some(([code]) => code === 'use_dpop_nonce') && {
+        'DPoP-Nonce': { $ref: '#/components/headers/ProofNonce' },
+      }),
       ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
     },
     content: contentOf(withAlternatives(own, others, received), codes),

@@ -11,8 +11,8 @@ export interface Authentication<Caller> {
   scheme: SchemeName;
   /** The error of a caller who is not authenticated; absent where anybody may call. */
   error?: ErrorRecord & { code: ErrorCode };
-  /** Another scheme of the API document that it takes. */
-  alternative?: 'recipients_token';
+  /** Another scheme of the API document that it takes; with `client_id`, the form alone says who calls. */
+  alternative?: 'recipients_token' | 'dpop_proof' | 'client_id';
   /**
    * @param form reads the form of the request, before anything of it is checked
    * @throws ServiceError with that error

@@ -1,6 +1,9 @@
+import { isId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 import { jwtAssertionType } from '../../login-apps/client-authentication.ts';
-import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { type AuthenticatedClient, findPublicClient } from '../../login-apps/clients.ts';
+import { verifyProof } from '../../tokens/dpop-proof.ts';
 import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 import type { Authentication, RequestHeaders } from './credentials.ts';
@@ -28,10 +31,34 @@ const assertion: Method = {
   },
 };
 
-const methods = [assertion, basic];
+/** The id of a public client alone, which anybody can know. @see RFC 6749, section 3.2.1 */
+const publicClientId: Method = {
+  isUsed: (headers, form) =>
+    ![assertion, basic].some((method) => method.isUsed(headers, form)) &&
+    parameter(form, 'client_id') !== undefined,
+  identify: async (_, form) => {
+    const id = parameter(form, 'client_id') ?? '';
+    if (isId('la_….c_…', id)) annotateLog({ client_id: id });
+    const client = await findPublicClient(id);
+    if (!client)
+      throw new ServiceError('invalid_client', 'There is no public client with this client_id.', {
+        reason: 'id_unknown',
+      });
+    annotateLog({ client_id: id, login_app_id: client.loginAppId, client_kind: 'public' });
+    return client;
+  },
+};
 
-/** Login App Client authentication, by one of the methods that the server metadata name. */
-export const loginAppClient: Authentication<AuthenticatedClient> = {
+/** A public client that proves its key. @param path of the endpoint @see RFC 9449, section 5 */
+const provenPublicClient = (path: string): Method => ({
+  ...publicClientId,
+  identify: async (headers, form) => {
+    const client = await publicClientId.identify(headers, form);
+    return { ...client, proofKey: await verifyProof(headers.dpop, path) };
+  },
+});
+
+const byOneOf = (methods: Method[]): Authentication<AuthenticatedClient> => ({
   ...clientSecretBasic,
   identify: async (headers, readForm) => {
     const form = readForm();
@@ -43,6 +70,21 @@ export const loginAppClient: Authentication<AuthenticatedClient> = {
       );
     return used.identify(headers, form);
   },
+});
+
+/** Authentication of confidential clients, by one of the methods that the server metadata name. */
+export const confidentialClient = byOneOf([assertion, basic]);
+
+/** Authentication of any client at an endpoint: a public one proves its key. */
+export const clientAt = (path: string): Authentication<AuthenticatedClient> => ({
+  ...byOneOf([assertion, basic, provenPublicClient(path)]),
+  alternative: 'dpop_proof',
+});
+
+/** Authentication of any client where a public one needs to prove nothing. */
+export const anyClient: Authentication<AuthenticatedClient> = {
+  ...byOneOf([assertion, basic, publicClientId]),
+  alternative: 'client_id',
 };
 
 /** A parameter that has a value. @throws ServiceError `invalid_request` when it is repeated */

@@ -7,6 +7,7 @@ import {
   createClient,
   createSecretlessClient,
   type LoginAppClient,
+  publicGrantTypes,
   readsRecipients,
   revokeClient,
   rotateClientSecret,
@@ -21,7 +22,16 @@ import { matchesAny } from '../../secrets/secrets.ts';
 import { defineCommands } from '../command.ts';
 import { id, json, membersOf, onOff, optional, secret, subset, text } from '../flags.ts';
 import { pageOf } from '../pages.ts';
-import { client, existingOf, loginApp, nextPage, requireLoginApp, secretOf, secretTo } from './shared.ts';
+import {
+  client,
+  existingOf,
+  loginApp,
+  nextPage,
+  platform,
+  requireLoginApp,
+  secretOf,
+  secretTo,
+} from './shared.ts';
 
 /** A client of a Login App. @throws ServiceError when there is none */
 async function requireClient(loginAppId: string, clientId: string) {
@@ -37,6 +47,7 @@ export const clientShown = (client: LoginAppClient) => ({
   secrets: client.secrets.length,
   keys: client.keys?.length,
   ...client.workload_identity,
+  public_on: client.public_on,
   created_at: client.created_at,
 });
 
@@ -70,6 +81,12 @@ async function secretlessCredential(
   if (!found.ok) throw new ServiceError('invalid_request', `--issuer: ${found.detail}`);
   return { workload_identity: { issuer, subject } };
 }
+
+const isPublic = () =>
+  new ServiceError(
+    'invalid_request',
+    'The client is public: it has no credential, and its grants are fixed.',
+  );
 
 export const clientCommands = defineCommands({
   'clients list': {
@@ -118,6 +135,8 @@ export const clientCommands = defineCommands({
       'grant-types': optional(allowedGrants),
       recipients: mayReadRecipients,
       'jwks-file': optional(jwksFile),
+      public: onOff('Without a credential: for the app of a phone, which proves a key of its own (RFC 9449)'),
+      platform: optional({ ...platform, help: 'With --public: the platform of the app' }),
       issuer: optional(text('The iss of the tokens that authenticate the client, such as that of a cluster')),
       subject: optional(text('With --issuer: the sub of these tokens, exactly')),
     },
@@ -125,6 +144,16 @@ export const clientCommands = defineCommands({
     run: async ({ 'login-app': id, 'grant-types': given = 'all', recipients, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
       const more = { grant_types: membersOf(given, grantTypes), recipients };
+      if (flags.public || flags.platform) {
+        const isAlone = given === 'all' && !recipients && Object.values(flags).filter(Boolean).length === 2;
+        if (!flags.public || !flags.platform || !isAlone)
+          throw new ServiceError(
+            'invalid_request',
+            'Give --public with --platform, and neither rights nor credentials.',
+          );
+        const client = { grant_types: publicGrantTypes, public_on: flags.platform };
+        return { login_app_id, client_id: await createSecretlessClient(login_app_id, client), ...client };
+      }
       const credential = await secretlessCredential(flags['jwks-file'], flags.issuer, flags.subject);
       if (!credential) return { login_app_id, ...(await createClient(login_app_id, more)) };
       const client_id = await createSecretlessClient(login_app_id, { ...more, ...credential });
@@ -137,7 +166,8 @@ export const clientCommands = defineCommands({
       'Change which grants a client may use, and whether it may read recipients; takes up to 30 seconds',
     flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants, recipients: mayReadRecipients },
     run: async ({ 'login-app': id, client, 'grant-types': given, recipients = false }) => {
-      const { login_app_id, client_id } = await requireClient(id, client);
+      const { login_app_id, client_id, public_on } = await requireClient(id, client);
+      if (public_on) throw isPublic();
       const allowed = membersOf(given, grantTypes);
       if (!(await setGrantTypes(login_app_id, client_id, allowed, recipients)))
         throw new ServiceError('not_found', 'The client was revoked meanwhile.');
@@ -155,7 +185,8 @@ export const clientCommands = defineCommands({
     files: secretTo,
     run: async ({ 'login-app': id, client, 'jwks-file': keySet }) => {
       const found = await requireClient(id, client);
-      const { login_app_id, client_id, keys = [], workload_identity } = found;
+      const { login_app_id, client_id, keys = [], workload_identity, public_on } = found;
+      if (public_on) throw isPublic();
       if (workload_identity || (keys.length > 0 && keySet === undefined)) {
         const message =
           'The client has no secret: give --jwks-file, or create another one for another issuer.';

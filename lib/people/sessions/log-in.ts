@@ -58,7 +58,7 @@ interface Login {
  * @throws ServiceError `invalid_grant` when the Login User is blocked, or would be new where sign-ups are closed
  */
 export async function logIn(
-  { clientId, loginAppId }: AuthenticatedClient,
+  { clientId, loginAppId, proofKey }: AuthenticatedClient,
   provider: ProviderId,
   verified: VerifiedIdentity,
   name?: string,
@@ -92,6 +92,7 @@ export async function logIn(
         login_user_id: owner.loginUserId,
         login_app_id: loginAppId,
         client_id: clientId,
+        proof_key: proofKey,
         name,
         login_claims: verified.login_claims,
         provider_session: verified.provider_session,

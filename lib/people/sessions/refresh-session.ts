@@ -23,6 +23,7 @@ import {
   externalIdForTokens,
   isActive,
   readLoginUserWithSession,
+  requireSameKey,
   type Session,
   type SessionGeneration,
   sessionItem,
@@ -40,7 +41,8 @@ const mostGenerations = 3;
  * Moves the session of a refresh token to its next generation. An outdated token ends its session, and so does a
  * predecessor that comes back late in several generations in a row: somebody else has a copy.
  * @param content of the refresh token; undefined for a text that is no refresh token of ours
- * @throws ServiceError `invalid_grant`, whatever is wrong with the token; `unauthorized_client` for a blocked person
+ * @throws ServiceError `invalid_grant`, whatever is wrong with the token; `invalid_dpop_proof` for another key;
+ *   `unauthorized_client` for a blocked person
  * @see RFC 9700 section 4.14.2
  */
 export async function refreshSession(
@@ -59,6 +61,7 @@ export async function refreshSession(
   ]);
   if (!session || !isActive(session, status)) throw invalidToken('session_ended');
   if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
+  requireSameKey(session, client);
   if (!user) throw invalidToken('session_ended');
   if (user.blocked_at) {
     logEvent('login_user_refused', { login_user_id });

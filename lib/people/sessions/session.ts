@@ -5,6 +5,8 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { optionalEnvironment, optionalEnvironmentSeconds } from '../../foundation/environment.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import type { LoginAppStatus } from '../../login-apps/status.ts';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
@@ -30,6 +32,8 @@ export const sessionItem = itemKind(
     identity_id: v.optional(v.string()),
     /** The claims that the login hook gave last, in JSON: they may have numbers and levels that an item can't. */
     hook_claims: v.optional(v.string()),
+    /** The thumbprint of the key that refreshes it; absent from the sessions of confidential clients. */
+    proof_key: v.optional(v.string()),
     /** The external id of the person, where the deployment puts it into access tokens. */
     external_id: v.optional(v.string()),
     /** The hash of the provider's session that the login was in, where the provider may end it here. */
@@ -107,6 +111,13 @@ export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
 /** Whether a session is active: open, and not ended with all sessions of its Login App. */
 export const isActive = (session: Session, { sessionsValidFrom }: LoginAppStatus): boolean =>
   isOpen(session) && session.started_at >= sessionsValidFrom;
+
+/** @throws ServiceError `invalid_dpop_proof` for another key than the one that the session is bound to */
+export function requireSameKey({ proof_key }: Session, { proofKey }: AuthenticatedClient): void {
+  if (proof_key === proofKey) return;
+  const message = 'The proof must be by the key that the person logged in with.';
+  throw new ServiceError('invalid_dpop_proof', message, { reason: 'proof_by_another_key' });
+}
 
 /** Whether an access token is one of this session: for its Login App, and issued to its client. */
 export const hasIssued = (

@@ -1,0 +1,42 @@
+import * as v from 'valibot';
+import { anyClient } from '../lib/http/auth/login-app-client.ts';
+import { form } from '../lib/http/body.ts';
+import { ok, serve } from '../lib/http/serve.ts';
+import { clientIdParameter } from '../lib/login-apps/client-authentication.ts';
+import { requireEnabled } from '../lib/login-apps/clients.ts';
+import { countField } from '../lib/schema/json-schema.ts';
+import { invalidRequest } from '../lib/schema/validation.ts';
+import { noncePath } from '../lib/tokens/issuer.ts';
+import { newNonce, nonceLifetimes } from '../lib/tokens/nonce.ts';
+
+export const { endpoint, handler } = serve({
+  method: 'POST',
+  path: noncePath,
+  summary: 'Makes a nonce for the next id token of a person',
+  description:
+    'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',
+  tag: 'Tokens',
+  authenticate: anyClient,
+  body: form(v.object(clientIdParameter), invalidRequest),
+  responses: {
+    200: {
+      description: 'A nonce, for one login in this Login App.',
+      body: v.object({
+        nonce: v.string(),
+        expires_in: v.pipe(countField, v.description('Seconds within which the login must come.')),
+      }),
+      example: { nonce: 'ln.1769846400.8Qv…', expires_in: nonceLifetimes.login },
+    },
+  },
+  errors: {
+    unauthorized_client: { when: 'The Login App is disabled.', example: 'The Login App is disabled.' },
+  },
+  writes: false,
+  table: { GetItem: ['login_apps', 'issuer_keys', 'used_once'], PutItem: ['used_once'] },
+  secrets: ['refresh-tokens'],
+  example: { body: { client_id: 'CLIENT_ID' } },
+  handle: async ({ caller: { loginAppId } }) => {
+    await requireEnabled(loginAppId);
+    return ok({ nonce: await newNonce('login', loginAppId), expires_in: nonceLifetimes.login });
+  },
+});

@@ -1,0 +1,84 @@
+import { calculateJwkThumbprint, EmbeddedJWK, errors, jwtVerify } from 'jose';
+import * as v from 'valibot';
+import { clock, epochSeconds } from '../foundation/clock.ts';
+import type { LogReason } from '../foundation/reasons.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { proofAlgorithms } from '../login-apps/client-authentication.ts';
+import { useOnce } from '../storage/use-once.ts';
+import { issuer } from './issuer.ts';
+import { endOfNonce, newNonce } from './nonce.ts';
+
+/** Seconds by which the clock of a phone may differ; a phone that is further off gets a nonce. */
+const leeway = 60;
+
+const claimsSchema = v.object({
+  jti: v.pipe(v.string(), v.nonEmpty()),
+  htm: v.string(),
+  htu: v.pipe(v.string(), v.url()),
+  iat: v.number(),
+  nonce: v.exactOptional(v.string()),
+});
+
+/**
+ * The thumbprint (RFC 7638) of the key by which a request is proved.
+ * @param proof the header `DPoP`
+ * @param path of the endpoint, which is called by POST
+ * @throws ServiceError `invalid_dpop_proof`; `use_dpop_nonce` with a nonce when the proof is not of this minute
+ * @see RFC 9449, sections 4.3 and 8
+ */
+export async function verifyProof(proof: string | undefined, path: string): Promise<string> {
+  if (proof === undefined)
+    throw refused('Send a proof in the header DPoP: the client is public.', 'proof_missing');
+
+  // 1. It is signed by the key in its header.
+  const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
+    algorithms: proofAlgorithms,
+    typ: 'dpop+jwt',
+    currentDate: clock.now(),
+  }).catch((error: unknown) => {
+    throw error instanceof errors.JOSEError || error instanceof TypeError
+      ? refused(
+          'The proof must be a JWT of the typ dpop+jwt, signed by ES256 with the public key in its header.',
+          'proof_malformed',
+        )
+      : error;
+  });
+  const claims = v.safeParse(claimsSchema, payload);
+  if (!claims.success || !protectedHeader.jwk)
+    throw refused('The proof must have the claims jti, htm, htu and iat.', 'claim_invalid');
+  const { jti, htm, htu, iat, nonce } = claims.output;
+
+  // 2. It is for this request.
+  if (htm !== 'POST' || withoutQuery(htu) !== `${issuer()}${path}`)
+    throw refused(`The proof must be for htm POST and htu ${issuer()}${path}.`, 'proof_for_another_request');
+
+  // 3. It is of this minute, or has a nonce, which says so whatever the clock of the phone says.
+  const end = nonce === undefined ? endByClock(iat) : await endOfNonce('proof', issuer(), nonce);
+  if (end === undefined)
+    throw new ServiceError(
+      'use_dpop_nonce',
+      'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.',
+      {
+        reason: 'proof_outdated',
+        proofNonce: await newNonce('proof', issuer()),
+      },
+    );
+
+  // 4. It was not used before.
+  const thumbprint = await calculateJwkThumbprint(protectedHeader.jwk);
+  if (!(await useOnce(end, 'proof', thumbprint, jti)))
+    throw refused('The proof has been used; make a new one for each request.', 'proof_used');
+  return thumbprint;
+}
+
+/** Epoch seconds until which the clock lets a proof pass; undefined for one that it does not. */
+const endByClock = (iat: number): number | undefined =>
+  Math.abs(epochSeconds() - iat) <= leeway ? Math.floor(iat) + leeway + 1 : undefined;
+
+const withoutQuery = (url: string): string => {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+};
+
+const refused = (description: string, reason: LogReason): ServiceError =>
+  new ServiceError('invalid_dpop_proof', description, { reason });

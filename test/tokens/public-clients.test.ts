@@ -1,0 +1,295 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair } from 'jose';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { createLoginApp } from '../support/login-app.ts';
+import { newPhone, newPublicClient, type Phone } from '../support/phone.ts';
+import { asClient, unique } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
+
+const { proxy, running, service } = await sharedServiceWithStore();
+const { demo, operate } = service;
+const invalidProof = { status: 400, error: 'invalid_dpop_proof' };
+const invalidGrant = { status: 400, error: 'invalid_grant' };
+const invalidRequest = { status: 400, error: 'invalid_request' };
+const invalidClient = { status: 401, error: 'invalid_client' };
+const unauthorizedClient = { status: 400, error: 'unauthorized_client' };
+const seconds = () => Math.floor(Date.now() / 1000);
+
+let client: string;
+let phone: Phone;
+beforeAll(async () => {
+  client = await newPublicClient(service);
+  phone = await newPhone(service, client);
+});
+
+const session = async (of = phone): Promise<string> => (await of.logIn()).body.refresh_token;
+
+/** A session goes on: what was refused before has not ended it. */
+const expectAlive = async (refresh_token: string, of = phone) =>
+  expectAnswer(await of.refresh(refresh_token), 200, tokenResponse);
+
+describe('a phone', () => {
+  test('logs a person in, refreshes, relates its device and logs out, with no secret', async () => {
+    const login = await phone.logIn();
+    expectAnswer(login, 200, tokenResponse);
+    const next = await phone.refresh(login.body.refresh_token);
+    expectAnswer(next, 200, tokenResponse);
+    const device = { platform: 'ios', token: 'ab'.repeat(32) };
+    const { id } = (await service.register(device, await service.loginAppToken())).body;
+    expect((await service.relate(id, next.body.access_token)).status).toBe(200);
+    expectAnswer(await phone.send('revoke', { token: next.body.refresh_token }), 200, {});
+    expectError(await phone.refresh(next.body.refresh_token), invalidGrant);
+  });
+
+  test('gets the same successor after a lost answer, and is noticed when an old token comes back', async () => {
+    const first = await session();
+    const second = (await phone.refresh(first)).body.refresh_token;
+    expect((await phone.refresh(first)).body.refresh_token).toBe(second);
+    await phone.refresh(second);
+    expectError(await phone.refresh(first), invalidGrant);
+    expectError(await phone.refresh(second), invalidGrant);
+  });
+
+  test('logs in by an authorization code with the verifier of its challenge', async () => {
+    const verifier = 'v'.repeat(43);
+    const code_challenge = createHash('sha256').update(verifier).digest('base64url');
+    const form = await service.loginForm('provider_b', { code_challenge }, 'provider_authorization_code');
+    expectError(await phone.send('token', form), {
+      ...invalidRequest,
+      naming: 'The parameter code_verifier is required for a public client.',
+    });
+    expectAnswer(await phone.send('token', { ...form, code_verifier: verifier }), 200, tokenResponse);
+  });
+});
+
+/** @see RFC 9449, section 4.3 */
+describe('a proof that is refused leaves the session alive', () => {
+  test.each<[string, (endpoint: string) => Promise<string | null>]>([
+    ['none', async () => null],
+    ['another method', (at) => phone.proof(at, { htm: 'GET' })],
+    ['another endpoint', (at) => phone.proof(at === 'token' ? 'revoke' : 'token')],
+    ['another host', (at) => phone.proof(at, { htu: 'https://other.example/v2/marketing/oauth/token' })],
+    ['no address', (at) => phone.proof(at, { htu: 'token' })],
+    ['no jti', (at) => phone.proof(at, { jti: undefined })],
+    ['an empty jti', (at) => phone.proof(at, { jti: '' })],
+    ['no iat', (at) => phone.proof(at, { iat: undefined })],
+    ['the typ of a JWT', (at) => phone.proof(at, {}, { typ: 'JWT' })],
+    ['another algorithm', async (at) => (await newPhone(service, client, { alg: 'ES384' })).proof(at)],
+    ['none as algorithm', async () => `${btoa('{"alg":"none","typ":"dpop+jwt"}')}.${btoa('{}')}.`],
+    ['another key', async (at) => (await newPhone(service, client)).proof(at)],
+    ['a key that has not signed', (at) => signedByAnother(at)],
+    ['a key with its private part', (at) => withPrivateKey(at)],
+    ['no key', (at) => phone.proof(at, {}, { jwk: undefined })],
+    ['two proofs', async (at) => `${await phone.proof(at)}, ${await phone.proof(at)}`],
+    ['a cut one', async (at) => (await phone.proof(at)).slice(0, -1)],
+    ['no JWT', async () => 'x'],
+  ])('%s: 400', async (_, proof) => {
+    const token = await session();
+    expectError(await phone.refresh(token, await proof('token')), invalidProof);
+    expectError(await phone.send('revoke', { token }, await proof('revoke')), invalidProof);
+    await expectAlive(token);
+  });
+
+  const signedByAnother = async (at: string) => {
+    const { privateKey } = await generateKeyPair('ES256');
+    const forger = await newPhone(service, client, { signer: privateKey });
+    return forger.proof(at, {}, { jwk: phone.jwk });
+  };
+  const withPrivateKey = async (at: string) => {
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const forger = await newPhone(service, client, { signer: privateKey });
+    return forger.proof(at, {}, { jwk: await exportJWK(privateKey) });
+  };
+
+  test('a replayed one, also at once: one of eight passes', async () => {
+    const token = await session();
+    const proof = await phone.proof('token');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => phone.refresh(token, proof)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(400)]);
+    expectError(await phone.refresh(token, proof), {
+      ...invalidProof,
+      naming: 'The proof has been used; make a new one for each request.',
+    });
+    await expectAlive(token);
+  });
+
+  test('the key of session A cannot refresh session B, nor end it', async () => {
+    const other = await newPhone(service, client);
+    const [a, b] = [await session(), await session(other)];
+    expectError(await phone.refresh(b), invalidProof);
+    expectError(await phone.send('revoke', { token: b }), invalidProof);
+    await expectAlive(a);
+    await expectAlive(b, other);
+  });
+
+  test('a stolen refresh token and the client id, without the key', async () => {
+    const token = await session();
+    const thief = await newPhone(service, client);
+    expectError(await thief.refresh(token), invalidProof);
+    expectError(await service.refresh(token), invalidGrant);
+    await expectAlive(token);
+  });
+});
+
+describe('a phone whose clock is wrong', () => {
+  test.each([-86_400, -61, 61, 86_400])('by %i s: a nonce, and then the same request passes', async (by) => {
+    const token = await session();
+    const iat = seconds() + by;
+    const refused = await phone.refresh(token, await phone.proof('token', { iat }));
+    expectError(refused, { status: 400, error: 'use_dpop_nonce' });
+    const nonce = refused.headers.get('dpop-nonce');
+    const proof = await phone.proof('token', { iat, nonce });
+    expect((await phone.refresh(token, proof)).status).toBe(200);
+    expectError(await phone.refresh(token, proof), invalidProof);
+  });
+
+  test.each([-55, 55])('by %i s is in time', async (by) => {
+    const proof = await phone.proof('token', { iat: seconds() + by });
+    expect((await phone.refresh(await session(), proof)).status).toBe(200);
+  });
+
+  test('a nonce that is made up, of a login, or expired: another one', async () => {
+    const token = await session();
+    const nonces = ['x', await phone.nonce()];
+    for (const nonce of nonces)
+      expectError(await phone.refresh(token, await phone.proof('token', { nonce })), {
+        status: 400,
+        error: 'use_dpop_nonce',
+      });
+    const refused = await phone.refresh(token, await phone.proof('token', { iat: 0 }));
+    const nonce = refused.headers.get('dpop-nonce');
+    running.advance(301);
+    const late = await phone.refresh(token, await phone.proof('token', { nonce }));
+    running.resetClock();
+    expectError(late, { status: 400, error: 'use_dpop_nonce' });
+    await expectAlive(token);
+  });
+});
+
+describe('the nonce of a login', () => {
+  test.each<[string, (nonce: string) => Promise<string>]>([
+    ['plain', async (nonce) => nonce],
+    ['as its SHA-256', async (nonce) => createHash('sha256').update(nonce).digest('hex')],
+  ])('%s: counts once', async (_, inToken) => {
+    const nonce = await phone.nonce();
+    const subject = unique('person');
+    const login = async () =>
+      phone.send('token', {
+        ...(await service.loginForm('provider_f', { subject, nonce: await inToken(nonce) })),
+        nonce,
+      });
+    expect((await login()).status).toBe(200);
+    expectError(await login(), { ...invalidGrant, naming: 'The nonce is not valid, or has been used.' });
+  });
+
+  test('eight first logins at once with one nonce: one passes, and one person has one session', async () => {
+    const form = await phone.loginForm();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => phone.send('token', form)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(400)]);
+    const { access_token } = answers.find(({ status }) => status === 200)?.body ?? {};
+    const headers = { authorization: `Bearer ${access_token}` };
+    expect((await service.call('/v2/marketing/login/user/sessions', { headers })).body.sessions).toHaveLength(
+      1,
+    );
+  });
+
+  test('none: 400; made up, of another Login App, changed or expired: the login is refused', async () => {
+    const { nonce: _, ...without } = await phone.loginForm();
+    expectError(await phone.send('token', without), {
+      ...invalidRequest,
+      naming: 'The parameter nonce is required for a public client.',
+    });
+    const app = await createLoginApp(service, unique('app'));
+    const stranger = await newPhone(service, await newPublicClient(service, app));
+    const own = await phone.nonce();
+    const changed = `${own.slice(0, -1)}${own.endsWith('A') ? 'B' : 'A'}`;
+    for (const nonce of ['made-up', await stranger.nonce(), changed]) {
+      const form = { ...(await service.loginForm('provider_f', { nonce })), nonce };
+      expectError(await phone.send('token', form), invalidGrant);
+    }
+    const late = await phone.loginForm();
+    running.advance(601);
+    const answer = await phone.send('token', late, await phone.proof('token', { iat: seconds() + 601 }));
+    running.resetClock();
+    expectError(answer, invalidGrant);
+  });
+
+  test('of a login that failed can be used: a wrong id token does not use it up', async () => {
+    const form = await phone.loginForm();
+    const wrong = { ...form, id_token: `${form.id_token}x` };
+    expectError(await phone.send('token', wrong), invalidGrant);
+    expect((await phone.send('token', form)).status).toBe(200);
+  });
+
+  test('confidential clients may use it, too; their own nonces go on', async () => {
+    const made = await service.call('/v2/marketing/oauth/nonce', {
+      method: 'POST',
+      headers: { ...asClient(demo.login_app), 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expectAnswer(made, 200, { nonce: expect.stringMatching(/^ln\./), expires_in: 600 });
+    const { nonce } = made.body;
+    const form = { ...(await service.loginForm('provider_f', { nonce })), nonce };
+    expect((await service.token(form)).status).toBe(200);
+    expectError(await service.token(form), invalidGrant);
+    const own = { ...(await service.loginForm('provider_f', { nonce: 'own' })), nonce: 'own' };
+    expect([(await service.token(own)).status, (await service.token(own)).status]).toEqual([200, 200]);
+  });
+
+  test('nonces that nobody uses write nothing', async () => {
+    proxy.forget();
+    for (let made = 0; made < 100; made += 1) await phone.nonce();
+    expect(proxy.calls().filter(({ operation }) => /Put|Update/.test(operation))).toEqual([]);
+  });
+});
+
+describe('what a public client may not', () => {
+  test('introspect, list the providers, read recipients, or act for itself', async () => {
+    const token = await session();
+    expectError(await phone.send('introspect', { token }), invalidClient);
+    expectError(await phone.send('token', { grant_type: 'client_credentials' }), unauthorizedClient);
+    const headers = asClient({ client_id: client, client_secret: 'lcs_x' });
+    for (const path of ['/v2/marketing/providers', '/v2/marketing/push_notifications/recipients?shard=0'])
+      expectError(await service.call(path, { headers }), invalidClient);
+    const asConfidential = { ...demo.login_app, client_id: client, client_secret: 'lcs_x' };
+    expectError(await service.token({ grant_type: 'client_credentials' }, asConfidential), invalidClient);
+  });
+
+  test('be a confidential client without its secret', async () => {
+    const confidential = await newPhone(service, demo.login_app.client_id);
+    expectError(await confidential.logIn(), invalidClient);
+    expectError(await confidential.send('nonce', {}, null), invalidClient);
+  });
+
+  test('get a secret or further grants', async () => {
+    const of = { 'login-app': demo.login_app.login_app_id, client };
+    await expect(operate('clients', 'rotate', of)).rejects.toThrow(/public/);
+    await expect(
+      operate('clients', 'update', { ...of, 'grant-types': 'client_credentials' }),
+    ).rejects.toThrow(/public/);
+  });
+
+  test('go on once it is revoked', async () => {
+    const gone = await newPublicClient(service);
+    const other = await newPhone(service, gone);
+    const token = await session(other);
+    await operate('clients', 'revoke', { 'login-app': demo.login_app.login_app_id, client: gone });
+    running.advance(31);
+    const answer = await other.refresh(token, await other.proof('token', { iat: seconds() + 31 }));
+    running.resetClock();
+    expectError(answer, invalidClient);
+  });
+});
+
+test('a confidential client that sends a DPoP header: as without it', async () => {
+  const { client_id, client_secret } = demo.login_app;
+  const form = await service.loginForm('provider_f');
+  const headers = { ...asClient({ client_id, client_secret }), dpop: 'x' };
+  const answer = await service.call('/v2/marketing/oauth/token', {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams(form),
+  });
+  expectAnswer(answer, 200, tokenResponse);
+  expectAnswer(await service.refresh(answer.body.refresh_token), 200, tokenResponse);
+});
