@@ -55,11 +55,7 @@ async function storedKeyOf(given: StoredKey['jwk'] & Record<string, unknown>): P
 
 const unusable = (problem: string) => new ServiceError('invalid_request', `The key set ${problem}.`);
 
-export const shownKey = ({ thumbprint, jwk, created_at }: StoredKey) => ({
-  thumbprint,
-  algorithms: algorithmsOf(jwk),
-  created_at,
-});
+export const shownKey = ({ thumbprint, created_at }: StoredKey) => ({ thumbprint, created_at });
 
 export const thumbprintsOf = (keys: StoredKey[]): string[] => keys.map(({ thumbprint }) => thumbprint);
 
