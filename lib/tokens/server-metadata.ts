@@ -10,7 +10,7 @@ import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
 
 const authenticationMethodsSchema = v.array(v.string());
-const algorithmsSchema = v.array(v.string());
+const algorithmsSchema = v.exactOptional(v.array(v.string()));
 
 /** @see RFC 8414 section 2 */
 export const serverMetadataSchema = v.object({

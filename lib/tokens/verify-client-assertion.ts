@@ -33,10 +33,9 @@ export async function verifyClientAssertion(
   const id = clientId ?? claimed.sub ?? '';
   if (isId('la_….c_…', id)) annotateLog({ client_id: id });
   try {
-    const client = await authenticateClientBy(id, ({ keys = [], workload_identity: trusted }) => {
+    const client = await authenticateClientBy(id, async ({ keys = [], workload_identity: trusted }) => {
       if (claimed.iss === id) return verifyOwn(id, keys, assertion);
-      const isTrusted = claimed.iss === trusted?.issuer && claimed.sub === trusted?.subject;
-      return trusted && isTrusted ? verifyForeign(trusted, assertion) : Promise.resolve(false);
+      return trusted !== undefined && claimed.iss === trusted.issuer && verifyForeign(trusted, assertion);
     });
     if (!client) throw refused('assertion_not_of_client');
     annotateLog({ login_app_id: client.loginAppId });

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { newClientKey } from '../support/client-assertions.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { failed, operator, succeeded } from '../support/operator.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -42,6 +43,16 @@ describe('npm run operator: --secret-to writes a new secret to a file and does n
     await succeeded('login-apps', 'tokens', 'create', ...flags, '--name', 'x', '--secret-to', tokenFile);
     const device = { platform: 'android', token: 'secret-to' };
     expect((await service.register(device, secretIn(tokenFile))).status).toBe(201);
+  });
+
+  test('clients create, of one with a key: there is no secret, and no file', async () => {
+    const [keys, file] = [join(folder, 'keys.json'), join(folder, 'no-secret')];
+    const { jwk, thumbprint } = await newClientKey();
+    writeFileSync(keys, JSON.stringify({ keys: [jwk] }));
+    const app = ['--login-app', service.demo.login_app.login_app_id];
+    const created = await succeeded('clients', 'create', ...app, '--jwks-file', keys, '--secret-to', file);
+    expect(created).toMatchObject({ key_thumbprints: [thumbprint] });
+    expect([created.client_secret_file, existsSync(file)]).toEqual([undefined, false]);
   });
 
   test('a file that exists stays as it is, and no secret is created', async () => {

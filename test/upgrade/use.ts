@@ -30,14 +30,19 @@ async function askAgain(service: Service, left: Left): Promise<void> {
   assert.equal(wrong.length, 0, wrong.join('\n\n'));
 }
 
-/** Parameters of logins that the release does not know. */
+/** Methods of authentication that the release does not know. */
+const laterMethods = ['private_key_jwt', 'none'];
+/** Parameters of logins that it does not know. */
 const laterParameters = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
 
 function withoutLater(answer: unknown): object {
   const known = (name: string, value: unknown) => {
-    if (laterSettings.includes(name)) return undefined;
-    if (name !== 'optional' || !Array.isArray(value)) return value;
-    return value.filter((parameter) => !laterParameters.includes(parameter));
+    if (laterSettings.includes(name) || /(_auth|dpop)_signing_alg_values_supported$/.test(name))
+      return undefined;
+    if (!Array.isArray(value)) return value;
+    if (/_auth_methods_supported$/.test(name))
+      return value.filter((method) => !laterMethods.includes(method));
+    return name === 'optional' ? value.filter((parameter) => !laterParameters.includes(parameter)) : value;
   };
   return JSON.parse(JSON.stringify(Object(answer), known));
 }
