@@ -34,15 +34,16 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     expect(body).toEqual({
       issuer: expect.stringMatching(/^https?:\/\/[^/]+$/),
       token_endpoint: `${body.issuer}/v2/marketing/oauth/token`,
-      token_endpoint_auth_methods_supported: methods,
+      token_endpoint_auth_methods_supported: [...methods, 'none'],
       token_endpoint_auth_signing_alg_values_supported: algorithms,
       revocation_endpoint: `${body.issuer}/v2/marketing/oauth/revoke`,
-      revocation_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: [...methods, 'none'],
       revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint: `${body.issuer}/v2/marketing/oauth/introspect`,
       introspection_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
       jwks_uri: `${body.issuer}/v2/marketing/oauth/jwks`,
+      dpop_signing_alg_values_supported: ['ES256'],
       grant_types_supported: [
         'provider_credentials',
         'provider_authorization_code',
