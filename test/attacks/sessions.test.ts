@@ -4,7 +4,8 @@ import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
 import { createClient } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
-import { asClient, sharedService, unique } from '../support/service.ts';
+import { asPhone } from '../support/phone.ts';
+import { asClient, type Service, sharedService, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf } from '../support/store-proxy.ts';
 
@@ -25,7 +26,13 @@ const otherClients = async () => [await createClient(service, login_app.login_ap
 const isAlive = async (access_token: string): Promise<boolean> =>
   (await listDevices(access_token)).status === 200;
 
-describe('a stolen refresh token', () => {
+/** Of a phone, the thief has the key, too: malware on it does. */
+describe.each<[string, Service]>([
+  ['a confidential client', own.service],
+  ['a phone', await asPhone(own.service)],
+])('a stolen refresh token of %s', (_, { logIn, refresh, listDevices, ...of }) => {
+  const isAlive = async (token: string) => (await listDevices(token)).status === 200;
+
   test('[RFC 9700 4.14.2] used by the thief first: when the victim uses it, the session ends for both', async () => {
     const stolen = (await logIn(unique('alice'))).body;
     const first = (await refresh(stolen.refresh_token)).body;
@@ -44,10 +51,10 @@ describe('a stolen refresh token', () => {
   });
 
   test('[RFC 9700 4.14.2] used by both in turns: the third generation ends the session for both', async () => {
-    const person = await newPerson(own.service);
+    const person = await newPerson({ logIn, refresh, listDevices, ...of });
     const use = async (refresh_token: string) => {
       own.running.advance(300);
-      return own.service.refresh(refresh_token);
+      return refresh(refresh_token);
     };
     const statuses: number[] = [];
     let [victims, stolen, accessToken] = [person.refreshToken, person.refreshToken, person.token];
@@ -59,16 +66,7 @@ describe('a stolen refresh token', () => {
     }
     expect(statuses).toEqual([200, 200, 400]);
     expect(await use(victims)).toMatchObject(rejected);
-    expect((await own.service.listDevices(accessToken)).status).toBe(401);
-    own.running.resetClock();
-  });
-
-  test('[finding] asked about by a thief, who would come in time: no answer tells that the victim has refreshed', async () => {
-    const { refreshToken } = await newPerson(own.service);
-    const before = await own.service.introspect(refreshToken);
-    own.running.advance(300);
-    await own.service.refresh(refreshToken);
-    expect((await own.service.introspect(refreshToken)).text).toBe(before.text);
+    expect((await listDevices(accessToken)).status).toBe(401);
     own.running.resetClock();
   });
 
@@ -79,6 +77,17 @@ describe('a stolen refresh token', () => {
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
     expect(await refresh(refresh_token)).toMatchObject(rejected);
     expect(await refresh(answers[0]?.body.refresh_token)).toMatchObject(rejected);
+  });
+});
+
+describe('a stolen refresh token', () => {
+  test('[finding] asked about by a thief, who would come in time: no answer tells that the victim has refreshed', async () => {
+    const { refreshToken } = await newPerson(own.service);
+    const before = await own.service.introspect(refreshToken);
+    own.running.advance(300);
+    await own.service.refresh(refreshToken);
+    expect((await own.service.introspect(refreshToken)).text).toBe(before.text);
+    own.running.resetClock();
   });
 
   test('[RFC 6749 10.4] presented by another client, and the session goes on', async () => {

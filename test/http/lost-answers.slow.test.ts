@@ -6,6 +6,7 @@ import { newClientKey, secretlessClients } from '../support/client-assertions.ts
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
+import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -75,8 +76,17 @@ const exampleOf =
     };
   };
 
+const byAssertion = async (endpoint: string, form: Record<string, string>) => {
+  const [app, key] = [await newApp(), await newClientKey()];
+  const { create, assertion, send } = secretlessClients(service);
+  const client = await create({ 'jwks-file': { keys: [key.jwk] } }, app.login_app_id);
+  const signed = await assertion(client, key);
+  return async () => shown(await send(signed, form, { endpoint }));
+};
+
 /** What endpoints that write are asked, by the names of their functions; the others are asked their example. */
 const endpointScenarios: Record<string, Record<string, Scenario>> = {
+  'issue-nonce': { 'an assertion': () => byAssertion('nonce', {}) },
   'issue-token': {
     'provider credentials': async () => {
       const app = await newApp();
@@ -94,13 +104,15 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       return async () => shown(await service.token(form, app));
     },
     'an assertion': async () => {
-      const [app, key] = [await newApp(), await newClientKey()];
-      const { create, assertion, send } = secretlessClients(service);
-      const client = await create({ 'jwks-file': { keys: [key.jwk] } }, app.login_app_id);
       const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
-      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
-      const signed = await assertion(client, key);
-      return async () => shown(await send(signed, form));
+      return byAssertion('token', { grant_type: 'provider_credentials', provider: 'provider_f', id_token });
+    },
+    'a phone with a nonce': async () => {
+      const { login_app_id } = await newApp();
+      const phone = await startPhone(service, await newPublicClient(service, { login_app_id }));
+      const form = await phone.loginForm();
+      const proof = await phone.proof('token');
+      return async () => shown(await phone.send('token', form, proof));
     },
     'the credentials of a linked identity': async () => {
       const { app, person } = await newOwner();

@@ -4,7 +4,8 @@ import { accountOf, identityIdsOf, newAccount } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
 import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
-import { unique } from '../support/service.ts';
+import { asPhone } from '../support/phone.ts';
+import { type Service, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
 const { running, service } = await sharedServiceWithStore();
@@ -16,30 +17,36 @@ const insufficient = (seconds: number) => ({
   naming: new RegExp(`at most ${seconds} seconds ago`),
 });
 
-test('a login of more than 15 minutes ago does not link, unlink or delete, even refreshed; a new one does', async () => {
-  const { account, refreshToken, subject, token } = await newAccount(service);
-  const other = unique('bob');
-  const { id } = (await account.linkAt('provider_a', other)).body;
-  running.advance(901);
-  const refreshed = (await service.refresh(refreshToken)).body;
-  expect(decodeJwt(refreshed.access_token).auth_time).toBe(decodeJwt(token).auth_time);
-  for (const old of [account, accountOf(service, refreshed.access_token)]) {
-    const answers = [
-      await old.linkAt('provider_a', unique('thief')),
-      await old.unlink(id),
-      await old.remove(),
-    ];
-    for (const answer of answers) {
-      expectError(answer, insufficient(900));
-      expect(answer.headers.get('www-authenticate')).toMatch(/, max_age=900$/);
+test.each<[string, Service]>([
+  ['a confidential client', service],
+  ['a phone', await asPhone(service)],
+])(
+  '%s: a login of more than 15 minutes ago does not link, unlink or delete, even refreshed; a new one does',
+  async (_, service) => {
+    const { account, refreshToken, subject, token } = await newAccount(service);
+    const other = unique('bob');
+    const { id } = (await account.linkAt('provider_a', other)).body;
+    running.advance(901);
+    const refreshed = (await service.refresh(refreshToken)).body;
+    expect(decodeJwt(refreshed.access_token).auth_time).toBe(decodeJwt(token).auth_time);
+    for (const old of [account, accountOf(service, refreshed.access_token)]) {
+      const answers = [
+        await old.linkAt('provider_a', unique('thief')),
+        await old.unlink(id),
+        await old.remove(),
+      ];
+      for (const answer of answers) {
+        expectError(answer, insufficient(900));
+        expect(answer.headers.get('www-authenticate')).toMatch(/, max_age=900$/);
+      }
+      expect(identityIdsOf(await old.show())).toHaveLength(2);
     }
-    expect(identityIdsOf(await old.show())).toHaveLength(2);
-  }
-  const again = accountOf(service, (await service.logIn(subject)).body.access_token);
-  expect((await again.unlink(id)).status).toBe(204);
-  expect((await again.linkAt('provider_a', other)).status).toBe(201);
-  expect((await again.remove()).status).toBe(204);
-});
+    const again = accountOf(service, (await service.logIn(subject)).body.access_token);
+    expect((await again.unlink(id)).status).toBe(204);
+    expect((await again.linkAt('provider_a', other)).status).toBe(201);
+    expect((await again.remove()).status).toBe(204);
+  },
+);
 
 test('a login of more than 15 minutes ago relates up to 20 devices; the 21st, which ends a relation, needs a new one', async () => {
   const person = await newPerson(service);

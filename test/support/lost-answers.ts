@@ -96,6 +96,7 @@ function withoutRandomness(value: unknown): unknown {
     .replaceAll(/"subject":"[^"]*"/g, '"subject":"SUBJECT"')
     .replaceAll(/"ey[\w-]+\.[\w-]+\.[\w-]+"/g, '"JWT"')
     .replaceAll(/"phone-[\d-]+"/g, '"PUSH_TOKEN"')
+    .replaceAll(/"ln\.[\w.-]+"/g, '"NONCE"')
     .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{43}(?![\w-])/g, '$1_…')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{22}(?![\w-])/g, '$1_…')

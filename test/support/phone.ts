@@ -69,3 +69,20 @@ export async function newPhone(
   };
   return phone;
 }
+
+/** The same service, in which a phone logs in, refreshes and logs out. It heeds the nonces that the clock makes necessary. */
+export async function asPhone(service: Service): Promise<Service> {
+  const phone = await newPhone(service, await newPublicClient(service));
+  const send = async (endpoint: string, form: Record<string, string>): Promise<Answer> => {
+    const answer = await phone.send(endpoint, form);
+    if (answer.body?.error !== 'use_dpop_nonce') return answer;
+    const nonce = answer.headers.get('dpop-nonce');
+    return phone.send(endpoint, form, await phone.proof(endpoint, { nonce }));
+  };
+  return {
+    ...service,
+    logIn: async (subject) => send('token', await phone.loginForm(subject)),
+    refresh: (refresh_token) => send('token', { grant_type: 'refresh_token', refresh_token }),
+    revoke: (token) => send('revoke', { token }),
+  };
+}
