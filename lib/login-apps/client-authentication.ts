@@ -8,7 +8,7 @@ import { optional } from '../schema/form-parameters.ts';
  */
 export const authenticationMethods = ['client_secret_basic', 'private_key_jwt'] as const;
 
-/** Those of the endpoints that public clients may use, too. */
+/** The methods of endpoints that public clients may use, too. */
 export const methodsWithNone = [...authenticationMethods, 'none'];
 
 /** The algorithms of proofs: the one that a Secure Enclave and a Keystore have. @see RFC 9449, section 5.1 */
