@@ -9,6 +9,7 @@ import { providerIds } from '../lib/providers/provider-ids.ts';
 import { mustBeOneOf, once, optional } from '../lib/schema/form-parameters.ts';
 import { jsonSchema } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
+import { notificationsPath } from '../lib/tokens/issuer.ts';
 
 const appleSchema = v.pipe(
   v.object(
@@ -60,7 +61,7 @@ const loginAppRequired = 'The query parameter login_app_id must be the id of a L
 
 export const { endpoint, handler } = serve({
   method: 'POST',
-  path: '/v2/marketing/providers/{provider}/notifications',
+  path: notificationsPath,
   summary: 'Receives notifications of an identity provider about a person',
   description:
     'Register this address at the provider, with the id of the Login App in the query. It takes what Sign in with Apple sends as JSON, security event tokens (RFC 8417, pushed as RFC 8935 says), logout tokens (OpenID Connect Back-Channel Logout 1.0) and signed requests of Facebook. When a provider says that a person left, logged out or lost their account, the service ends sessions or deletes the person, as the provider settings say. Other notifications change nothing.',

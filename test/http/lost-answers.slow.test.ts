@@ -36,9 +36,18 @@ const notification = async (more: object): Promise<() => Promise<unknown>> => {
   for (let logins = 0; logins < 2; logins += 1) {
     await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
   }
-  const events = { type: 'consent-revoked', sub };
-  const payload = await scene.idToken({ sub: undefined, exp: undefined, jti: 'x', events });
   const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`;
+  const without = { sub: undefined, exp: undefined };
+  if ('notifications' in more) {
+    const reason = 'hijacking';
+    const events = { 'https://schemas.openid.net/secevent/risc/event-type/account-disabled': { reason } };
+    const sub_id = { format: 'iss_sub', iss: scene.url, sub };
+    const body = await scene.idToken({ ...without, jti: unique('x'), sub_id, events });
+    const headers = { 'content-type': 'application/secevent+jwt' };
+    return async () => shown(await service.call(path, { method: 'POST', headers, body }));
+  }
+  const events = { type: 'consent-revoked', sub };
+  const payload = await scene.idToken({ ...without, jti: 'x', events });
   return async () => shown(await service.json(path, { payload }));
 };
 const loginUser = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });
@@ -197,6 +206,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
   'receive-notification': {
     'that ends sessions': async () => notification({}),
     'that deletes': async () => notification({ on_consent_revoked: 'delete' }),
+    'that is a security event': async () => notification({ notifications: {} }),
   },
   'revoke-token': {
     'a refresh token': async () => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,7 @@ const variables: Record<string, string> = {
   ACTOR_ID: 'staff-1',
   COMMENT: 'Looks good.',
   SUBJECT: 'example-person',
+  API_URL: `${demo.sandbox_url}/risc`,
 };
 
 /** Results that later examples continue from. */
@@ -53,6 +55,13 @@ beforeAll(async () => {
   await service.relate(phone, body.access_token);
   const { kid } = decodeProtectedHeader(body.access_token);
   Object.assign(variables, { LOGIN_USER: sub, SESSION: sid, DEVICE: phone, KID: kid });
+  const { privateKey: private_key } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const key = { client_email: 'risc@example.com', private_key_id: 'k1', private_key };
+  files['service-account.json'] = JSON.stringify(key);
   files['secret.txt'] = demo.login_app.client_secret;
   // The token of a device is in the file, too, that an example of sessions names.
   files['token.txt'] = body.refresh_token;
@@ -65,7 +74,7 @@ beforeAll(async () => {
 /** Commands in an order in which each finds what its example is about; the last take away what others need. */
 const stages = [
   /^(?!probes).*create$|(access-requests|devices) import|accounts rotate|set$/,
-  /^(?!probes).*(add|grant|import|list|show|find|check|describe|export|rename|update|deletions|revocations)$/,
+  /^(?!probes).*(add|grant|import|list|show|find|check|subscribe|describe|export|rename|update|deletions|revocations)$/,
   /logout$|enable$|unblock$|disable$|block$/,
   /accounts revoke|tokens revoke|identities remove|access-requests revoke/,
   /^(?!probes).*remove$|clients (rotate|revoke)|login-users delete/,
@@ -88,6 +97,9 @@ test('every example does what it says, in the order in which each finds what it 
     const { words } = command;
     const { code, stdout, stderr } = await run(...wordsOf(exampleOf(command)), '--yes');
     if (words === 'identities remove') expect(stderr).toMatch(/^The last identity cannot be unlinked/);
+    // The example of `providers set` has no notifications.
+    else if (words === 'providers subscribe')
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^Warning/)]);
     else expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
     const learn = learned[words];
     if (learn) Object.assign(variables, learn(JSON.parse(stdout)));

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { newIndexId } from '../../lib/login-users/login-user.ts';
@@ -20,6 +21,11 @@ const {
   expectTheSame,
 } = await serviceThatLosesAnswers();
 const { operate } = service;
+const { privateKey: private_key } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+});
 
 type Flags = Record<string, unknown>;
 /** A command that needs nothing but its flags. */
@@ -137,6 +143,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     }),
     'providers remove': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
     'providers check': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
+    'providers subscribe': async () => ({
+      ...(await ofApp()),
+      ...{ provider: 'provider_f', preset: 'google', 'api-url': `${service.demo.sandbox_url}/risc` },
+      'service-account': JSON.stringify({ client_email: 'a@b', private_key_id: 'k', private_key }),
+    }),
     'providers show': ofApp,
     'access-requests list': async () => ({ account: (await newAccessRequest()).account.account_id }),
     'access-requests show': async () => ({ 'access-request': (await newAccessRequest()).id }),

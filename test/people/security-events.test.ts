@@ -1,4 +1,6 @@
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { canonicalIssuer, spellingsOf } from '../../lib/providers/oidc/issuer.ts';
 import { accountOf } from '../support/account.ts';
 import { clockOffset } from '../support/clock-offset.ts';
@@ -9,7 +11,6 @@ import { writtenDuring } from '../support/log-lines.ts';
 import { type Claims, ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { isWrite } from '../support/store-proxy.ts';
 
 const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
@@ -410,8 +411,7 @@ describe('time', () => {
     const { logIn, setOf, push } = await newPerson();
     const phone = await logIn();
     const set = await setOf(revoked);
-    let writes = 0;
-    proxy.hook = (call) => (isWrite(call) && ++writes === 1 ? 'fails before' : undefined);
+    proxy.hook = (call) => (call.operation === 'UpdateItem' ? 'fails before' : undefined);
     expect((await push(set)).status).toBe(500);
     proxy.hook = () => undefined;
     expect((await push(set)).status).toBe(202);
@@ -447,9 +447,11 @@ describe('time', () => {
   test('3 s at most, with 20 linked identities whose tokens nobody revokes', async () => {
     const { app, logIn, tell, scene } = await newPerson();
     scene.misbehave('revoke', () => undefined);
-    scene.misbehave('token', (_, response) =>
-      sendJson(response, 200, { access_token: 'a', refresh_token: unique('rt') }),
-    );
+    // The code is the subject.
+    scene.misbehave('token', async (request, response) => {
+      const sub = new URLSearchParams(await text(request)).get('code') ?? '';
+      sendJson(response, 200, { id_token: await scene.idToken({ sub }), refresh_token: unique('rt') });
+    });
     const code_exchange = {
       token_url: `${scene.url}/token`,
       revocation_url: `${scene.url}/revoke`,
@@ -461,9 +463,14 @@ describe('time', () => {
     await service.setProvider(app, 'provider_f', { issuers: [issuer] });
     const phone = await logIn();
     for (let number = 0; number < 20; number += 1) {
-      const id_token = await scene.idToken({ sub: unique('also') });
-      const form = { provider: 'provider_f', id_token, authorization_code: 'a-code' };
-      expect((await phone.account.link(form)).status).toBe(201);
+      const sub = unique('also');
+      const form = {
+        provider: 'provider_f',
+        id_token: await scene.idToken({ sub }),
+        authorization_code: sub,
+      };
+      const { status, body } = await phone.account.link(form);
+      expect([status, body.provider_revocation]).toEqual([201, undefined]);
     }
     const startedAt = performance.now();
     expect((await tell(purged)).status).toBe(202);
@@ -531,12 +538,33 @@ describe('sessions of the provider', () => {
     expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
   });
 
-  test('another issuer, and another Login App, end none with the same sid', async () => {
-    const [one, other] = [await newPerson(), await newPerson()];
-    const phone = await one.logIn(one.subject, { sid: 'phone' });
-    expect((await other.logOut({ sub: undefined, sid: 'phone' })).status).toBe(200);
-    expect((await other.logOut({ sub: one.subject, sid: 'phone' })).status).toBe(200);
+  test('another issuer of the same Login App ends none with the same sid', async () => {
+    const { app, scene, logIn, logoutTokenOf, sendForm, subject } = await newPerson();
+    const other = standIn.openScene();
+    const issuers = [scene, other].map(({ url }) => ({
+      issuer: url,
+      audiences: [ourApp],
+      notifications: {},
+    }));
+    await service.setProvider(app, 'provider_f', { issuers });
+    const phone = await logIn(subject, { sid: 'phone' });
+    const claims = decodeJwt(await logoutTokenOf({ sub: undefined, sid: 'phone' }));
+    const logout_token = await other.idToken({ ...claims, sub: undefined, iss: other.url });
+    expect((await sendForm({ logout_token })).status).toBe(200);
     expect(await isIn(phone)).toBe(true);
+  });
+
+  test('the same issuer ends none in another Login App', async () => {
+    const { app, scene, logIn, logoutTokenOf, subject } = await newPerson();
+    const other = await newPerson();
+    const issuers = [{ issuer: scene.url, audiences: [ourApp], notifications: {} }];
+    await service.setProvider(other.app, 'provider_f', { issuers });
+    const phone = await logIn(subject, { sid: 'phone' });
+    for (const sub of [undefined, subject]) {
+      const logout_token = await logoutTokenOf({ sub, sid: 'phone' });
+      expect((await other.sendForm({ logout_token })).status).toBe(200);
+    }
+    expect([await isIn(phone), app === other.app]).toEqual([true, false]);
   });
 
   test('a session that began after the logout goes on', async () => {

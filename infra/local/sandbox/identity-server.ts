@@ -56,7 +56,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
 
   return {
     /** A JWT with exactly these claims: none is added or checked. An id token has no type in its header. */
-    signJwt: (claims: JWTPayload, typ?: 'at+jwt'): Promise<string> =>
+    signJwt: (claims: JWTPayload, typ?: 'at+jwt' | 'secevent+jwt' | 'logout+jwt'): Promise<string> =>
       new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
     issueAccessToken: async (issue: Issue): Promise<string> =>
       new provider.AccessToken(await granted(issue)).save(),

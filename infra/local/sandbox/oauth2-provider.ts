@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { AccessToken } from 'oidc-provider';
 import { createIdentityServer } from './identity-server.ts';
 import {
@@ -27,6 +27,8 @@ interface Kind {
   };
   /** The id that it gives a person; otherwise the subject itself. */
   idOf?: (subject: string) => string;
+  /** Whether it sends signed requests, as Facebook does. */
+  signsRequests?: true;
   /** The address that authorization codes are sent to; without one it issues none. */
   redirectUri?: string;
 }
@@ -79,6 +81,7 @@ const tokenInfo: Kind = {
  */
 const debugToken: Kind = {
   subjectField: 'id',
+  signsRequests: true,
   /** A decimal id of 63 bits, most of them more than a double can hold. */
   idOf: (subject) => (digestOf(subject).readBigUInt64BE() >> 1n).toString(),
   validation: (url, app) => ({
@@ -130,6 +133,9 @@ export async function createOAuth2Provider(
         client_secret: ours.secret,
         redirect_uris: [redirectUri],
       },
+      ...(kind.signsRequests && {
+        notifications: { app_secret: ours.secret, data_deletion_url: 'https://app.example/deletion' },
+      }),
     },
     async issue({ subject, audience, expired, claims, ...protection }) {
       if (claims) server.setClaims(subject, claims);
@@ -138,6 +144,15 @@ export async function createOAuth2Provider(
       if (!redirectUri) return { access_token };
       const authorization_code = await server.issueAuthorizationCode(issue, redirectUri, protection);
       return { access_token, authorization_code };
+    },
+    async notify({ event, subject }) {
+      if (!kind.signsRequests || !['deauthorize', 'data_deletion'].includes(event)) return undefined;
+      const user_id = kind.idOf?.(subject);
+      const claims = { algorithm: 'HMAC-SHA256', issued_at: epochSeconds(), user_id };
+      const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
+      const signature = createHmac('sha256', ours.secret).update(payload).digest('base64url');
+      const body = new URLSearchParams({ signed_request: `${signature}.${payload}` });
+      return { contentType: 'application/x-www-form-urlencoded', body: body.toString() };
     },
     async answer(path, request, response) {
       if (!kind.tokenInfo || path !== '/token_info') return server.answer(path, request, response);

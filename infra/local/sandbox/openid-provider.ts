@@ -1,7 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
+import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
+import { logoutEvent } from '../../../lib/providers/oidc/signed-message.ts';
 import { createIdentityServer } from './identity-server.ts';
-import { type Apps, newApps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
+import {
+  type Apps,
+  epochSeconds,
+  newApps,
+  profile,
+  type SandboxProvider,
+  validity,
+} from './sandbox-provider.ts';
 
 const secondPath = '/second';
 
@@ -23,6 +32,7 @@ export async function createOpenIdProvider(
   return {
     settings: { issuers: [first.settings, second.settings] },
     issue: (request) => (request.issuer === 'second' ? second : first).issue(request),
+    notify: async (request) => first.notify?.(request),
     answer: (path, request, response) =>
       path.startsWith(`${secondPath}/`)
         ? second.answer(path.slice(secondPath.length), request, response)
@@ -51,6 +61,7 @@ async function createIssuer(
   return {
     settings: {
       ...{ issuer: url, audiences: [client_id], profile, login_claims: ['acr', 'amr'] },
+      notifications: {},
       ...codes,
     },
     async issue({ subject, audience, expired, with_access_token, with_code, nonce, claims, code_challenge }) {
@@ -74,6 +85,23 @@ async function createIssuer(
             })
           : undefined;
       return definedOnly({ id_token, access_token, authorization_code });
+    },
+    async notify({ event, subject, sid, reason }) {
+      const name = securityEvents.find((one) => one.endsWith(`/${event}`));
+      const iat = epochSeconds();
+      const common = { iss: url, aud: client_id, iat, jti: randomUUID() };
+      if (event === 'logout') {
+        const claims = { ...common, sub: subject, exp: iat + 120, events: { [logoutEvent]: {} } };
+        const logout_token = await server.signJwt(definedOnly({ ...claims, sid }), 'logout+jwt');
+        const body = new URLSearchParams({ logout_token });
+        return { contentType: 'application/x-www-form-urlencoded', body: body.toString() };
+      }
+      if (name === undefined) return undefined;
+      const user = { format: 'iss_sub', iss: url, sub: subject };
+      const session = { format: 'opaque', id: sid };
+      const sub_id = sid === undefined ? user : { format: 'complex', user, session };
+      const set = { ...common, sub_id, events: { [name]: definedOnly({ reason }) } };
+      return { contentType: 'application/secevent+jwt', body: await server.signJwt(set, 'secevent+jwt') };
     },
     answer: server.answer,
   };

@@ -9,6 +9,8 @@ export interface SandboxProvider {
   settings: object;
   /** Issues what an app would get after a login of the subject: the parameters of a token request. */
   issue(request: CredentialsQuery): Promise<Record<string, string>>;
+  /** Makes a notification about a subject, as the provider would send it; undefined of a kind that it has not. */
+  notify?(request: NotificationQuery): Promise<{ contentType: string; body: string } | undefined>;
   /** Answers a request to the provider's own protocol. `path` is below the provider's own path, without the query. */
   answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
@@ -86,5 +88,21 @@ export const credentialsQuerySchema = v.strictObject(
   },
   ({ expected }) => (expected === 'never' ? 'is unknown' : 'is required'),
 );
+
+export const notificationQuerySchema = v.strictObject(
+  {
+    /** The address of the service that it goes to. */
+    to: v.pipe(v.string(), v.regex(/^http:\/\/127\.0\.0\.1:\d+\//, 'must be an address on 127.0.0.1')),
+    /** The end of the URI of a security event, or `logout`, or the event of a signed request. */
+    event: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
+    subject: v.optional(v.string(), 'alice'),
+    /** The session that a logout, or an event about one, is about. */
+    sid: v.optional(v.string()),
+    /** The reason of `account-disabled`: `hijacking` or `bulk-account`. */
+    reason: v.optional(v.string()),
+  },
+  ({ expected }) => (expected === 'never' ? 'is unknown' : 'is required'),
+);
+export type NotificationQuery = v.InferOutput<typeof notificationQuerySchema>;
 
 type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;

@@ -5,7 +5,13 @@ import { type LoopbackServer, serve } from '../loopback-server.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
-import { credentialsQuerySchema, type SandboxProvider, sendJson } from './sandbox-provider.ts';
+import { createRiscApi } from './risc-api.ts';
+import {
+  credentialsQuerySchema,
+  notificationQuerySchema,
+  type SandboxProvider,
+  sendJson,
+} from './sandbox-provider.ts';
 
 /** Each provider is mounted below the address, under its identifier. */
 export interface Sandbox extends LoopbackServer {
@@ -38,6 +44,7 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
     provider_f: await createOpenIdProvider(...at('provider_f'), keysFolder),
   };
   for (const [id, provider] of Object.entries(providers)) mounted.set(id, provider);
+  mounted.set('risc', createRiscApi(providers.provider_f));
   const settings = Object.fromEntries(Object.entries(providers).map(([id, { settings }]) => [id, settings]));
   return { url, settings, close };
 }
@@ -55,10 +62,29 @@ async function answer(
     const error_description = 'There is no such provider, only provider_a to provider_f.';
     return sendJson(response, 404, { error: 'not_found', error_description });
   }
+  if (`${request.method} ${path}` === 'POST /notifications')
+    return send(provider, Object.fromEntries(searchParams), response);
   if (`${request.method} ${path}` !== 'GET /credentials') return provider.answer(path, request, response);
   const wanted = v.safeParse(credentialsQuerySchema, Object.fromEntries(searchParams));
   if (wanted.success) return sendJson(response, 200, await provider.issue(wanted.output));
-  const [issue] = wanted.issues;
+  refuse(response, wanted.issues[0]);
+}
+
+function refuse(response: ServerResponse, issue: v.BaseIssue<unknown>): void {
   const error_description = `${v.getDotPath(issue) ?? 'query'}: ${issue.message}`;
   sendJson(response, 400, { error: 'invalid_request', error_description });
+}
+
+/** Sends a notification of a provider to the service. Returns what was sent, and what the service answers. */
+async function send(provider: SandboxProvider, query: object, response: ServerResponse): Promise<void> {
+  const wanted = v.safeParse(notificationQuerySchema, query);
+  if (!wanted.success) return refuse(response, wanted.issues[0]);
+  const sent = await provider.notify?.(wanted.output);
+  if (!sent) {
+    const error_description = `event: this provider sends no ${wanted.output.event}`;
+    return sendJson(response, 400, { error: 'invalid_request', error_description });
+  }
+  const headers = { 'content-type': sent.contentType };
+  const answer = await fetch(wanted.output.to, { method: 'POST', headers, body: sent.body });
+  sendJson(response, 200, { sent: sent.body, status: answer.status, answer: await answer.text() });
 }

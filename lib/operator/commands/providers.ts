@@ -3,16 +3,20 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
+import { companyAt } from '../../providers/presets/companies.ts';
+import { googleEvents } from '../../providers/presets/google-events.ts';
 import { presetNames } from '../../providers/presets/presets.ts';
 import type { MergeResult, SettingsInput } from '../../providers/protocol.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
-import { removedIssuers } from '../../providers/settings/issuers.ts';
+import { providerUrlSchema } from '../../providers/settings/fields.ts';
+import { issuersIn, removedIssuers } from '../../providers/settings/issuers.ts';
 import { checkSettings, lookAtIssuers, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
+import { issuer, notificationsPath } from '../../tokens/issuer.ts';
 import { defineCommands } from '../command.ts';
-import { choice, type FlagValues, json, optional, readFlags, secret, text } from '../flags.ts';
+import { choice, type FlagValues, json, onOff, optional, readFlags, secret, text } from '../flags.ts';
 import { existingOf, loginApp, provider, requireLoginApp } from './shared.ts';
 
 async function requireProvider(id: string, provider: ProviderId) {
@@ -28,7 +32,7 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
   if ((settings === undefined) === (preset === undefined))
     throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
   if (preset === undefined) return { settings, isPreset: false };
-  const { namespace, issuer, 'jwks-uri': jwksUri } = flags;
+  const { namespace, issuer, 'jwks-uri': jwksUri, notifications } = flags;
   if (preset !== 'oidc' && (issuer ?? jwksUri) !== undefined)
     throw new ServiceError('invalid_request', '--issuer and --jwks-uri are for the preset oidc.');
   const applied = applyPreset(preset, provider, {
@@ -41,6 +45,7 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
     issuer,
     jwksUri,
     namespace,
+    notifications,
   });
   const named = definedOnly({ namespace, jwks_uri: jwksUri });
   return { settings: accepted(provider, applied), isPreset: true, named };
@@ -71,6 +76,7 @@ const settingsFlags = {
   issuer: optional(text('With --preset oidc: the iss of the id tokens')),
   'jwks-uri': optional(text("With --preset oidc: where the issuer's keys are, if on another host")),
   namespace: optional(text('With --preset: who vouches for the people; needed when the host changes')),
+  notifications: optional(json('With --preset: a JSON file with the setting notifications, such as {}')),
 };
 
 const setFlags = { 'login-app': loginApp, provider, ...settingsFlags };
@@ -140,6 +146,43 @@ export const providerCommands = defineCommands({
       const { login_app_id, stored } = await requireProvider(id, provider);
       const checks = await protocolOf(provider).check(stored);
       return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
+    },
+  },
+  'providers subscribe': {
+    summary: 'Have a provider send security events to a Login App, or ask it about them',
+    flags: {
+      'login-app': loginApp,
+      provider,
+      preset: choice(['google'], 'The provider that has such events'),
+      'service-account': secret(
+        "A file with the JSON key of a service account of the app's project; - for standard input",
+      ),
+      verify: onOff('Ask for an event that shows whether they arrive'),
+      status: onOff('Show what is registered'),
+      'api-url': optional(text("Where the provider's API is, if not at Google: the sandbox has one")),
+    },
+    example:
+      '--login-app "$LOGIN_APP" --provider provider_f --preset google --service-account-file service-account.json --api-url "$API_URL"',
+    run: async ({ 'login-app': id, provider, verify, status, ...flags }) => {
+      const { login_app_id, stored } = await requireProvider(id, provider);
+      if (verify && status) throw new ServiceError('invalid_request', 'Give either --verify or --status.');
+      const api = v.safeParse(v.optional(providerUrlSchema), flags['api-url']);
+      if (!api.success) throw new ServiceError('invalid_request', `--api-url ${api.issues[0].message}.`);
+      const events = googleEvents(flags['service-account'], api.output);
+      const url = `${issuer()}${notificationsPath.replace('{provider}', provider)}?login_app_id=${login_app_id}`;
+      const told = { login_app_id, provider };
+      if (verify) return { ...told, requested: true, state: await events.verify() };
+      if (status) {
+        const shown = await events.show();
+        const warnings = shown.url === url ? [] : [`the events go elsewhere than to ${url}`];
+        return { ...told, ...shown, warnings };
+      }
+      await events.register(url);
+      const isHeard = issuersIn(stored.settings).idTokens.some(
+        (one) => one.notifications && companyAt(one.issuer) === 'Google',
+      );
+      const warning = 'they are rejected until Google has the setting notifications: see providers set';
+      return { ...told, registered: true, url, warnings: isHeard ? [] : [warning] };
     },
   },
   'providers show': {

@@ -48,6 +48,12 @@ const kinds = new Map<string, Kind>([
 /** Events about the stream itself. */
 const ofStream = /^(risc|sse|ssf)\/event-type\/(verification|stream-updated)$/;
 const uris = 'https://schemas.openid.net/secevent/';
+/** The URIs of the events that the service knows. */
+export const securityEvents = [
+  ...kinds.keys(),
+  ...['risc', 'sse', 'ssf'].map((family) => `${family}/event-type/verification`),
+  'ssf/event-type/stream-updated',
+].map((name) => `${uris}${name}`);
 
 const eventsSchema = v.pipe(jsonObject('no object'), v.record(v.string(), jsonObject('no object')));
 

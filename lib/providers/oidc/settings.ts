@@ -57,8 +57,8 @@ export function mergeIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    const { audiences, code_exchange, user_profile } = added;
-    const replaced = definedOnly({ audiences, code_exchange, user_profile });
+    const { audiences, code_exchange, user_profile, notifications } = added;
+    const replaced = definedOnly({ audiences, code_exchange, user_profile, notifications });
     issuers.set(added.issuer, { ...(known ?? added), ...replaced, ...named });
   }
   return { settings: { issuers: [...issuers.values()] } };

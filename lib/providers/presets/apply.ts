@@ -1,3 +1,4 @@
+import { definedOnly } from '../../foundation/defined-only.ts';
 import type { MergeResult } from '../protocol.ts';
 import { authorizationCodeProvider, type ProviderId, protocolNames } from '../provider-ids.ts';
 import type { Need, Preset, PresetOptions } from './preset.ts';
@@ -39,6 +40,8 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   const settings = fitting.settings(options);
   // An issuer of id tokens has its own: from the preset, or by the way in which it is combined with what is stored.
   const namesItsPeople = 'user_info' in settings || 'verify_url' in settings;
+  if (options.notifications !== undefined && !JSON.stringify(settings).includes('"notifications"'))
+    return { problems: [`the preset ${name} sends ${provider} no notifications`] };
   return { settings: namespace && namesItsPeople ? { ...settings, namespace } : settings };
 }
 
@@ -51,7 +54,15 @@ function fittingPart(preset: Preset, provider: ProviderId): Preset['codes'] {
     return (
       oidc && {
         needs,
-        settings: (options) => ({ issuers: [{ ...oidc(options), audiences: options.appIds }] }),
+        settings: (options) => ({
+          issuers: [
+            definedOnly({
+              ...oidc(options),
+              audiences: options.appIds,
+              notifications: options.notifications,
+            }),
+          ],
+        }),
       }
     );
   const settings = preset[protocol];

@@ -19,6 +19,8 @@ export interface PresetOptions {
   jwksUri?: string | undefined;
   /** The namespace in place of the provider's own. */
   namespace?: string | undefined;
+  /** The setting of this name, unchecked. */
+  notifications?: unknown;
 }
 
 /** An option that a preset cannot do without, besides an app id. */
@@ -76,7 +78,8 @@ export const exchangeForIdToken = (
   issuer: PresetIssuer,
   special: object = {},
 ) => {
-  const id_token = definedOnly({ ...issuer, namespace: options.namespace || undefined });
+  const { namespace, notifications } = options;
+  const id_token = definedOnly({ ...issuer, namespace: namespace || undefined, notifications });
   return exchangeAt(tokenUrl, options, { ...special, id_token });
 };
 

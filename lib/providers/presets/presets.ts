@@ -59,6 +59,9 @@ export const presets = {
         error_field: 'error.code',
         refused_errors: ['100'],
       }),
+      ...(options.notifications instanceof Object && {
+        notifications: { app_secret: options.appSecret, ...options.notifications },
+      }),
     }),
   },
   google: {
@@ -79,7 +82,9 @@ export const presets = {
         subject_field: 'sub',
         audiences: options.appIds,
       },
-      ...codeExchange(options, 'https://oauth2.googleapis.com/token', { id_token: google }),
+      ...codeExchange(options, 'https://oauth2.googleapis.com/token', {
+        id_token: definedOnly({ ...google, notifications: options.notifications }),
+      }),
     }),
   },
   twitter: {

@@ -1,0 +1,54 @@
+import { decodeJwt } from 'jose';
+import * as v from 'valibot';
+import { readBody } from '../loopback-server.ts';
+import { epochSeconds, type SandboxProvider, sendJson } from './sandbox-provider.ts';
+
+const streamSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ delivery: v.object({ url: v.string() }), events_requested: v.array(v.string()) }),
+);
+
+/**
+ * Google's API for security events, as far as the service calls it. The event that it is asked for comes from a provider
+ * of the sandbox. Whose key has signed a request, it cannot know.
+ * @see https://developers.google.com/identity/protocols/risc
+ */
+export function createRiscApi(transmitter: SandboxProvider): SandboxProvider {
+  let stream: v.InferOutput<typeof streamSchema> | undefined;
+  return {
+    settings: {},
+    issue: async () => ({}),
+    async answer(path, request, response) {
+      const refuse = (code: number, message: string) =>
+        sendJson(response, code, { error: { code, message } });
+      if (!isServiceAccount(request.headers.authorization)) return refuse(401, 'Invalid credentials.');
+      if (path === '/v1beta/stream:update') {
+        const sent = v.safeParse(streamSchema, (await readBody(request)).toString());
+        if (!sent.success) return refuse(400, 'Invalid stream.');
+        stream = sent.output;
+        return sendJson(response, 200, {});
+      }
+      if (!stream) return refuse(404, 'There is no stream.');
+      if (path === '/v1beta/stream') return sendJson(response, 200, stream);
+      if (path === '/v1beta/stream/status') return sendJson(response, 200, { status: 'enabled' });
+      if (path !== '/v1beta/stream:verify') return refuse(404, 'There is no such method.');
+      const to = stream.delivery.url;
+      const event = await transmitter.notify?.({ to, event: 'verification', subject: 'nobody' });
+      const headers = { 'content-type': event?.contentType ?? '' };
+      await fetch(to, { method: 'POST', headers, body: event?.body ?? '' });
+      return sendJson(response, 200, {});
+    },
+  };
+}
+
+const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
+
+function isServiceAccount(authorization = ''): boolean {
+  try {
+    const { iss, sub, aud, exp = 0 } = decodeJwt(authorization.replace(/^Bearer /, ''));
+    return iss === sub && aud === audience && exp > epochSeconds();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,82 @@
+import { createPrivateKey, randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import * as v from 'valibot';
+import { epochSeconds } from '../../foundation/clock.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { valueAtPath } from '../../schema/value-at-path.ts';
+import { callProvider, verificationDeadline } from '../call-provider.ts';
+import { explainFailure } from '../checks.ts';
+import { ProviderFailure } from '../provider-failure.ts';
+
+export const googleEventsApi = 'https://risc.googleapis.com';
+const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
+const uris = 'https://schemas.openid.net/secevent';
+/** The security events that Google has, besides those that verify the stream. */
+const events = [
+  ...['account-disabled', 'account-enabled', 'account-credential-change-required', 'sessions-revoked'].map(
+    (name) => `${uris}/risc/event-type/${name}`,
+  ),
+  ...['token-revoked', 'tokens-revoked'].map((name) => `${uris}/oauth/event-type/${name}`),
+];
+
+const keyFileSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ client_email: v.string(), private_key_id: v.string(), private_key: v.string() }),
+);
+
+/**
+ * Google's API for the stream of security events of a project, called as a service account of it.
+ * @param keyFile of the service account, in JSON
+ * @throws ServiceError when the key file is none, or Google does not answer as it should
+ * @see https://developers.google.com/identity/protocols/risc
+ */
+export function googleEvents(keyFile: string, api = googleEventsApi) {
+  const key = v.safeParse(keyFileSchema, keyFile);
+  if (!key.success) throw failed('The file is not the JSON key of a service account.');
+  const { client_email, private_key_id: kid, private_key } = key.output;
+  const call = async (path: string, json?: object): Promise<unknown> => {
+    const url = `${api}/v1beta/${path}`;
+    const authorization = `Bearer ${await bearer(client_email, kid, private_key)}`;
+    try {
+      const { status, body } = await callProvider({
+        url,
+        headers: { authorization },
+        ...(json && { json }),
+        signal: verificationDeadline(),
+      });
+      if (status === 200) return body;
+      throw failed(`${url} answers ${status}: ${String(valueAtPath(body, 'error.message') ?? 'no reason')}`);
+    } catch (error) {
+      throw error instanceof ProviderFailure ? failed(explainFailure(error)) : error;
+    }
+  };
+  return {
+    register: (url: string) =>
+      call('stream:update', {
+        delivery: { delivery_method: `${uris}/risc/delivery-method/push`, url },
+        events_requested: events,
+      }),
+    verify: async () => {
+      const state = randomUUID();
+      await call('stream:verify', { state });
+      return state;
+    },
+    show: async () => {
+      const [stream, status] = [await call('stream'), await call('stream/status')];
+      return { stream, status: valueAtPath(status, 'status'), url: valueAtPath(stream, 'delivery.url') };
+    },
+  };
+}
+
+const failed = (message: string): ServiceError => new ServiceError('invalid_request', message);
+
+async function bearer(email: string, kid: string, pem: string): Promise<string> {
+  const now = epochSeconds();
+  const claims = { iss: email, sub: email, aud: audience, iat: now, exp: now + 3600 };
+  try {
+    return await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(createPrivateKey(pem));
+  } catch {
+    throw failed('The private_key of the service account is not an RSA key in PEM form.');
+  }
+}
