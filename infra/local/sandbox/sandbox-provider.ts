@@ -103,6 +103,6 @@ export const notificationQuerySchema = v.strictObject(
   },
   ({ expected }) => (expected === 'never' ? 'is unknown' : 'is required'),
 );
-export type NotificationQuery = v.InferOutput<typeof notificationQuerySchema>;
+type NotificationQuery = v.InferOutput<typeof notificationQuerySchema>;
 
 type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;

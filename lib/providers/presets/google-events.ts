@@ -8,7 +8,7 @@ import { callProvider, verificationDeadline } from '../call-provider.ts';
 import { explainFailure } from '../checks.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 
-export const googleEventsApi = 'https://risc.googleapis.com';
+const googleEventsApi = 'https://risc.googleapis.com';
 const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
 const uris = 'https://schemas.openid.net/secevent';
 /** The security events that Google has, besides those that verify the stream. */
