@@ -4,10 +4,10 @@ import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { clientIdParameter } from '../lib/login-apps/client-authentication.ts';
 import { requireEnabled } from '../lib/login-apps/clients.ts';
+import { newNonce, nonceLifetimes } from '../lib/providers/service-nonce.ts';
 import { countField } from '../lib/schema/json-schema.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 import { noncePath } from '../lib/tokens/issuer.ts';
-import { newNonce, nonceLifetimes } from '../lib/tokens/nonce.ts';
 
 export const { endpoint, handler } = serve({
   method: 'POST',

@@ -60,11 +60,12 @@ export const { endpoint, handler } = serve({
     too_many_requests: tooManyRejected,
   },
   table: {
-    GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users'],
+    GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users', 'used_once'],
     BatchGetItem: ['login_users'],
+    PutItem: ['used_once'],
     UpdateItem: ['login_users'],
   },
-  secrets: ['provider-settings'],
+  secrets: ['provider-settings', 'refresh-tokens'],
   asksLoginHook: true,
   example: {
     bodies: {
@@ -77,7 +78,7 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, body }) => {
     const user = requireActiveUser(caller);
     requireStepUp(caller);
-    const person = await countingRejections(user, () => verifyCredential(caller.loginAppId, body));
+    const person = await countingRejections(user, () => verifyCredential(caller, body));
     const ask = () => askAboutLink(caller, body.provider, person);
     const { isNew, identity } = await linkIdentity(user, body.provider, person, { ask });
     return isNew ? created(identity) : ok(identity);

@@ -75,6 +75,8 @@ export interface AuthenticatedUser {
   loginUserId: string;
   sessionId: string;
   clientId: string;
+  /** Whether that is a public client. */
+  isPublic: boolean;
   /** Epoch seconds of the login that began the session. */
   loggedInAt: number;
   /** The authentication context class of that login, if the session keeps it. */

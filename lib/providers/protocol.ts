@@ -4,6 +4,12 @@ import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { forbidden, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './checks.ts';
 import type { ProviderId } from './provider-ids.ts';
+import {
+  type BoundParameters,
+  type CredentialCaller,
+  checkNonce,
+  requireOfPublicClient,
+} from './service-nonce.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
 
@@ -19,7 +25,7 @@ export interface SettingsInput {
 export type MergeResult = { settings: object } | { problems: string[] };
 
 /** A credential that a form has sent, with its verification by the stored settings of its provider. */
-export interface Credential {
+export interface Credential extends BoundParameters {
   provider: ProviderId;
   /**
    * The person of the credential; undefined where the provider is not set up for such ones.
@@ -125,12 +131,16 @@ function memoize<Stored extends { settings: object }, Value>(
  * @throws ServiceError, ProviderFailure
  */
 export async function verifyCredential(
-  loginAppId: string,
-  { provider, verify }: Credential,
+  caller: CredentialCaller,
+  credential: Credential,
 ): Promise<VerifiedIdentity> {
+  const { provider } = credential;
   annotateLog({ provider });
-  const stored = await findProviderSettings(loginAppId, provider);
-  const identity = stored && (await verify(stored));
+  requireOfPublicClient(caller, credential);
+  const useNonce = await checkNonce(caller, credential.nonce);
+  const stored = await findProviderSettings(caller.loginAppId, provider);
+  const identity = stored && (await credential.verify(stored));
   if (!identity) throw notSetUp(provider);
+  await useNonce();
   return identity;
 }

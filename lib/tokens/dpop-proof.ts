@@ -4,9 +4,9 @@ import { clock, epochSeconds } from '../foundation/clock.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { proofAlgorithms } from '../login-apps/client-authentication.ts';
+import { endOfNonce, newNonce } from '../providers/service-nonce.ts';
 import { useOnce } from '../storage/use-once.ts';
 import { issuer } from './issuer.ts';
-import { endOfNonce, newNonce } from './nonce.ts';
 
 /** Seconds by which the clock of a phone may differ; a phone that is further off gets a nonce. */
 const leeway = 60;

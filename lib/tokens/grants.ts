@@ -11,9 +11,7 @@ import { providerIds } from '../providers/provider-ids.ts';
 import { protocolOf } from '../providers/providers.ts';
 import { parameters, required } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
-import { useOnce } from '../storage/use-once.ts';
 import type { TokenUse } from './access-token.ts';
-import { endOfNonce, isServiceNonce } from './nonce.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { clientTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
@@ -49,50 +47,14 @@ const grantForm = <Schema extends FormSchema>(
  */
 async function startSession(
   client: AuthenticatedClient,
-  { session_name, ...credential }: LoginForm,
+  { session_name, ...credential }: Credential & { session_name?: string | undefined },
 ): Promise<TokenResponse> {
-  requireOfPublicClient(client, credential);
-  const identity = await verifyCredential(client.loginAppId, credential);
-  await useNonce(client, credential.nonce);
+  const { loginAppId, proofKey } = client;
+  const identity = await verifyCredential({ loginAppId, isPublic: proofKey !== undefined }, credential);
   const session = await logIn(client, credential.provider, identity, session_name);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);
   return tokens;
-}
-
-type LoginForm = Credential & {
-  id_token?: string | undefined;
-  authorization_code?: string | undefined;
-  code_verifier?: string | undefined;
-  nonce?: string | undefined;
-  session_name?: string | undefined;
-};
-
-/**
- * Makes sure that what a public client sends was made for this login, so that a credential which somebody has seen is worth
- * nothing: anybody knows the client's id.
- * @throws ServiceError
- */
-function requireOfPublicClient({ proofKey }: AuthenticatedClient, form: LoginForm): void {
-  if (proofKey === undefined) return;
-  const needed = form.id_token === undefined ? 'code_verifier' : 'nonce';
-  const isNeeded = form.id_token !== undefined || form.authorization_code !== undefined;
-  if (isNeeded && form[needed] === undefined)
-    throw new ServiceError('invalid_request', `The parameter ${needed} is required for a public client.`);
-}
-
-/**
- * Uses up the nonce of a login, if the service made it: that of a public client always, since its own would be known to
- * whoever has seen the id token.
- * @throws ServiceError `invalid_grant`
- */
-async function useNonce({ loginAppId, proofKey }: AuthenticatedClient, nonce: string | undefined) {
-  if (nonce === undefined || (proofKey === undefined && !isServiceNonce(nonce))) return;
-  const end = await endOfNonce('login', loginAppId, nonce);
-  if (end !== undefined && (await useOnce(end, 'nonce', loginAppId, nonce))) return;
-  throw new ServiceError('invalid_grant', 'The nonce is not valid, or has been used.', {
-    reason: 'nonce_unusable',
-  });
 }
 
 /** The parameters of every login. */

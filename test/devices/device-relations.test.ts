@@ -43,6 +43,7 @@ const person = async (login_app_id: string, login_user_id: string, sessionId: st
     loginAppId: login_app_id,
     loginUserId: login_user_id,
     sessionId,
+    isPublic: false,
     loggedInAt: Date.parse(user?.last_login_at ?? '') / 1000,
     clientId: '',
     acr: undefined,

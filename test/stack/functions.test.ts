@@ -221,7 +221,7 @@ describe('functions', () => {
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
     [
       'SecretsRefreshTokens',
-      ['IntrospectToken', 'IssueNonce', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets'],
+      ['IntrospectToken', 'IssueNonce', 'IssueToken', 'LinkIdentity', 'RevokeToken', 'RotateServiceSecrets'],
     ],
     [
       'SecretsProviderSettings',

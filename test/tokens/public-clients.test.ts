@@ -222,6 +222,23 @@ describe('the nonce of a login', () => {
     expect((await phone.send('token', form)).status).toBe(200);
   });
 
+  test('is needed for a link, too, and counts once there', async () => {
+    const { access_token } = (await phone.logIn()).body;
+    const link = async (form: Record<string, string>) => {
+      const { grant_type: _, ...body } = form;
+      return service.call('/v2/marketing/login/user/identities', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${access_token}` },
+        body: new URLSearchParams(body),
+      });
+    };
+    expectError(await link(await service.loginForm('provider_f')), invalidRequest);
+    const form = await phone.loginForm();
+    expect((await link(form)).status).toBe(201);
+    expectError(await link(form), invalidGrant);
+    expectError(await phone.send('token', form), invalidGrant);
+  });
+
   test('confidential clients may use it, too; their own nonces go on', async () => {
     const made = await service.call('/v2/marketing/oauth/nonce', {
       method: 'POST',

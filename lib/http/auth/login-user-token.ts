@@ -48,6 +48,7 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
         loginUserId: claims.sub,
         sessionId: claims.sid,
         clientId: claims.client_id,
+        isPublic: session.proof_key !== undefined,
         // Tokens that are older than the claim say nothing; what is stored says it of all.
         loggedInAt: session.started_at,
         acr: session.login_claims?.acr,

@@ -1,0 +1,84 @@
+import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
+import { epochSeconds } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { equalInConstantTime } from '../secrets/secrets.ts';
+import { serviceKeysFor } from '../secrets/service-secret.ts';
+import { useOnce } from '../storage/use-once.ts';
+
+const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
+
+/** The one who presents a credential: a client or a person of a Login App. */
+export interface CredentialCaller {
+  loginAppId: string;
+  /** Whether the client is a public one, whose id anybody knows. */
+  isPublic: boolean;
+}
+
+/** What binds a credential to the one request that it is for. */
+export interface BoundParameters {
+  id_token?: string | undefined;
+  authorization_code?: string | undefined;
+  code_verifier?: string | undefined;
+  nonce?: string | undefined;
+}
+
+/** Seconds for which a nonce can be used, by what it is for. */
+export const nonceLifetimes = { login: 600, proof: 300 };
+type Use = keyof typeof nonceLifetimes;
+
+const nonceForm = /^(ln\.(\d{10})\.[\w-]{22}\.([\w-]{8}))\.([\w-]{43})$/;
+
+/**
+ * A nonce: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers what it is for, too, so nothing is stored until it is used.
+ * @param whose the Login App or the like, in which alone it is valid
+ */
+export async function newNonce(use: Use, whose: string): Promise<string> {
+  const { id, key } = (await serviceKeys()).current;
+  const expires = epochSeconds() + nonceLifetimes[use];
+  const text = `ln.${expires}.${randomBytes(16).toString('base64url')}.${id}`;
+  return `${text}.${mac(use, whose, text, key)}`;
+}
+
+/** Epoch seconds at which a nonce expires; undefined unless the service made it for this use, and it is still valid. */
+export async function endOfNonce(use: Use, whose: string, nonce: string): Promise<number | undefined> {
+  const [, text = '', expires, keyId = '', presented = ''] = nonce.match(nonceForm) ?? [];
+  const key = (await serviceKeys()).withId(keyId)?.key;
+  if (!key || !equalInConstantTime(presented, mac(use, whose, text, key))) return undefined;
+  return Number(expires) > epochSeconds() ? Number(expires) : undefined;
+}
+
+const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
+  createHmac('sha256', key).update(`${use} ${whose} ${text}`).digest('base64url');
+
+/**
+ * Makes sure that what a public client sends was made for this request, so that a credential which somebody has seen is worth
+ * nothing: anybody knows the client's id.
+ * @throws ServiceError
+ */
+export function requireOfPublicClient({ isPublic }: CredentialCaller, form: BoundParameters): void {
+  if (!isPublic) return;
+  const needed = form.id_token === undefined ? 'code_verifier' : 'nonce';
+  const isNeeded = form.id_token !== undefined || form.authorization_code !== undefined;
+  if (isNeeded && form[needed] === undefined)
+    throw new ServiceError('invalid_request', `The parameter ${needed} is required for a public client.`);
+}
+
+/**
+ * Checks the nonce of a login or a link, if the service made it: that of a public client always, since its own would be known
+ * to whoever has seen the id token.
+ * @returns what uses it up, once the rest is verified: throws ServiceError `invalid_grant` if somebody else was faster
+ * @throws ServiceError `invalid_grant`
+ */
+export async function checkNonce({ loginAppId, isPublic }: CredentialCaller, nonce: string | undefined) {
+  if (nonce === undefined || !(isPublic || nonceForm.test(nonce))) return async () => {};
+  const end = await endOfNonce('login', loginAppId, nonce);
+  if (end === undefined) throw unusable();
+  return async () => {
+    if (!(await useOnce(end, 'nonce', loginAppId, nonce))) throw unusable();
+  };
+}
+
+const unusable = () =>
+  new ServiceError('invalid_grant', 'The nonce is not valid, or has been used.', {
+    reason: 'nonce_unusable',
+  });
