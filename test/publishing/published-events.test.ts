@@ -198,6 +198,7 @@ describe('people and sessions', () => {
       hijacked_at: 'TIME',
     };
     expect(await publishedDuring(() => report('bulk-account', iat))).toEqual([]);
+    expect(await publishedDuring(() => report('hijacking', iat - 60))).toEqual([]);
     expect(await publishedDuring(() => report('hijacking', iat))).toEqual([hijacked]);
     expect(await publishedDuring(() => report('hijacking', iat))).toEqual([]);
     expect(await publishedDuring(() => report('hijacking', iat + 1))).toEqual([hijacked]);

@@ -111,7 +111,8 @@ async function act(
   const finished = indexItem && (await finishDeletionsAt(indexItem, owner, signal));
   const loginUserId = user?.login_user_id ?? finished;
   if (loginUserId !== undefined) annotateLog({ login_user_id: loginUserId });
-  if (isHijacking && user) await markHijacked(user, issuedAt);
+  const isOutdated = owner && user && issuedAt < latestLogin(user, owner);
+  if (isHijacking && user && !isOutdated) await markHijacked(user, issuedAt);
   if (action === 'nothing')
     return { kind, outcome: 'nothing', ...definedOnly({ login_user_id: loginUserId }) };
   if (action === 'end_sessions' && providerSession !== undefined && (user || !person)) {
@@ -122,7 +123,7 @@ async function act(
   if (loginUserId === undefined) return { kind, outcome: 'person_unknown' };
   const login_user_id = loginUserId;
   if (!owner || !user) return { kind, outcome: 'deleted', login_user_id };
-  if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id };
+  if (isOutdated) return { kind, outcome: 'outdated', login_user_id };
   // Deleting a blocked person would let them in again, as somebody new.
   if (action === 'delete' && !user.blocked_at) {
     await deleteLoginUser(login_user_id, 'provider', undefined, signal);
