@@ -224,6 +224,7 @@ describe('kinds do not mix', () => {
     ['a c_hash', 'invalid_request', { c_hash: 'h' }, {}],
     ['an exp that is over', 'invalid_request', { exp: 1 }, {}],
     ['no jti', 'invalid_request', { jti: undefined }, {}],
+    ['a jti that is a number', 'invalid_request', { jti: 7 as unknown as string }, {}],
     ['no iat', 'invalid_request', { iat: 'x' as unknown as number }, {}],
     ['no events', 'invalid_request', { events: undefined }, {}],
     ['events that are none', 'invalid_request', { events: {} }, {}],

@@ -31,7 +31,7 @@ export function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, ev
   const [first, ...others] = [sub_id, inEvent].filter((one) => one !== undefined).map(readIdentifier(issuer));
   if (!first) throw refused('The token names no subject.');
   const named = [first, ...others].map(({ subject }) => subject);
-  if (sub !== undefined) named.push(String(sub));
+  if (sub !== undefined) named.push(sub);
   if (new Set(named).size > 1) throw refused('The token names different subjects.');
   return first;
 }
