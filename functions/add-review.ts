@@ -1,4 +1,4 @@
-import { addEventFor } from '../lib/access-requests/append-events.ts';
+import { addReviewFor } from '../lib/access-requests/add-events.ts';
 import { reviewBodySchema } from '../lib/access-requests/new-event.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
@@ -10,7 +10,7 @@ export const { endpoint, handler } = serve({
   path: '/v1/rbac/access_requests/{access_request_id}/reviews',
   summary: 'Adds a review to an access request',
   description:
-    'Adds a review, which approves or rejects, by an actor to an access request of the account. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
+    'Adds a review, which approves or rejects, by an actor to an access request of the account. Where a decision is computed, a pending access request is decided by it; later reviews are kept and change nothing. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
   body: json(reviewBodySchema, invalidFields),
   responses: eventAdded('review', 'search-reviews', {
     id: 5,
@@ -31,10 +31,15 @@ export const { endpoint, handler } = serve({
       field: 'status',
     },
   },
+  table: {
+    ...addEventRecord.table,
+    UpdateItem: ['access_requests'],
+    DeleteItem: ['access_requests'],
+  },
   example: {
     path: { access_request_id: '1' },
     body: { actor_type: 'login_user', actor_id: '1001', status: 'approved', comment: '' },
   },
   handle: async ({ caller, path, headers, body }) =>
-    created(await addEventFor(caller.account_id, path.access_request_id, body, headers['idempotency-key'])),
+    created(await addReviewFor(caller.account_id, path.access_request_id, body, headers['idempotency-key'])),
 });

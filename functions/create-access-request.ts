@@ -1,24 +1,25 @@
-import {
-  createAccessRequestFor,
-  newAccessRequestSchema,
-} from '../lib/access-requests/create-access-request.ts';
+import { createAccessRequestFor, createdSchema } from '../lib/access-requests/create-access-request.ts';
 import { idempotencyKeySchema } from '../lib/access-requests/idempotency.ts';
+import { accessRequestBodySchema } from '../lib/access-requests/new-access-request.ts';
 import { writingAccount } from '../lib/http/auth/account.ts';
+import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
+import { invalidFields } from '../lib/schema/validation.ts';
 
 export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v1/rbac/access_requests',
   summary: 'Creates an access request that the account has access to',
   description:
-    'Creates an empty access request. The account that creates it has access; the operator can give access to others. Send an `Idempotency-Key` of your own: if the response is lost, the same key returns the same access request for 24 hours instead of creating another.',
+    'Creates an access request without events. The account that creates it has access; the operator can give access to others. All fields are optional. With `approvals_needed` or `expires_at`, its reviews decide it: approved by so many different actors, rejected by the first rejection, or expired. Send an `Idempotency-Key` of your own: if the response is lost, the same key returns the same access request for 24 hours instead of creating another.',
   tag: 'Access requests',
   authenticate: writingAccount,
   parameters: { headers: { 'idempotency-key': idempotencyKeySchema } },
+  body: { ...json(accessRequestBodySchema, invalidFields), isOptional: true },
   responses: {
     201: {
       description: 'The new access request.',
-      body: newAccessRequestSchema,
+      body: createdSchema,
       example: { id: 2, created_at: '2026-01-31T08:00:00.000Z' },
       links: {
         AddComment: {
@@ -31,6 +32,11 @@ export const { endpoint, handler } = serve({
           description: 'Its id is where reviews are added.',
           parameters: { access_request_id: '$response.body#/id' },
         },
+        Show: {
+          operationId: 'show-access-request',
+          description: 'Its id is where its decision is found.',
+          parameters: { access_request_id: '$response.body#/id' },
+        },
         Search: {
           operationId: 'search-events',
           description: 'Its id is where its comments and reviews are found.',
@@ -41,10 +47,19 @@ export const { endpoint, handler } = serve({
   },
   errors: {
     invalid_request: {
-      when: 'The Idempotency-Key is malformed.',
+      when: 'The Idempotency-Key is malformed, or the body is not a JSON object.',
       example: 'The header Idempotency-Key must have 1 to 255 characters.',
     },
     forbidden: { when: 'The account may only read.', example: 'The account may only read.' },
+    conflict: {
+      when: 'Another access request of the account has the reference, and is named.',
+      example: 'The access request 1 has this reference.',
+    },
+    unprocessable_entity: {
+      when: 'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
+      example: 'approvals_needed must be an integer from 1 to 10.',
+      field: 'approvals_needed',
+    },
   },
   table: {
     GetItem: ['accounts', 'access_requests'],
@@ -53,6 +68,14 @@ export const { endpoint, handler } = serve({
     UpdateItem: ['accounts', 'access_requests'],
   },
   idIs: 'access_request_id',
-  handle: async ({ caller, headers }) =>
-    created(await createAccessRequestFor(caller.account_id, headers['idempotency-key'])),
+  example: {
+    body: {
+      title: 'Raise the limit of customer 7',
+      requested_by: { actor_type: 'login_user', actor_id: '1001' },
+      approvals_needed: 2,
+      self_review: false,
+    },
+  },
+  handle: async ({ caller, headers, body }) =>
+    created(await createAccessRequestFor(caller.account_id, body, headers['idempotency-key'])),
 });

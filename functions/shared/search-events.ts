@@ -1,5 +1,7 @@
+import type * as v from 'valibot';
 import { searchResultSchema } from '../../lib/access-requests/search-events.ts';
 import { accessRequestIdSchema, searchQuery } from '../../lib/access-requests/search-request.ts';
+import type { accessRequestSchema } from '../../lib/access-requests/shown-access-request.ts';
 import { account } from '../../lib/http/auth/account.ts';
 
 /** Parts that the records of the searches have in common: the search of events, and that of reviews. */
@@ -47,3 +49,18 @@ export const pageOfEvents = {
     ],
   },
 };
+
+/** An access request in the examples of the endpoints that return it. */
+export const exampleOfAccessRequest = {
+  id: 1,
+  title: 'Raise the limit of customer 7',
+  reference: 'limit-7',
+  requested_by: { actor_type: 'login_user', actor_id: '1001' },
+  approvals_needed: 2,
+  self_review: false,
+  expires_at: '2026-02-28T08:00:00.000Z',
+  decision: 'approved',
+  approvals: 2,
+  decided_at: '2026-01-31T09:30:00.000Z',
+  created_at: '2026-01-31T08:00:00.000Z',
+} satisfies v.InferOutput<typeof accessRequestSchema>;

@@ -73,9 +73,10 @@ export async function startStack(options: StackOptions) {
     functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
   const stream = streamArn === undefined ? undefined : followStream(endpoint, streamArn, call);
 
-  const finish = () =>
-    Promise.resolve(functions.get('finish-deletions')?.({}, { awsRequestId: randomUUID() })).catch(() => {});
-  const schedule = setInterval(finish, 600_000);
+  const scheduled = ['finish-deletions', 'refresh-access-requests'];
+  const runScheduled = () =>
+    Promise.allSettled(scheduled.map((key) => functions.get(key)?.({}, { awsRequestId: randomUUID() })));
+  const schedule = setInterval(runScheduled, 600_000);
 
   const operator: FunctionTarget = { name: 'operator', endpoint: aws.endpoint };
   return {

@@ -6,10 +6,19 @@ import type { Pages } from '../../lib/operator/command.ts';
 type CallWith = (flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
 /**
- * Calls a command page by page, and prints each member of its pages as a line of JSON.
+ * Calls a command page by page, and prints each member of its pages as a line of JSON, or of CSV.
+ * @param format of the lines
  * @throws Error saying how to continue, when a page after the first cannot be read
  */
-export async function printLines({ members, from }: Pages, call: CallWith, print: (line: string) => void) {
+export async function printLines(
+  { members, from, columns = [] }: Pages,
+  format: unknown,
+  call: CallWith,
+  print: (line: string) => void,
+) {
+  const lineOf = (member: unknown): string =>
+    format === 'csv' ? columns.map((name) => cell(Object(member)[name])).join(',') : JSON.stringify(member);
+  if (format === 'csv') print(columns.join(','));
   const page = v.pipe(
     v.looseObject({ next: v.optional(v.union([v.number(), v.string()])) }),
     v.transform((result) => ({ lines: v.parse(v.array(v.unknown()), result[members]), next: result.next })),
@@ -17,10 +26,19 @@ export async function printLines({ members, from }: Pages, call: CallWith, print
   let next: number | string | undefined;
   do {
     const { lines, next: following } = v.parse(page, await callFrom(from, next, call));
-    for (const line of lines) print(JSON.stringify(line));
+    for (const line of lines) print(lineOf(line));
     next = following;
   } while (next !== undefined);
 }
+
+/**
+ * A cell of CSV in quotes (RFC 4180). A spreadsheet takes a text that begins with one of these characters for a formula, and
+ * with an apostrophe for text.
+ */
+const cell = (value: unknown): string =>
+  `"${String(value ?? '')
+    .replace(/^[=+\-@\t\r]/, "'$&")
+    .replaceAll('"', '""')}"`;
 
 async function callFrom(flag: string, next: number | string | undefined, call: CallWith) {
   if (next === undefined) return call({});

@@ -45,7 +45,7 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     const call = (more: Record<string, unknown>) => callAny(noun, verb, { ...flags, ...more });
     await confirm(line, target, { stdin, stderr, call: callAny }, await removedBy(line, callAny));
     if (pages) {
-      await printLines(pages, call, print);
+      await printLines(pages, flags.format, call, print);
       return 0;
     }
     if (!lines) {

@@ -65,6 +65,7 @@ export interface Watched {
   measurements: Measurements;
   rotations: IFunction[];
   finishing: IFunction;
+  refreshing: IFunction;
   /** Each endpoint, the function that serves it, and whether its route has a throttle of its own. */
   endpoints: readonly { endpoint: AnyEndpoint; served: ServiceFunction; isThrottled: boolean }[];
   forwarder: IFunction;
@@ -201,7 +202,7 @@ const rateByRoute = (
     return { key, isThrottled, row: [`${prefix}${logicalIdOf(key)}`, metric] as const };
   });
 
-function aboutService({ measurements, settings, rotations, finishing }: Watched): AlarmRow[] {
+function aboutService({ measurements, settings, rotations, finishing, refreshing }: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;
   const { requests, consumedReads, consumedWrites } = measurements;
   const invocations = measurements.ofFunctions('Invocations');
@@ -260,6 +261,7 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
     ['RotationFailure', errorsOf(rotations), 1, onceOfSum],
     ['DeletionsUnfinished', errorsOf([finishing]), 1, onceOfSum],
     ['FinishDeletionsStopped', missed, 1, [3, 3]],
+    ['ListsNotRefreshed', errorsOf([refreshing]), 1, [3, 5]],
   ];
 }
 

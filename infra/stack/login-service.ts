@@ -135,6 +135,13 @@ export class LoginService extends Construct {
       targets: [new LambdaFunction(finishing.lambda)],
     });
 
+    const refreshing = withoutRoute('refresh-access-requests').lambda;
+    new Rule(this, 'RefreshAccessRequests', {
+      description: 'Lets access requests expire, and brings the lists of accounts up to date',
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [new LambdaFunction(refreshing)],
+    });
+
     const publisher = (environment: Record<string, string>) =>
       withoutRoute('publish-events', {
         environment: {
@@ -167,6 +174,7 @@ export class LoginService extends Construct {
       measurements: measurementsOf(settings.stack, api.api, table),
       rotations: [keyRotation, secretRotation],
       finishing: finishing.lambda,
+      refreshing,
       endpoints: inOrder.map((watched) => ({ ...watched, isThrottled: api.isThrottled(watched.served.key) })),
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,

@@ -16,6 +16,7 @@ import {
   ordinalIn,
 } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
+import { actorSchema } from './event.ts';
 
 /** An access request as it is stored. */
 export const accessRequestItem = itemKind(
@@ -28,30 +29,26 @@ export const accessRequestItem = itemKind(
     created_at: v.string(),
     /** The time at which the operator took the creator's access away, so that a repeated creation doesn't give it back. */
     creator_revoked_at: v.optional(v.string()),
+    title: v.optional(v.string()),
+    reference: v.optional(v.string()),
+    requested_by: v.optional(actorSchema),
+    /** Absent where no decision is computed. */
+    approvals_needed: v.optional(v.number()),
+    self_review: v.optional(v.boolean()),
+    /** ISO 8601: its `expires_at`. The attribute of that name would have the table delete it. */
+    open_until: v.optional(v.string()),
+    /** The final decision and its time, once there is one. */
+    decision: v.optional(v.picklist(['approved', 'rejected', 'expired'])),
+    decided_at: v.optional(v.string()),
+    /** Hashes of the actors whose approvals count, and how many reviews have been counted. */
+    approvers: v.optional(v.array(v.string())),
+    reviews_counted: v.optional(v.number()),
   }),
   accessRequestKey,
 );
 
 /** Something that asks for approval; its events are comments and reviews. */
-type AccessRequest = ItemOf<typeof accessRequestItem>;
-
-/**
- * Creates an access request, then gives the account access: two writes, after the one that takes the id. A crash in
- * between leaves an access request that nobody has access to, and whose id was never returned.
- * @param operator the ARN of the operator who creates it for the account
- */
-export async function createAccessRequest(accountId: string, operator?: string): Promise<AccessRequest> {
-  const access_request_id = await takeIds(1);
-  const made = { access_request_id, account_id: accountId, operator, created_at: timestamp() };
-  await putUnderTakenId(made);
-  await grantAccess(access_request_id, accountId);
-  return made;
-}
-
-/** Writes an access request under an id that was taken for it. @throws Error when another one has the id */
-export async function putUnderTakenId(made: AccessRequest): Promise<void> {
-  if (!(await putAccessRequest(made))) throw idIsTaken(made.access_request_id);
-}
+export type AccessRequest = ItemOf<typeof accessRequestItem>;
 
 /** The counter has gone back, as in a table that was restored in part: nobody gets access to what is another's. */
 export const idIsTaken = (id: number): Error =>
@@ -83,23 +80,14 @@ export const putAccessRequest = (made: AccessRequest): Promise<boolean> => {
 export const readAccessRequest = (id: number): Promise<AccessRequest | undefined> =>
   readItem(accessRequestItem(id));
 
-/** Takes the access away from an account. The access request remembers when that is its creator. */
-export async function revokeAccessTo(
-  { access_request_id: id, account_id }: AccessRequest,
-  accountId: string,
-): Promise<void> {
-  if (account_id === accountId) {
-    await updateItem(accessRequestItem(id), { set: { creator_revoked_at: timestamp() } });
-  }
-  await revokeAccess(id, accountId);
-}
-
 /** The access of an account to an access request, as it is stored. */
 export const accessItem = itemKind(
   v.object({
     access_request_id: v.number(),
     account_id: v.string(),
     granted_at: v.string(),
+    /** Whether a decision is computed for the access request, so that a review has to be counted. */
+    is_decided: v.optional(v.boolean()),
     /** The Login App of a probe, and epoch seconds until which it is in use. */
     login_app_id: v.optional(v.string()),
     used_until: v.optional(v.number()),
@@ -107,21 +95,24 @@ export const accessItem = itemKind(
   accessKey,
 );
 
+export type Access = ItemOf<typeof accessItem>;
+
 /**
  * Checks an account's access, before anything else of the access request is read. The access of one account is an item
  * of its own: an access request that does not exist and one that belongs to others cost the same read, of nothing.
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
-export async function requireAccess(accountId: string, accessRequestId: number): Promise<void> {
-  if (!(await readItem(accessItem(accessRequestId, accountId))))
-    throw new ServiceError('forbidden', 'The account has no access to this access request.');
+export async function requireAccess(accountId: string, accessRequestId: number): Promise<Access> {
+  const access = await readItem(accessItem(accessRequestId, accountId));
+  if (access) return access;
+  throw new ServiceError('forbidden', 'The account has no access to this access request.');
 }
 
 /** Gives an account access to an access request. @param more attributes that are stored with it */
-export const grantAccess = (
+export const putAccess = (
   accessRequestId: number,
   accountId: string,
-  more: { login_app_id?: string; used_until?: number; expires_at?: number } = {},
+  more: Partial<Access> & { expires_at?: number } = {},
 ): Promise<boolean> =>
   putItem(accessItem(accessRequestId, accountId), {
     ...more,
@@ -132,7 +123,7 @@ export const grantAccess = (
     list_position: ordinalIn('ACCESS_REQUEST', accessRequestId),
   });
 
-export const revokeAccess = (accessRequestId: number, accountId: string): Promise<void> =>
+export const deleteAccess = (accessRequestId: number, accountId: string): Promise<void> =>
   deleteItem(accessItem(accessRequestId, accountId));
 
 /** Accounts that have access to an access request, each with the time since when. */

@@ -120,15 +120,16 @@ export async function deleteAccount(accountId: string) {
   const unfinished = { deleted: false, removed: { accesses }, again_after_seconds: 0 };
   if (start) return unfinished;
   const root = accountKey(accountId);
-  for await (const page of readPartitionPages(accountPartition(accountId))) {
-    const others = page.filter(({ sk }) => sk !== root.sk);
-    let isAll = true;
-    await forEachInBatches(others, async (item) => {
-      if (hasTime()) await remove(item);
-      else isAll = false;
-    });
-    if (!isAll) return unfinished;
-  }
+  for (const partition of [accessRequestsOfAccountList(accountId), accountPartition(accountId)])
+    for await (const page of readPartitionPages(partition)) {
+      const others = page.filter(({ sk }) => sk !== root.sk);
+      let isAll = true;
+      await forEachInBatches(others, async (item) => {
+        if (hasTime()) await remove(item);
+        else isAll = false;
+      });
+      if (!isAll) return unfinished;
+    }
   await deleteItem(root);
   return { deleted: true, removed: { accesses } };
 }

@@ -5,10 +5,10 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { isPartitionFull, putItem } from '../storage/items.ts';
 import { ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
-import { requireAccess } from './access-request.ts';
+import { type Access, requireAccess } from './access-request.ts';
 import { type AccessRequestEvent, eventSchema, type Writer } from './event.ts';
 import { compactIndexes, eventItem, type ListTails, listsOf, nameOf, readListTails } from './event-lists.ts';
-import { hashOfKey, keysCountSince } from './idempotency.ts';
+import { hashOfKey, keysCountSince, usedForAnother } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** Milliseconds, at most, before a repetition. */
@@ -18,7 +18,7 @@ const patience = 8_000;
 
 /** An event to be written. */
 export interface Draft {
-  event: NewEvent;
+  event: NewEvent & { counts?: false };
   writer: Writer;
   /** A hash. If an event was written under it, that event is the result, and no new one is written. */
   idempotencyKey?: string | undefined;
@@ -29,7 +29,7 @@ export interface Draft {
   updated_at?: string | undefined;
 }
 
-interface Appended {
+export interface Appended {
   event: AccessRequestEvent;
   outcome: 'added' | 'repeated';
 }
@@ -102,30 +102,23 @@ async function append(accessRequestId: number, end: ListTails, draft: Draft): Pr
  * event of the first one, even when both arrive at once.
  * @throws ServiceError `forbidden` when the account has no access, or there is no such access request,
  *   `unprocessable_entity` when the key came with another event
+ * @param append adds the event, by the account's access
  */
 export async function addEventFor(
   accountId: string,
   accessRequestId: number,
   body: NewEvent,
-  idempotencyKey: string | undefined,
+  key: string | undefined,
+  append = (access: Access, drafts: Draft[]) => appendEvents(access.access_request_id, drafts),
 ): Promise<AccessRequestEvent> {
-  await requireAccess(accountId, accessRequestId);
-  const writer = { account_id: accountId };
-  if (idempotencyKey === undefined) return addEvent(accessRequestId, body, writer);
-  const draft = {
-    event: body,
-    writer,
-    idempotencyKey: hashOfKey(accountId, idempotencyKey),
+  const access = await requireAccess(accountId, accessRequestId);
+  const draft = { event: body, writer: { account_id: accountId } };
+  const keyed = key !== undefined && {
+    idempotencyKey: hashOfKey(accountId, key),
     keyCountsSince: keysCountSince(),
   };
-  const [appended] = await appendEvents(accessRequestId, [draft]);
+  const [appended] = await append(access, [{ ...draft, ...keyed }]);
   if (!appended || !hasContent(appended.event, body)) throw usedForAnother();
-  return appended.event;
-}
-
-export async function addEvent(accessRequestId: number, event: NewEvent, writer: Writer) {
-  const [appended] = await appendEvents(accessRequestId, [{ event, writer }]);
-  if (!appended) throw new Error('The event was not added.');
   return appended.event;
 }
 
@@ -133,10 +126,3 @@ const hasContent = (event: AccessRequestEvent, body: NewEvent): boolean => {
   const stored = new Map(Object.entries(event));
   return Object.entries(body).every(([field, value]) => stored.get(field) === value);
 };
-
-function usedForAnother(): ServiceError {
-  const message = 'The Idempotency-Key was used for another request within the last 24 hours.';
-  return new ServiceError('unprocessable_entity', message, {
-    errors: [{ field: 'Idempotency-Key', message }],
-  });
-}

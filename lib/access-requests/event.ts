@@ -14,6 +14,8 @@ export const content = {
   actor_id: v.pipe(v.string(), v.description('The author, in the words of your own system.')),
   comment: v.string(),
 };
+/** An actor by fields of their own. */
+export const actorSchema = v.object({ actor_type: content.actor_type, actor_id: content.actor_id });
 const times = { created_at: timestampField, updated_at: timestampField };
 
 /** An event of an access request: these fields and no others are shown. */
@@ -27,6 +29,10 @@ export const eventSchema = v.pipe(
         ...content,
         ...times,
         status: v.picklist(reviewStatuses),
+        counts: v.pipe(
+          v.optional(v.literal(false)),
+          v.description('Present if the author requested it themselves and `self_review` is false.'),
+        ),
       }),
       v.title('Review'),
     ),

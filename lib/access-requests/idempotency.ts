@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { clock } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { hashOf } from '../storage/keys.ts';
 
 const longestKey = 255;
@@ -25,3 +26,11 @@ export const hashOfKey = (accountId: string, key: string): string => hashOf('acc
 /** The earliest time, ISO 8601, at which a key may have been used and still count. */
 export const keysCountSince = (): string =>
   new Date(clock.now().getTime() - keyLifetimeSeconds * 1000).toISOString();
+
+/** The error of a key that came with another request. */
+export function usedForAnother(): ServiceError {
+  const message = 'The Idempotency-Key was used for another request within the last 24 hours.';
+  return new ServiceError('unprocessable_entity', message, {
+    errors: [{ field: 'Idempotency-Key', message }],
+  });
+}

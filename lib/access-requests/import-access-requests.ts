@@ -1,11 +1,15 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { type ImportLine, type ImportResult, readLines } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';
-import { accessItem, accessRequestItem, grantAccess, putUnderTakenId, takeIds } from './access-request.ts';
+import { accessItem, accessRequestItem, idIsTaken, putAccessRequest, takeIds } from './access-request.ts';
+import { readMarks, refreshLists } from './account-lists.ts';
+import { claimReference, grantAccess } from './make-access-request.ts';
+import { attributesOf, newAccessRequestFields } from './new-access-request.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(
@@ -17,6 +21,7 @@ const importedLineSchema = v.object(
       v.check((id) => id.isWellFormed() && id.length > 0 && id.length <= 200, idMessage),
     ),
     created_at: timeField('created_at'),
+    ...newAccessRequestFields,
   },
   keyRequired(),
 );
@@ -51,12 +56,20 @@ export async function importAccessRequests(
   await grantMissing(accountId, [...ids.values()]);
   const missing = new Set(wanted.map(({ id }) => id).filter((id) => !ids.has(id)));
   let nextId = missing.size > 0 ? await takeIds(missing.size) : 0;
-  for (const imported of wanted) {
-    const isKnown = ids.has(imported.id);
-    const made = isKnown ? undefined : await create(accountId, imported, operator, nextId++);
-    if (made) ids.set(imported.id, made.access_request_id);
-    result[made?.isNew ? 'added' : 'repeated'] += 1;
+  for (const { line, content } of read) {
+    const isKnown = ids.has(content.id);
+    try {
+      const made = isKnown ? undefined : await create(accountId, content, operator, nextId++);
+      if (made) ids.set(content.id, made.access_request_id);
+      result[made?.isNew ? 'added' : 'repeated'] += 1;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      result.refused.push({ line, reason: error.message });
+    }
   }
+  const made = new Set(ids.values());
+  const marks = (await readMarks(accountId)).filter((mark) => made.has(mark.access_request_id));
+  await refreshLists(accountId, [...made], marks);
   return { ...result, ids: [...ids].map(([id, access_request_id]) => ({ id, access_request_id })) };
 }
 
@@ -76,22 +89,28 @@ async function grantMissing(accountId: string, ids: number[]): Promise<void> {
   const accesses = await readItems(ids.map((id) => accessItem(id, accountId)));
   const missing = ids.filter((_, place) => accesses[place] === undefined);
   const items = await readItems(missing.map((id) => accessRequestItem(id)));
-  const neverGiven = missing.filter((_, place) => items[place]?.creator_revoked_at === undefined);
-  await Promise.all(neverGiven.map((id) => grantAccess(id, accountId)));
+  const neverGiven = items.filter((item) => item && item.creator_revoked_at === undefined);
+  await Promise.all(neverGiven.map((item) => item && grantAccess(item, accountId)));
 }
 
 async function create(
   accountId: string,
-  { id, created_at = timestamp() }: ImportedLine,
+  { id, created_at = timestamp(), ...fields }: ImportedLine,
   operator: string,
   access_request_id: number,
 ): Promise<{ access_request_id: number; isNew: boolean }> {
-  await putUnderTakenId({ access_request_id, account_id: accountId, operator, created_at });
+  const own = { ...attributesOf(fields), access_request_id, account_id: accountId, operator, created_at };
+  await claimReference(own);
+  if (!(await putAccessRequest(own))) throw idIsTaken(access_request_id);
   const claim = await updateItem(importedItem(accountId, id), {
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },
   });
-  const claimed = claim.done ? access_request_id : importedItem.parse(claim.found ?? {}).access_request_id;
-  await grantAccess(claimed, accountId);
-  return { access_request_id: claimed, isNew: claim.done };
+  if (claim.done) {
+    await grantAccess(own, accountId, 'new');
+    return { access_request_id, isNew: true };
+  }
+  const { access_request_id: claimed } = importedItem.parse(claim.found ?? {});
+  await grantMissing(accountId, [claimed]);
+  return { access_request_id: claimed, isNew: false };
 }

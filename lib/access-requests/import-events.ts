@@ -4,7 +4,8 @@ import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { hashOf } from '../storage/keys.ts';
 import { readAccessRequest } from './access-request.ts';
-import { appendEvents, type Draft } from './append-events.ts';
+import { addEvents } from './add-events.ts';
+import type { Draft } from './append-events.ts';
 import type { Writer } from './event.ts';
 import { newEventSchema, newReviewSchema } from './new-event.ts';
 
@@ -38,7 +39,8 @@ export async function importEvents(lines: ImportLine[], writer: Writer): Promise
   const groups = Map.groupBy(read, ({ content }) => content.access_request_id);
   await Promise.all(
     [...groups].map(async ([accessRequestId, group]) => {
-      if (!(await readAccessRequest(accessRequestId))) {
+      const request = await readAccessRequest(accessRequestId);
+      if (!request) {
         const reason = 'There is no such access request.';
         result.refused.push(...group.map(({ line }) => ({ line, reason })));
         return;
@@ -48,7 +50,7 @@ export async function importEvents(lines: ImportLine[], writer: Writer): Promise
         const idempotencyKey = hashOf('import', text, String(repetition));
         return { event, writer, idempotencyKey, created_at, updated_at };
       });
-      for (const { outcome } of await appendEvents(accessRequestId, drafts)) result[outcome] += 1;
+      for (const { outcome } of await addEvents(request, drafts)) result[outcome] += 1;
     }),
   );
   result.refused.sort((a, b) => a.line - b.line);

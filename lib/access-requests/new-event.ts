@@ -5,7 +5,7 @@ import { actorTypes, type content, reviewStatuses } from './event.ts';
 
 /** The longest comment, in code points. A page of 100 of them stays below the 6,291,556 bytes that a function may return. */
 export const longestComment = 10_000;
-/** The longest id of an actor, in code points. */
+/** The longest id of an actor, title and reference, in code points. */
 export const longestActorId = 200;
 
 /**
@@ -29,12 +29,21 @@ const plainText = (name: string, least: number, most: number, control: string, e
   );
 };
 
+/** A text of one line that names something. */
+export const nameText = (name: string) =>
+  plainText(name, 1, longestActorId, String.raw`\u0000-\u001f\u007f-\u009f`);
+
 const oneOf = <const Options extends readonly string[]>(name: string, options: Options) =>
   v.picklist(options, `${name} must be ${options.join(' or ')}.`);
 
-const shared = {
+/** Fields of somebody, as a body has them. */
+export const actorFields = {
   actor_type: oneOf('actor_type', actorTypes),
-  actor_id: plainText('actor_id', 1, longestActorId, String.raw`\u0000-\u001f\u007f-\u009f`),
+  actor_id: nameText('actor_id'),
+};
+
+const shared = {
+  ...actorFields,
   comment: plainText(
     'comment',
     0,

@@ -1,28 +1,15 @@
 import * as v from 'valibot';
 import { logEvent } from '../log/log.ts';
-import { countField } from '../schema/json-schema.ts';
 import { type Item, readAll } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { requireAccess } from './access-request.ts';
 import { eventSchema } from './event.ts';
 import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
-import { largestPage, type SearchRequest } from './search-request.ts';
+import { largestPage, resultSchema, type SearchRequest } from './search-request.ts';
 
-/** The envelope of a search: all events found, those before this page, those on it, and themselves. */
-export const searchResultSchema = v.pipe(
-  v.object({
-    total: v.pipe(countField, v.description('How many events were found, on all pages.')),
-    offset: v.pipe(countField, v.description('How many of them stand before this page.')),
-    count: v.pipe(countField, v.description('How many are on this page.')),
-    results: v.array(eventSchema),
-  }),
-  v.title('EventsPage'),
-);
+export const searchResultSchema = resultSchema(eventSchema, 'events', 'EventsPage');
 type SearchResult = v.InferOutput<typeof searchResultSchema>;
-
-/** A search: its parameters, and whether it is for reviews alone. */
-export type Search = SearchRequest & { type?: 'review' };
 
 /**
  * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
@@ -35,14 +22,14 @@ export type Search = SearchRequest & { type?: 'review' };
  * cost, or the reviews of that access request when these are fewer; with one, they cost what the reviews cost.
  * @throws ServiceError `forbidden` when the account has no access, or there is no such access request
  */
-export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {
+export async function searchEvents(accountId: string, search: SearchRequest): Promise<SearchResult> {
   await requireAccess(accountId, search.access_request_id);
   const result = await findPage(search);
   logEvent('events_searched', { access_request_id: search.access_request_id, count: result.count });
   return result;
 }
 
-async function findPage(search: Search): Promise<SearchResult> {
+async function findPage(search: SearchRequest): Promise<SearchResult> {
   const { page, page_size } = search;
   const offset = (page - 1) * page_size;
   const list = search.ids ? undefined : listOf(search);
@@ -87,7 +74,7 @@ const pageOf = (offset: number, items: Item[]) => ({
   results: items.map((item) => v.parse(eventSchema, item)),
 });
 
-function listOf({ access_request_id, type, actor_type, actor_id }: Search): DenseList | undefined {
+function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest): DenseList | undefined {
   if (actor_type === undefined && actor_id === undefined)
     return type === 'review' ? allReviews(access_request_id) : allEvents(access_request_id);
   if (type === 'review') return undefined;
@@ -97,7 +84,7 @@ function listOf({ access_request_id, type, actor_type, actor_id }: Search): Dens
 }
 
 /** For the other searches: the events that they begin with, and of those the ones that match. */
-async function readMatching(search: Search): Promise<Item[]> {
+async function readMatching(search: SearchRequest): Promise<Item[]> {
   const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids
     ? await readAll(inOrder(ids).map((id) => eventKey(access_request_id, id)))
@@ -113,7 +100,7 @@ async function readMatching(search: Search): Promise<Item[]> {
 const fewEvents = 25;
 
 /** All events of the actor or all reviews, whichever are fewer; all reviews when the actor is not named in full. */
-async function readShorter({ access_request_id, actor_type, actor_id }: Search): Promise<Item[]> {
+async function readShorter({ access_request_id, actor_type, actor_id }: SearchRequest): Promise<Item[]> {
   const reviews = allReviews(access_request_id);
   if (actor_type === undefined || actor_id === undefined) return readFrom(reviews, 1);
   const ofActor = eventsOfActor(access_request_id, actor_type, actor_id);

@@ -19,6 +19,8 @@ export interface Body<Content> {
   /** The fault of a body that must not be parsed. */
   problem?: (event: ApiEvent) => string | undefined;
   schema: v.GenericSchema<unknown, Content>;
+  /** Whether a request without a body counts as one with an empty object. */
+  isOptional?: true;
   /** The error for a body that cannot be read, or is not what the schema says. */
   makeError: MakeError;
   /** Bodies of other content types that the endpoint takes besides. */
@@ -145,6 +147,10 @@ export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ev
     if (!expected) return;
     const { event } = request;
     const body = bodyFor(expected, event);
+    if (body.isOptional && !event.body) {
+      event.headers = { ...event.headers, 'content-type': body.contentType };
+      event.body = '{}';
+    }
     const isTooLarge = (event.body ?? '').length > mostBodyBytes;
     const message = isTooLarge ? 'The body is too large.' : body.problem?.(event);
     if (message !== undefined) throw body.makeError([{ field: '', message }]);

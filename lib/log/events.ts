@@ -77,6 +77,10 @@ export const logEvents = {
     when: 'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
     fields: { login_user_id, failure },
   },
+  lists_not_refreshed: {
+    when: "An account's lists of access requests could not be brought up to date; it is tried again every minute",
+    fields: { account_id: of('the account'), failure },
+  },
   identity_linked: {
     when: 'A person linked an identity',
     fields: { login_user_id, identity_id: of('the identity'), provider: of('its provider') },

@@ -22,6 +22,8 @@ export interface Pages {
   members: string;
   /** The flag that takes the `next` of the result before. */
   from: string;
+  /** The fields of a member that are its columns with `--format csv`, where the command has that flag. */
+  columns?: readonly string[];
 }
 
 /** A command, read by the command line and by the operator function; its flags are checked when it runs. */

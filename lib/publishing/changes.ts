@@ -113,7 +113,16 @@ const device: Projection = (change) => {
   ];
 };
 
-const accessRequest: Projection = ({ before, after }) => when(!before, 'access_request.created', after);
+const accessRequest: Projection = (change) => {
+  const { before, after } = change;
+  return [
+    ...when(!before, 'access_request.created', after && { ...after, expires_at: after.open_until }),
+    ...when(gained('decision', change), 'access_request.decided', {
+      ...after,
+      approvals: Array.isArray(after?.approvers) ? after.approvers.length : 0,
+    }),
+  ];
+};
 
 /** Comments and reviews; they are never changed. */
 const event: Projection = ({ before, after }) =>

@@ -57,7 +57,7 @@ async function send(entries: EventEntry[]): Promise<Outcome[]> {
   }
 }
 
-/** About a kilobyte at most, since ids have a limited length; ten of them are far below the limit of 256 KB. */
+/** A few kilobytes at most, since ids and names have a limited length; ten of them are far below the limit of 256 KB. */
 const requestEntry = ({ type, occurredAt, detail }: EventEntry): PutEventsRequestEntry => ({
   EventBusName: busName(),
   Source: eventSource,

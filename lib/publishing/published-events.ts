@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
+import { actorSchema, actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { providerIds } from '../providers/provider-ids.ts';
 import { countField, jsonSchema, timestampField } from '../schema/json-schema.ts';
@@ -139,6 +139,21 @@ export const publishedEvents = {
       ...accessRequest,
       account_id: idField('The account that it was created by or for.'),
       created_at: timestampField,
+      title: v.optional(v.string()),
+      reference: v.optional(v.string()),
+      requested_by: v.optional(actorSchema),
+      approvals_needed: v.optional(countField),
+      self_review: v.optional(v.boolean()),
+      expires_at: v.optional(timestampField),
+    }),
+  },
+  'access_request.decided': {
+    when: 'An access request was approved or rejected by its reviews, or it expired: within minutes of its `expires_at`.',
+    detail: detail({
+      ...accessRequest,
+      decision: v.picklist(['approved', 'rejected', 'expired']),
+      approvals: v.pipe(countField, v.description('How many different actors had approved.')),
+      decided_at: timestampField,
     }),
   },
   'event.added': {

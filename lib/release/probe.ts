@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { grantAccess, revokeAccess } from '../access-requests/access-request.ts';
+import { deleteAccess, putAccess } from '../access-requests/access-request.ts';
 import { createAccount } from '../access-requests/account.ts';
 import { epochSeconds } from '../foundation/clock.ts';
 import { probeIds } from '../foundation/ids.ts';
@@ -74,7 +74,7 @@ export async function createProbe(): Promise<Probe> {
     expires_at: epochSeconds() + traceSeconds,
   };
   try {
-    await grantAccess(accessRequestId, accountId, access);
+    await putAccess(accessRequestId, accountId, access);
     await createLoginApp(name, { loginAppId, expires_at });
     const client = await createClient(loginAppId, { recipients: true, expires_at });
     const { account_secret } = await createAccount(name, true, { accountId, expires_at });
@@ -102,7 +102,7 @@ export async function removeProbe({ loginAppId, accountId }: ProbeIds, blockedUn
     deleteItem(accountKey(accountId)),
     removeProvider(loginAppId, blockedUntil),
   ]);
-  await revokeAccess(accessRequestId, accountId);
+  await deleteAccess(accessRequestId, accountId);
 }
 
 const accessOfProbeItem = v.object({

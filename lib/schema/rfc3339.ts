@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { jsonSchema } from './json-schema.ts';
 
 const dateTime =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
@@ -25,5 +26,6 @@ export const timeField = (name: string) =>
       v.string(`${name} must be a string.`),
       v.transform(utcTimestamp),
       v.string(`${name} must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.`),
+      jsonSchema({ type: 'string', format: 'date-time' }),
     ),
   );

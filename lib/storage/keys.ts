@@ -24,8 +24,8 @@ export const leadingKeys = {
   /** The devices themselves, the lists of those of a person or a Login App, and the installations they belong to. */
   devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
   accounts: ['ACCOUNT#*', 'ACCOUNTS'],
-  /** Access requests with their events, their counter, the list of all of them, and the lists of those of an account. */
-  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
+  /** Access requests with their events, their counter, the list of all of them, the lists of those of an account, and marks. */
+  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*', 'MARKED_ACCESS_REQUESTS'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
   used_once: ['USED_ONCE#*'],
@@ -122,6 +122,10 @@ export const newAccessRequestKey = (accountId: string, keyHash: string): Key =>
 export const importedAccessRequestKey = (accountId: string, idHash: string): Key =>
   key(accountPartition(accountId), `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`);
 
+/** `ACCOUNT#ac_7Yt… / REFERENCE#gDl…`: the access request that has a reference, by the hash of the reference. */
+export const referenceKey = (accountId: string, reference: string): Key =>
+  key(accountPartition(accountId), `REFERENCE#${hashOf(reference)}`);
+
 /** `ACCESS_REQUESTS / COUNTER`: the last id that an access request was given. */
 export const accessRequestCounterKey = (): Key => key(accessRequestsList, 'COUNTER');
 
@@ -192,6 +196,27 @@ export const accessRequestsList = 'ACCESS_REQUESTS';
 /** `ACCESS_REQUESTS_OF#ac_7Yt…`: the access requests that an account has access to in the index `by_list`, in the same order. */
 export const accessRequestsOfAccountList = (accountId: string): string =>
   `ACCESS_REQUESTS_OF#${encoded(accountId)}`;
+
+/** `ACCESS_REQUESTS_OF#ac_7Yt… / LIST#ALL#0000000000000003`: a block of a list, see `readList`. */
+export const listBlockKey = (accountId: string, list: string, block: number): Key =>
+  key(accessRequestsOfAccountList(accountId), ordinalIn(`LIST#${list}`, block));
+/** `ALL`: every access request of the account. */
+export const wholeList = 'ALL';
+/** `TYPE#custom`, by the actor type of who requested. */
+export const requesterTypeList = (actorType: string): string => `TYPE#${encoded(actorType)}`;
+/** `ID#gDl…`, by the actor id of who requested. */
+export const requesterIdList = (actorId: string): string => `ID#${hashOf(actorId)}`;
+/** `REFERENCE#gDl…` */
+export const referenceList = (reference: string): string => `REFERENCE#${hashOf(reference)}`;
+
+/** `ACCESS_REQUESTS_OF#ac_7Yt… / CHANGE#0000000000000042#m_b2F…`: the mark of a change that the lists may not have yet. */
+export const changeMarkKey = (accountId: string, accessRequestId: number, markId: string): Key =>
+  key(accessRequestsOfAccountList(accountId), `${ordinalIn('CHANGE', accessRequestId)}#${markId}`);
+/** `ACCESS_REQUESTS_OF#ac_7Yt… / DUE#2026-01-31T08:00:00.000Z#0000000000000042`: the mark of an expiry. */
+export const dueMarkKey = (accountId: string, time: string, accessRequestId: number): Key =>
+  key(accessRequestsOfAccountList(accountId), ordinalIn(`DUE#${time}`, accessRequestId));
+/** The list of all these marks in the index `by_list`, by when they were made or are due. */
+export const markedAccessRequestsList = 'MARKED_ACCESS_REQUESTS';
 
 /** The list of all Login Apps in the index `by_list`, by name. */
 export const loginAppsList = 'LOGIN_APPS';

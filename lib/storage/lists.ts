@@ -29,6 +29,16 @@ export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item
     ExpressionAttributeValues: { ':pk': pk, ...(prefix && { ':prefix': prefix }) },
   });
 
+/** The items of a partition whose sort keys are not outside two of them, strongly consistent. */
+export const readBetween = (pk: string, first: string, last: string): Promise<Item[]> =>
+  allOf(
+    queryPages({
+      ConsistentRead: true,
+      ...keyCondition('#pk = :pk AND #sk BETWEEN :first AND :last', table.partitionKey, table.sortKey),
+      ExpressionAttributeValues: { ':pk': pk, ':first': first, ':last': last },
+    }),
+  );
+
 /**
  * Whether there is an item whose attribute has a value, strongly consistent. The store compares: its answer is as long
  * for an item of somebody else as for none, so that its cost does not tell them apart.

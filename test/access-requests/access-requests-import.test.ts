@@ -38,6 +38,40 @@ async function newImporter() {
   return { account, accessRequests, importFile };
 }
 
+test('the fields of a line are kept, its reviews decide, and it is listed at once', async () => {
+  const { account, importFile } = await newImporter();
+  const fields = { title: 'Old', reference: 'case-1', approvals_needed: 1 };
+  const requested_by = { actor_type: 'custom', actor_id: 'ann' };
+  const lines = [
+    { id: 1, ...fields, requested_by, self_review: false, expires_at: '2999-01-01T00:00:00Z' },
+    { id: 2, expires_at: '2020-01-01T00:00:00Z' },
+    { id: 3, reference: 'case-1' },
+    { id: 4, approvals_needed: 11 },
+  ];
+  const { summary } = await importFile(fileOf('with-fields', lines));
+  expect(summary).toMatchObject({ added: 2, refused: 2 });
+  const { body } = await service.accessRequests('?order=oldest', account);
+  expect(body).toMatchObject({
+    total: 2,
+    results: [
+      { ...fields, requested_by, self_review: false, decision: 'pending' },
+      { decision: 'expired', decided_at: '2020-01-01T00:00:00.000Z' },
+    ],
+  });
+  const [{ id }] = body.results;
+  const review = { access_request_id: id, type: 'review', actor_type: 'custom', status: 'approved' };
+  const reviews = [
+    { ...review, actor_id: 'ann' },
+    { ...review, actor_id: 'bob', created_at: '2024-05-02T08:00:00Z' },
+  ];
+  await run('events', 'import', fileOf('reviews-of-it', reviews));
+  expect((await service.search('', { id, account })).body.results[0]).toMatchObject({ counts: false });
+  expect((await service.accessRequests('?decision=approved', account)).body).toMatchObject({
+    total: 1,
+    results: [{ id, approvals: 1, decided_at: '2024-05-02T08:00:00.000Z' }],
+  });
+});
+
 const done = (counts: object) => ({
   code: 0,
   stderr: '',

@@ -66,12 +66,12 @@ describe('POST /v1/rbac/access_requests with an Idempotency-Key', () => {
     expect((await service.search('', { id: answers[0]?.body.id })).status).toBe(200);
   });
 
-  test('it costs 5 calls to the store, and 2 when it comes again', async () => {
+  test('it costs 6 calls to the store, and 2 when it comes again', async () => {
     await create();
     const options = withKey();
     proxy.forget();
     await create(options);
-    expect(operations()).toEqual(['GetItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'PutItem']);
+    expect(operations()).toEqual(['GetItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'PutItem', 'PutItem']);
     proxy.forget();
     await create(options);
     expect(operations()).toEqual(['GetItem', 'BatchGetItem']);

@@ -40,6 +40,23 @@ describe('operator events export --access-request ID', () => {
     expect(linesOf(stdout)).toEqual(pages.flatMap(({ body }) => body.results));
   });
 
+  test('prints CSV with --format csv: quoted, and no formula for a spreadsheet', async () => {
+    const id = await newAccessRequest();
+    const actor = { actor_type: 'custom', actor_id: 'a,b' };
+    await own.service.addEvent('comments', { ...actor, comment: '=1+1 "x"\ny' }, { id });
+    const { body } = await own.service.addEvent('reviews', { ...actor, status: 'approved' }, { id });
+    const [first] = (await own.service.search('', { id })).body.results;
+    const at = ({ created_at, updated_at }: typeof body) => `"${created_at}","${updated_at}"`;
+    expect((await exported(id, '--format', 'csv')).stdout).toBe(
+      [
+        'id,access_request_id,type,actor_type,actor_id,status,counts,comment,created_at,updated_at',
+        `"1","${id}","comment","custom","a,b","","","'=1+1 ""x""\ny",${at(first)}`,
+        `"2","${id}","review","custom","a,b","approved","","",${at(body)}`,
+        '',
+      ].join('\n'),
+    );
+  });
+
   test('what it prints can be imported: the same events with the same times in another access request', async () => {
     const { stdout } = await exported(id);
     const other = await newAccessRequest();

@@ -57,7 +57,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
     test.each(['pagesize', 'ids[]', 'status', 'access_request_id', '__proto__', 'constructor'])(
       'the mistyped filter %s does not return everything',
       async (name) => {
-        const naming = `Unknown query parameter ${name}. Allowed: actor_type, actor_id, ids, order, page, page_size.`;
+        const naming = `Unknown query parameter ${name}. Allowed: type, actor_type, actor_id, ids, order, page, page_size.`;
         const answer = await search(`?page=1&${name}=1`, path);
         expectError(answer, { status: 400, error: 'invalid_request', naming });
       },

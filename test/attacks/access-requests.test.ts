@@ -1,9 +1,10 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf as measure } from '../support/store-proxy.ts';
 
-const { service, proxy } = await sharedServiceWithStore();
+const { service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const { demo } = service;
 const stranger = { account: demo.other_account };
 
@@ -35,6 +36,7 @@ describe('an account that has no access learns nothing of an access request', ()
       'a search of reviews by an actor',
       (id) => service.search('?actor_id=a', { ...stranger, id, path: 'reviews' }),
     ],
+    ['the access request itself', (id) => service.accessRequests(`/${id}`, demo.other_account)],
     ['a comment', (id) => service.addEvent('comments', event, { ...stranger, id })],
     ['a review', (id) => service.addEvent('reviews', event, { ...stranger, id })],
     [
@@ -94,6 +96,30 @@ describe('an account that has no access gets none by another way', () => {
     expect(body).toMatchObject({ id: 1, access_request_id: own, type: 'comment' });
     expect(body.created_at).not.toBe(more.created_at);
     expect((await service.search('', { id: foreign })).body.total).toBe(10);
+  });
+
+  test('[OWASP API3 2023] a new access request that says its decision, id or owner', async () => {
+    const reference = unique('case');
+    const decided = { decision: 'approved', approvers: ['x'], decided_at: '2000-01-01T00:00:00Z' };
+    const owned = { id: foreign, access_request_id: foreign, account_id: demo.account.account_id };
+    const body = { reference, approvals_needed: 1, ...decided, ...owned, is_decided: false };
+    const { id } = (await service.createAccessRequest({ ...stranger, body })).body;
+    const { body: shown } = await service.accessRequests(`/${id}`, demo.other_account);
+    expect(shown).toMatchObject({ id, decision: 'pending', approvals: 0 });
+    expect((await service.accessRequests(`?reference=${reference}`)).body.total).toBe(0);
+  });
+
+  test('[OWASP API1 2023] lists that still name an access request whose access is gone', async () => {
+    const title = unique('secret');
+    const { id } = (await service.createAccessRequest({ ...stranger, body: { title } })).body;
+    // A version that knows no lists has revoked it.
+    const Key = {
+      pk: { S: `ACCESS_REQUEST#${id}` },
+      sk: { S: `ACCOUNT#${demo.other_account.account_id}` },
+    };
+    await dynamoDb.send(new DeleteItemCommand({ TableName: tableName, Key }));
+    const { text } = await service.accessRequests('?page_size=100', demo.other_account);
+    expect(text).not.toContain(title);
   });
 
   test('[OWASP API5 2023] methods that no endpoint has', async () => {

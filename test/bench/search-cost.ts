@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   const { url, dynamoDb, tableName, stop } = await startOwnTable();
   const proxy = await startStoreProxy(url);
   process.env.AWS_ENDPOINT_URL_DYNAMODB = proxy.url;
-  const { createAccessRequest } = await import('../../lib/access-requests/access-request.ts');
+  const { createAccessRequest } = await import('../../lib/access-requests/make-access-request.ts');
   const { searchEvents } = await import('../../lib/access-requests/search-events.ts');
   const { access_request_id } = await createAccessRequest('ac_bench');
 

@@ -52,7 +52,7 @@ export const assumptions = {
   publishing: { milliseconds: 10, atOnce: 10 },
   copying: { milliseconds: 30, atOnce: 10 },
   /** Dollars a month without any request. */
-  fixed: 39,
+  fixed: 41,
   /** Share of requests that meet a cold start, with its three reads of secrets and its new log stream. */
   coldShare: 0.01,
   /** Requests a second in which Lambda sends a busy instance's lines to CloudWatch Logs; AWS doesn't publish it. */

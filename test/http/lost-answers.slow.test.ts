@@ -287,12 +287,37 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       const options = { account: await newAccount(), headers: withKey() };
       return async () => shown(await service.createAccessRequest(options));
     },
+    'with a reference': async () => {
+      const options = { account: await newAccount(), body: { reference: 'case-1', approvals_needed: 2 } };
+      return async () => shown(await service.createAccessRequest(options));
+    },
+  },
+  'search-access-requests': {
+    'with more marks than a search leaves': async () => {
+      const account = await newAccount();
+      for (let made = 0; made < 11; made += 1) await service.createAccessRequest({ account });
+      return async () => shown(await service.accessRequests('?decision=none', account));
+    },
   },
   'add-comment': {
     'without a key': write('comments', {}),
     'with a key': write('comments', {}, withKey),
   },
-  'add-review': { 'with a key': write('reviews', { status: 'approved' }, withKey) },
+  'add-review': {
+    'with a key': write('reviews', { status: 'approved' }, withKey),
+    'that decides, with a key': async () => {
+      const account = await newAccount();
+      const body = { approvals_needed: 1, expires_at: '2999-01-31T08:00:00Z' };
+      const { id } = (await service.createAccessRequest({ account, body })).body;
+      const review = { actor_type: 'custom', actor_id: '7', status: 'approved' };
+      const options = { id, account, headers: withKey() };
+      return async () => {
+        const added = shown(await service.addEvent('reviews', review, options));
+        const { decision, approvals } = (await service.accessRequests(`/${id}`, account)).body;
+        return [added, { decision, approvals }];
+      };
+    },
+  },
 };
 
 const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];

@@ -173,7 +173,9 @@ describe('npm run operator: access requests', () => {
     expect(new Set(Object.values(Object(shown.accounts)).map(idOf))).toEqual(new Set(accounts));
     const listed = async () => (await operate('access-requests', 'list', { account: other })).access_requests;
     await eventuallyPasses(async () =>
-      expect(await listed()).toEqual([{ access_request_id: id, granted_at: time }]),
+      expect(await listed()).toEqual([
+        { access_request_id: id, granted_at: time, decision: 'none', approvals: 0, created_at: time },
+      ]),
     );
     await operate('access-requests', 'revoke', { 'access-request': id, account: other });
     await eventuallyPasses(async () => expect(await listed()).toEqual([]));

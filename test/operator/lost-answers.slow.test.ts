@@ -161,6 +161,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       'access-requests': [lineOf(1, { id: 7 }), lineOf(2, { id: 'x' }), lineOf(3, { id: 7 })],
     }),
     'access-requests create': ofAccount,
+    'access-requests index': async () => ({}),
     'access-requests grant': async () => ({
       ...(await ofAccount()),
       'access-request': (await newAccessRequest()).id,

@@ -7,7 +7,7 @@ import { accountOf, identityIdsOf } from '../support/account.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { newPerson, newPhone } from '../support/people.ts';
+import { eventuallyPasses, newPerson, newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -404,6 +404,46 @@ describe('devices', () => {
 });
 
 describe('access requests', () => {
+  const custom = (actor_id: string) => ({ actor_type: 'custom', actor_id });
+
+  test.each([
+    ['approved', ['approved'], { approvals_needed: 1 }, 1],
+    ['rejected', ['approved', 'rejected'], { approvals_needed: 3 }, 1],
+    ['expired', [], {}, 0],
+  ])('created with its fields, and once decided: %s', async (decision, reviews, more, approvals) => {
+    const expires_at = new Date(Date.now() + 3_000).toISOString();
+    const time = decision === 'expired' && { expires_at };
+    const body = {
+      title: 'A title',
+      reference: unique('case'),
+      requested_by: custom('ann'),
+      ...more,
+      ...time,
+    };
+    let id = 0;
+    const create = async () => {
+      id = (await service.createAccessRequest({ body })).body.id;
+    };
+    const { account_id } = demo.account;
+    const created = { event: 'access_request.created', account_id, created_at: 'TIME', approvals_needed: 1 };
+    expect(await publishedDuring(create)).toEqual([
+      { ...created, ...body, ...(time && { expires_at: 'TIME' }), access_request_id: id },
+    ]);
+    const decide = async () => {
+      for (const [place, status] of reviews.entries())
+        await service.addEvent('reviews', { ...custom(`${place}`), status }, { id });
+      await eventuallyPasses(async () =>
+        expect((await service.accessRequests(`/${id}`)).body.decision).toBe(decision),
+      );
+      await service.addEvent('reviews', { ...custom('late'), status: 'rejected' }, { id });
+      await service.accessRequests(`/${id}`);
+    };
+    const published = (await publishedDuring(decide)) as { event: string }[];
+    expect(published.filter(({ event }) => event !== 'event.added')).toEqual([
+      { event: 'access_request.decided', access_request_id: id, decision, approvals, decided_at: 'TIME' },
+    ]);
+  });
+
   test('access_request.created, and event.added once for each comment and review, without its text and author', async () => {
     let access_request_id = 0;
     const create = async () => {

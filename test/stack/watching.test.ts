@@ -197,6 +197,11 @@ describe('alarms', () => {
       added(...rotations.map((key, place) => sum(`errors${place}`, inLambda('Errors', key)))),
     ],
     ['DeletionsUnfinished', '1 of 5 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
+    [
+      'ListsNotRefreshed',
+      '3 of 5 from 1',
+      added(sum('errors0', inLambda('Errors', 'refresh-access-requests'))),
+    ],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
       `ServerErrorsOf${logicalIdOf(key)}`,
       '1 of 1 from 1',
@@ -325,7 +330,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(18 + endpoints.size + throttled.length);
+    expect(alarms).toHaveLength(19 + endpoints.size + throttled.length);
     const [topic] = Object.keys(watching.toJSON().Parameters);
     expect(topic).toMatch(/AlarmsTopic/);
     for (const { properties } of alarms) {

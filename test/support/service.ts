@@ -140,10 +140,20 @@ export function serviceOf(demo: Demo, directory: string) {
       call(`/v1/rbac/access_requests/${id}/${path}${query}`, {
         headers: { authorization: basic(account.account_id, account.account_secret) },
       }),
-    createAccessRequest: ({ account = demo.account, headers = {} as Record<string, string> } = {}) =>
-      call('/v1/rbac/access_requests', {
-        method: 'POST',
-        headers: { authorization: basic(account.account_id, account.account_secret), ...headers },
+    /** @param body absent, as a client of 1.0.0 sends it, unless it is given */
+    createAccessRequest: ({
+      account = demo.account,
+      headers = {} as Record<string, string>,
+      body = undefined as unknown,
+    } = {}) => {
+      const sent = { authorization: basic(account.account_id, account.account_secret), ...headers };
+      if (body !== undefined) return json('/v1/rbac/access_requests', body, sent);
+      return call('/v1/rbac/access_requests', { method: 'POST', headers: sent });
+    },
+    /** The access requests of an account. @param query as in `?page=2`, or an id as in `/7` */
+    accessRequests: (query = '', account = demo.account): Promise<Answer> =>
+      call(`/v1/rbac/access_requests${query}`, {
+        headers: { authorization: basic(account.account_id, account.account_secret) },
       }),
     /** A new comment or review, as an account. */
     addEvent: (

@@ -153,7 +153,7 @@ function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schem
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
-        required: true,
+        required: !body.isOptional,
         content: {
           [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
           ...Object.fromEntries(

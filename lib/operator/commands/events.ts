@@ -1,4 +1,4 @@
-import { addEvent } from '../../access-requests/append-events.ts';
+import { addEvents } from '../../access-requests/add-events.ts';
 import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { newEventSchema } from '../../access-requests/new-event.ts';
@@ -18,9 +18,15 @@ const event = {
 async function add(flags: Record<string, unknown> & { 'access-request': number }, operator: string) {
   const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
   const read = validated(newEventSchema, { ...rest, actor_type, actor_id }, unprocessableEntity);
-  await requireAccessRequest(id);
-  return addEvent(id, read, { operator });
+  const [added] = await addEvents(await requireAccessRequest(id), [{ event: read, writer: { operator } }]);
+  return { ...added?.event };
 }
+
+/** The columns of events as CSV. */
+const eventColumns = [
+  ...['id', 'access_request_id', 'type', 'actor_type', 'actor_id', 'status', 'counts'],
+  ...['comment', 'created_at', 'updated_at'],
+];
 
 export const eventCommands = defineCommands({
   'comments add': {
@@ -40,10 +46,10 @@ export const eventCommands = defineCommands({
   'events list': {
     summary: 'List the events of an access request, 100 at a time, each with who wrote it',
     flags: { 'access-request': accessRequest, after: optional(number(nextPage)) },
-    run: async ({ 'access-request': id, after = 0 }) => ({
-      ...(await requireAccessRequest(id)),
-      ...(await listEvents(id, after)),
-    }),
+    run: async ({ 'access-request': id, after = 0 }) => {
+      const { access_request_id, account_id, operator, created_at } = await requireAccessRequest(id);
+      return { access_request_id, account_id, operator, created_at, ...(await listEvents(id, after)) };
+    },
   },
   'events import': {
     summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
@@ -54,9 +60,13 @@ export const eventCommands = defineCommands({
     }),
   },
   'events export': {
-    summary: 'Print the comments and reviews of an access request, as import reads them',
-    flags: { 'access-request': accessRequest, 'after-event': optional(number('Only those after this id')) },
-    pages: { members: 'events', from: 'after-event' },
+    summary: 'Print the comments and reviews of an access request, as import reads them or for a spreadsheet',
+    flags: {
+      'access-request': accessRequest,
+      'after-event': optional(number('Only those after this id')),
+      format: optional(choice(['ndjson', 'csv'], 'JSON objects, one per line (default), or CSV (RFC 4180)')),
+    },
+    pages: { members: 'events', from: 'after-event', columns: eventColumns },
     run: async ({ 'access-request': id, 'after-event': after = 0 }) => {
       await requireAccessRequest(id);
       return { ...(await exportEvents(id, after)) };

@@ -1,0 +1,177 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import * as v from 'valibot';
+import { clock, timestamp } from '../foundation/clock.ts';
+import { newId } from '../foundation/ids.ts';
+import { forEachInBatches } from '../storage/batches.ts';
+import { deleteItem, itemKind, keyOf, putItem, readItems, updateItem } from '../storage/items.ts';
+import {
+  accessRequestsOfAccountList,
+  changeMarkKey,
+  dueMarkKey,
+  listBlockKey,
+  markedAccessRequestsList,
+  ordinalOf,
+  referenceList,
+  requesterIdList,
+  requesterTypeList,
+  wholeList,
+} from '../storage/keys.ts';
+import { readBetween, readPartition } from '../storage/lists.ts';
+import { type AccessRequest, accessItem, accessRequestItem } from './access-request.ts';
+import { type Decision, decisionOf, decisions, isPending, settle } from './decision.ts';
+
+/** How many consecutive ids a block is about: less than 1 KB, packed. */
+const blockSize = 4096;
+
+/** A block of a list: for each of its ids, a code. @see codeOf. `revision` counts its changes. */
+const blockItem = itemKind(
+  v.object({ codes: v.string(), revision: v.number(), sk: v.string() }),
+  listBlockKey,
+);
+
+const pack = (codes: Uint8Array): string => deflateRawSync(codes).toString('base64');
+const unpack = (codes: string): Uint8Array => inflateRawSync(Buffer.from(codes, 'base64'));
+
+/** A list of access requests: the codes of its blocks. */
+export type List = Map<number, Uint8Array>;
+
+/** Reads a list whole: some hundred bytes for each 4,096 ids. */
+export async function readList(accountId: string, list: string): Promise<List> {
+  const { pk, sk } = listBlockKey(accountId, list, 0);
+  const blocks = (await readPartition(pk, sk.slice(0, -16))).map(blockItem.parse);
+  return new Map(blocks.map((block) => [ordinalOf(block.sk), unpack(block.codes)]));
+}
+
+/** Calls back with each id of a list, ascending, and its code. */
+export function forEachId(list: List, use: (id: number, code: number) => void): void {
+  for (const [block, codes] of list)
+    for (const [place, code] of codes.entries()) if (code !== 0) use(block * blockSize + place, code);
+}
+
+export const codeIn = (list: List, id: number): number =>
+  list.get(Math.floor(id / blockSize))?.[id % blockSize] ?? 0;
+
+/** The code of a decision. 0 stands for no access. */
+export const codeOf = (decision: Decision): number => decisions.indexOf(decision) + 1;
+
+/** The lists of each account that an access request is in. */
+export const listsOf = ({ requested_by, reference }: AccessRequest): string[] => [
+  wholeList,
+  ...(requested_by
+    ? [requesterTypeList(requested_by.actor_type), requesterIdList(requested_by.actor_id)]
+    : []),
+  ...(reference === undefined ? [] : [referenceList(reference)]),
+];
+
+/**
+ * A mark at an access request which the blocks may be wrong about. It is put before what it is about is changed: a new
+ * access request, an access that is given or taken away, a review that may decide. `due`: an expiry, whose time has come.
+ */
+const markSchema = v.object({
+  account_id: v.string(),
+  access_request_id: v.number(),
+  about: v.picklist(['new', 'access', 'review', 'due']),
+  list_position: v.string(),
+  pk: v.string(),
+  sk: v.string(),
+});
+export const markItem = itemKind(markSchema, changeMarkKey);
+export type Mark = v.InferOutput<typeof markSchema>;
+
+/** Marks an access request for an account. Returns the key of the mark. */
+export async function mark(id: number, account_id: string, about: Mark['about'], time = timestamp()) {
+  const key = about === 'due' ? dueMarkKey(account_id, time, id) : changeMarkKey(account_id, id, newId('m'));
+  const marked = { account_id, access_request_id: id, about, list_position: time };
+  await putItem<object>({ ...key, parse: markItem.parse }, { ...marked, list: markedAccessRequestsList });
+  return key;
+}
+
+/** The marks of an account that count by now. */
+export async function readMarks(accountId: string): Promise<Mark[]> {
+  const items = await readBetween(accessRequestsOfAccountList(accountId), 'CHANGE#', `DUE#${timestamp()}~`);
+  return items.map(markItem.parse);
+}
+
+/** An access request as the table has it, with its decision settled, and whether an account has access. */
+interface Truth {
+  request: AccessRequest | undefined;
+  hasAccess: boolean;
+}
+
+/** @param needsSettling which of them to settle */
+export async function readTruths(
+  accountId: string,
+  ids: number[],
+  needsSettling = isPending,
+): Promise<Map<number, Truth>> {
+  const [requests, accesses] = await Promise.all([
+    readItems(ids.map((id) => accessRequestItem(id))),
+    readItems(ids.map((id) => accessItem(id, accountId))),
+  ]);
+  const truths = new Map<number, Truth>();
+  await forEachInBatches([...ids.entries()], async ([place, id]) => {
+    const request = requests[place];
+    const settled = request && needsSettling(request) ? await settle(request) : request;
+    truths.set(id, { request: settled, hasAccess: accesses[place] !== undefined });
+  });
+  return truths;
+}
+
+/** Milliseconds after which nobody is still at what a mark announced: every function has been stopped. */
+const underWayFor = 60_000;
+
+/** Whether a change that was announced had been made when the truth was read, or never will be. */
+function isOver({ about, list_position }: Mark, { request, hasAccess }: Truth): boolean {
+  if (about === 'new' && request && hasAccess) return true;
+  if ((about === 'review' || about === 'due') && request && !isPending(request)) return true;
+  return Date.parse(list_position) < clock.now().getTime() - underWayFor;
+}
+
+/**
+ * Brings an account's lists up to date about some access requests, and removes marks at them that have become needless.
+ * The blocks are read before the truth, and written if nobody has changed them since: so an older truth never overwrites a
+ * newer one.
+ * @returns false when somebody else was faster: then the marks stay
+ */
+export async function refreshLists(accountId: string, about: number[], marks: Mark[] = []): Promise<boolean> {
+  const ids = [...new Set(about)];
+  const found = await readItems(ids.map((id) => accessRequestItem(id)));
+  const known = found.filter((request) => request !== undefined);
+  const places = new Map<string, { list: string; block: number; ids: number[] }>();
+  for (const request of known) {
+    const id = request.access_request_id;
+    const block = Math.floor(id / blockSize);
+    for (const list of listsOf(request)) {
+      const place = places.get(`${list} ${block}`) ?? { list, block, ids: [] };
+      places.set(`${list} ${block}`, { ...place, ids: [...place.ids, id] });
+    }
+  }
+  const wanted = [...places.values()];
+  const blocks = await readItems(wanted.map(({ list, block }) => blockItem(accountId, list, block)));
+  const truths = await readTruths(accountId, ids);
+  let isWritten = true;
+  await forEachInBatches([...wanted.entries()], async ([place, { list, block, ids }]) => {
+    const stored = blocks[place];
+    const codes = stored ? unpack(stored.codes) : new Uint8Array(blockSize);
+    const before = Buffer.from(codes);
+    for (const id of ids) {
+      const { request, hasAccess } = truths.get(id) ?? {};
+      codes[id % blockSize] = request && hasAccess ? codeOf(decisionOf(request)) : 0;
+    }
+    if (before.equals(codes)) return;
+    const outcome = await updateItem(blockItem(accountId, list, block), {
+      set: { codes: pack(codes), revision: (stored?.revision ?? 0) + 1 },
+      when: stored ? { revision: { is: stored.revision } } : { pk: { exists: false } },
+    });
+    isWritten &&= outcome.done;
+  });
+  if (!isWritten) return false;
+  const listed = new Set(known.map((request) => request.access_request_id));
+  const over = marks.filter((one) => {
+    const truth = truths.get(one.access_request_id);
+    // One that has been created meanwhile is not in the lists yet.
+    return truth && (listed.has(one.access_request_id) || !truth.request) && isOver(one, truth);
+  });
+  await forEachInBatches(over, (one) => deleteItem(keyOf(one)));
+  return true;
+}

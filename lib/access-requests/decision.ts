@@ -1,0 +1,79 @@
+import * as v from 'valibot';
+import { timestamp } from '../foundation/clock.ts';
+import { updateItem } from '../storage/items.ts';
+import { hashOf } from '../storage/keys.ts';
+import { readRange } from '../storage/lists.ts';
+import { type AccessRequest, accessRequestItem } from './access-request.ts';
+import { type AccessRequestEvent, eventSchema } from './event.ts';
+import { allReviews } from './event-lists.ts';
+
+/** `none`: no decision is computed. */
+export const decisions = ['none', 'pending', 'approved', 'rejected', 'expired'] as const;
+export type Decision = (typeof decisions)[number];
+
+/** The decision that is stored. @see settle, without which a newer one may be missing */
+export const decisionOf = ({ decision, approvals_needed }: AccessRequest): Decision =>
+  decision ?? (approvals_needed === undefined ? 'none' : 'pending');
+
+export const isPending = (request: AccessRequest): boolean => decisionOf(request) === 'pending';
+
+/** Whether an access request is past its time, and nobody has stored that yet. */
+export const isDue = (request: AccessRequest): boolean =>
+  isPending(request) && request.open_until !== undefined && request.open_until <= timestamp();
+
+/** Whether a review by an actor counts for the decision. */
+export const mayReview = (
+  { self_review, requested_by }: AccessRequest,
+  { actor_type, actor_id }: Pick<AccessRequestEvent, 'actor_type' | 'actor_id'>,
+): boolean =>
+  self_review !== false || requested_by?.actor_type !== actor_type || requested_by.actor_id !== actor_id;
+
+/**
+ * Brings the decision of an access request up to date: counts the reviews that it has got since, and its expiry. One
+ * conditional write stores the decision with the number of reviews that it comes from, and it is final. Whoever shows a
+ * decision settles it before, so it never contradicts the reviews.
+ */
+export async function settle(request: AccessRequest): Promise<AccessRequest> {
+  for (let current = request; ; ) {
+    if (!isPending(current)) return current;
+    const { access_request_id: id, reviews_counted = 0 } = current;
+    const reviews = await readRange(allReviews(id), reviews_counted + 1, Number.MAX_SAFE_INTEGER);
+    const change = count(
+      current,
+      reviews.map((item) => v.parse(eventSchema, item)),
+    );
+    if (reviews.length === 0 && change.decision === undefined) return current;
+    const written = await updateItem(accessRequestItem(id), {
+      set: change,
+      when: {
+        decision: { exists: false },
+        reviews_counted: reviews_counted === 0 ? { exists: false } : { is: reviews_counted },
+      },
+    });
+    if (written.done) return { ...current, ...change };
+    current = accessRequestItem.parse(written.found ?? {});
+  }
+}
+
+type Count = Pick<AccessRequest, 'approvers' | 'decision' | 'decided_at' | 'reviews_counted'>;
+
+/**
+ * Counts reviews in their order, until they decide. An actor's latest review counts; a rejection decides at once, so only a
+ * repeated approval can follow an earlier review of the same actor.
+ */
+function count(request: AccessRequest, reviews: AccessRequestEvent[]): Count {
+  const { open_until = '9', approvals_needed = 1, reviews_counted = 0 } = request;
+  const approvers = new Set(request.approvers);
+  const result = (decided: Pick<Count, 'decision' | 'decided_at'>): Count => ({
+    ...decided,
+    approvers: [...approvers],
+    reviews_counted: reviews_counted + reviews.length,
+  });
+  for (const review of reviews) {
+    if (review.type !== 'review' || review.created_at >= open_until || !mayReview(request, review)) continue;
+    if (review.status === 'approved') approvers.add(hashOf(review.actor_type, review.actor_id));
+    if (review.status === 'rejected' || approvers.size >= approvals_needed)
+      return result({ decision: review.status, decided_at: review.created_at });
+  }
+  return result(isDue(request) ? { decision: 'expired', decided_at: open_until } : {});
+}
