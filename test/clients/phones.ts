@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { tryIt } from '../../infra/local/demo.ts';
+import { codeBlock } from '../support/code-blocks.ts';
 import { asTested } from '../support/commands.ts';
+import { newPublicClient } from '../support/phone.ts';
 import { type Service, unique } from '../support/service.ts';
 import type { RunningService } from '../support/start-service.ts';
 
@@ -74,17 +78,49 @@ export async function sendFaults(backend: string): Promise<void> {
   assert.deepEqual(await send('/refresh', '{"refresh_token":'), [400, { error: 'invalid_request' }]);
 }
 
-/** Starts an app of the quickstarts twice: it logs in, and a quarter of an hour later its account is deleted, but not that of another login. */
+/** Runs the lines of the page that try the reference, as a reader does; what the last of them prints, and what the page says. */
+export async function runReference({ demo }: Service, directory: string): Promise<[string, string]> {
+  const heading = 'Try it on your machine';
+  const input = `${tryIt(demo)}echo ===\n${codeBlock('phones.md', 'sh', heading)}`;
+  const { stdout } = await execa('bash', ['-e'], { input, env: { ...asTested, LOCAL_DIR: directory } });
+  return [`${stdout.split('===\n').at(-1)}\n`, codeBlock('phones.md', 'text', heading)];
+}
+
+/** A public client, and the key of its phone: PKCS #8 and SPKI in base64. */
+interface PublicClient {
+  client_id: string;
+  app_token: string;
+  private_key: string;
+  public_key: string;
+}
+
+export async function newPublicClientOfPhone(service: Service): Promise<PublicClient> {
+  const { login_app_id } = service.demo.login_app;
+  const token = { 'login-app': login_app_id, name: 'quickstart' };
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    client_id: await newPublicClient(service),
+    app_token: Object(await service.operate('login-apps', 'tokens create', token)).login_app_token,
+    private_key: privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
+    public_key: publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
+  };
+}
+
+/**
+ * Starts an app of the quickstarts twice: it logs in, and a quarter of an hour later its account is deleted, but not that of
+ * another login. By then, the clock of a phone without a server is wrong.
+ * @param source the address of its backend, or its public client
+ */
 export async function usePhone(
   running: RunningService,
   service: Service,
-  backend: string,
+  source: string | PublicClient,
   command: string[],
 ): Promise<void> {
   const { base_url, sandbox_url } = service.demo;
   const subject = unique('phone');
   const start = async (stored?: unknown) => {
-    const input = JSON.stringify({ backend, base_url, sandbox_url, subject, stored });
+    const input = JSON.stringify({ source, base_url, sandbox_url, subject, stored });
     const [program = '', ...words] = command;
     const { stdout } = await execa(program, [...words, input]);
     return JSON.parse(stdout);
@@ -95,7 +131,7 @@ export async function usePhone(
     devices: 1,
     renewed: true,
     refreshes: [1, 2],
-    same_nonce: 'unknown_nonce',
+    same_nonce: 'invalid_grant',
     after_logout: 'LoggedOut',
   });
   const revoked = await service.listDevices(logged_out);

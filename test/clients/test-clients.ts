@@ -10,10 +10,20 @@ import { newClientKey, secretlessClients } from '../support/client-assertions.ts
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, installPython } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
+import { newPhone, newPublicClient } from '../support/phone.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
-import { compileSwift, copyExamples, hasXcode, sendFaults, startBackend, usePhone } from './phones.ts';
+import {
+  compileSwift,
+  copyExamples,
+  hasXcode,
+  newPublicClientOfPhone,
+  runReference,
+  sendFaults,
+  startBackend,
+  usePhone,
+} from './phones.ts';
 
 const here = import.meta.dirname;
 
@@ -26,7 +36,7 @@ const notAboutTheDocument = [/OpenAPI 3\.1 support is still in beta/, /Failed to
 
 /**
  * Generates the clients as the page says, and uses them against the service on this machine. OAuth libraries, unmodified,
- * judge its token endpoints. The quickstarts for phones log in through their own backend.
+ * judge its token endpoints. The quickstarts for phones log in through their own backend, and without a server.
  */
 runCheck(async (cleanUps) => {
   await requireTools([tools.jdk, tools.maven, tools.python]);
@@ -50,8 +60,8 @@ runCheck(async (cleanUps) => {
   writeFileSync(join(folder, 'example.mts'), blockOf('Use the TypeScript client', 'ts'));
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
-  copyExamples(example, 'Session.kt');
-  copyExamples(folder, 'session.ts');
+  copyExamples(example, 'Session.kt', 'PublicClient.kt');
+  copyExamples(folder, 'session.ts', 'public-client.ts', 'reference.ts');
 
   const { check, conclude } = countedChecks('clients');
   // A reader's Node is the machine's own, which may be older than that of the project.
@@ -94,12 +104,18 @@ runCheck(async (cleanUps) => {
   );
   cleanUps.defer(() => void backend.kill());
   await check('The backend of the quickstarts says what is wrong with a request', () => sendFaults(address));
-  await check('React Native: the quickstart logs in, refreshes once, relates its device, steps up', () =>
-    usePhone(running, service, address, [
-      join(folder, 'node_modules/.bin/tsx'),
-      join(folder, 'phone-of-quickstart.ts'),
-    ]),
-  );
+  const publicClient = await newPublicClientOfPhone(service);
+  const sources = Object.entries({ 'with a server': address, 'without a server': publicClient });
+  const tsx = join(folder, 'node_modules/.bin/tsx');
+  for (const [by, source] of sources) {
+    await check(`React Native, ${by}: logs in, refreshes once, relates its device, steps up`, () =>
+      usePhone(running, service, source, [tsx, join(folder, 'phone-of-quickstart.ts')]),
+    );
+  }
+  await check('TypeScript, without a server: the reference does it all, with WebCrypto', async () => {
+    const [printed, promised] = await runReference(service, running.directory);
+    assert.equal(printed, promised);
+  });
 
   const built = join(folder, 'kotlin-build');
   const classPath = `${join(built, 'classes')}:${join(built, 'libraries', '*')}`;
@@ -123,9 +139,11 @@ runCheck(async (cleanUps) => {
     const { stdout } = await execa('java', ['-classpath', classPath, 'PhoneKt', ...values]);
     assert.match(stdout, /^d_[\w-]{43}$/);
   });
-  await check('Kotlin: the quickstart logs in, refreshes once, relates its device, steps up', () =>
-    usePhone(running, service, address, ['java', '-classpath', classPath, 'PhoneOfQuickstartKt']),
-  );
+  for (const [by, source] of sources) {
+    await check(`Kotlin, ${by}: logs in, refreshes once, relates its device, steps up`, () =>
+      usePhone(running, service, source, ['java', '-classpath', classPath, 'PhoneOfQuickstartKt']),
+    );
+  }
 
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
   if (await hasXcode()) {
@@ -166,5 +184,15 @@ runCheck(async (cleanUps) => {
       assert.deepEqual(judged, { ...expected, ...errors, metadata });
     });
   }
+  await check(
+    'openid-client, as a public client by DPoP: logs in, refreshes and revokes with a wrong clock',
+    async () => {
+      const phone = await newPhone(service, await newPublicClient(service));
+      const form = { client_id: phone.client_id, ...(await phone.loginForm()) };
+      const judged = await judgement(form, 'npx', 'tsx', 'judge-openid-client.ts');
+      const revoked = 'invalid_grant';
+      assert.deepEqual(judged, { token_type: 'bearer', by_another_key: 'invalid_dpop_proof', revoked });
+    },
+  );
   conclude();
 });

@@ -10,7 +10,10 @@ import com.google.android.libraries.identity.googleid.GetSignInWithGoogleOption
 import com.google.android.libraries.identity.googleid.GoogleIdTokenCredential
 import com.google.firebase.messaging.FirebaseMessaging
 import java.security.GeneralSecurityException
+import java.security.KeyPair
+import java.security.KeyPairGenerator
 import java.security.KeyStore
+import java.security.spec.ECGenParameterSpec
 import java.util.UUID
 import javax.crypto.Cipher
 import javax.crypto.KeyGenerator
@@ -70,10 +73,30 @@ class KeystoreVault(context: Context) : Vault {
     }
 }
 
+/** The key of this phone, for [PublicClient]. It never leaves the Android Keystore, nor does a backup contain it. */
+private fun phoneKey(): KeyPair {
+    val store = KeyStore.getInstance("AndroidKeyStore").apply { load(null) }
+    (store.getEntry("phone", null) as? KeyStore.PrivateKeyEntry)?.let {
+        return KeyPair(it.certificate.publicKey, it.privateKey)
+    }
+    val specification = KeyGenParameterSpec.Builder("phone", KeyProperties.PURPOSE_SIGN)
+        .setAlgorithmParameterSpec(ECGenParameterSpec("secp256r1"))
+        .setDigests(KeyProperties.DIGEST_SHA256)
+        .build()
+    return KeyPairGenerator.getInstance(KeyProperties.KEY_ALGORITHM_EC, "AndroidKeyStore").run {
+        initialize(specification)
+        generateKeyPair()
+    }
+}
+
 /** What the app does. Make one in your `Application`. */
 class Phone(context: Context) {
     private val vault = KeystoreVault(context)
-    val session = Session("https://backend.example.com", "https://login.example.com", vault)
+    private val service = "https://login.example.com"
+
+    // With a server: Backend("https://backend.example.com"), without phoneKey().
+    private val source = PublicClient(service, "la_….c_…", "APP_TOKEN", phoneKey = ::phoneKey)
+    val session = Session(source, service, vault)
 
     suspend fun logIn(activity: Activity) {
         val nonce = session.nonce()

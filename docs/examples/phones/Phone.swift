@@ -42,15 +42,28 @@ struct KeychainVault: Vault {
     }
 }
 
+/// The key of this phone, for `PublicClient`. The Keychain has it in a form that only this Secure Enclave can read.
+func secureEnclaveKey() throws -> any PhoneKey {
+    let vault = KeychainVault()
+    if let kept = try vault.get("key").flatMap({ Data(base64Encoded: $0) }) {
+        return try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: kept)
+    }
+    let access = SecAccessControlCreateWithFlags(
+        nil, kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, .privateKeyUsage, nil)!
+    let made = try SecureEnclave.P256.Signing.PrivateKey(accessControl: access)
+    try vault.set("key", made.dataRepresentation.base64EncodedString())
+    return made
+}
+
 /// What the app does.
 @MainActor
 enum Phone {
     private static let vault = KeychainVault()
-    static let session = Session(
-        backend: URL(string: "https://backend.example.com")!,
-        service: URL(string: "https://login.example.com")!,
-        vault: vault
-    )
+    private static let service = URL(string: "https://login.example.com")!
+    // With a server: Backend(address: URL(string: "https://backend.example.com")!), without secureEnclaveKey().
+    private static let source = PublicClient(
+        service: service, clientId: "la_….c_…", longLivedAppToken: "APP_TOKEN", phoneKey: secureEnclaveKey)
+    static let session = Session(source: source, service: service, vault: vault)
 
     static func logIn(_ controller: AuthorizationController) async throws {
         let nonce = try await session.nonce()

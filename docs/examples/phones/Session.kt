@@ -7,6 +7,7 @@ import kotlinx.coroutines.withContext
 import okhttp3.MediaType.Companion.toMediaType
 import okhttp3.OkHttpClient
 import okhttp3.Request
+import okhttp3.RequestBody
 import okhttp3.RequestBody.Companion.toRequestBody
 import org.json.JSONException
 import org.json.JSONObject
@@ -17,8 +18,37 @@ interface Vault {
     fun set(name: String, value: String?)
 }
 
-/** An answer that is no success. Its [code] is the `error` of the service, such as `invalid_token`. */
-class ServiceException(val status: Int, val code: String) : IOException("$status $code")
+/** Whom the app asks for tokens: your backend or, without one, the service itself (PublicClient.kt). */
+interface TokenSource {
+    suspend fun nonce(): String
+    suspend fun logIn(credential: Map<String, String>): JSONObject
+    suspend fun refresh(refreshToken: String): JSONObject
+    suspend fun logOut(refreshToken: String)
+
+    /** A Login App Token, with which devices register. */
+    suspend fun appToken(): String
+}
+
+/** Your backend at an address: backend.mjs or the like. */
+class Backend(private val address: String, private val http: OkHttpClient = OkHttpClient()) : TokenSource {
+    override suspend fun nonce(): String = send("nonce").getString("nonce")
+    override suspend fun logIn(credential: Map<String, String>) = send("login", credential)
+    override suspend fun refresh(refreshToken: String) = send("refresh", mapOf("refresh_token" to refreshToken))
+    override suspend fun appToken(): String = send("app-token").getString("access_token")
+    override suspend fun logOut(refreshToken: String) {
+        send("logout", mapOf("refresh_token" to refreshToken))
+    }
+
+    private suspend fun send(endpoint: String, fields: Map<String, String> = emptyMap()) =
+        http.send("POST", "$address/$endpoint", jsonOf(JSONObject(fields)))
+}
+
+/**
+ * An answer that is no success.
+ * @property code the `error` of the service, such as `invalid_token`
+ * @property proofNonce what the next proof of the phone must contain
+ */
+class ServiceException(val status: Int, val code: String, val proofNonce: String?) : IOException("$status $code")
 
 /** Nobody is logged in, or the session is over: show the login. */
 class LoggedOutException : IOException("Nobody is logged in.")
@@ -28,11 +58,10 @@ class AnotherAccountException : IOException("This is another account.")
 
 /**
  * The login of one person. Make one for the whole app.
- * @param backend the address of your backend
  * @param service the address of the login service
  */
 class Session(
-    private val backend: String,
+    private val source: TokenSource,
     private val service: String,
     private val vault: Vault,
     private val http: OkHttpClient = OkHttpClient(),
@@ -41,13 +70,12 @@ class Session(
     private val turn = Mutex()
 
     /** A nonce for one login. */
-    suspend fun nonce(): String = send("POST", "$backend/nonce").getString("nonce")
+    suspend fun nonce(): String = source.nonce()
 
     /** Logs in. Apple gives a code with each id token, and at the first login what it knows of the person. */
     suspend fun logIn(idToken: String, nonce: String, code: String = "", user: String = "") {
-        val credential = JSONObject().put("id_token", idToken).put("nonce", nonce)
-            .put("authorization_code", code).put("user", user)
-        inTurn { keep(send("POST", "$backend/login", credential)) }
+        val credential = mapOf("id_token" to idToken, "nonce" to nonce, "authorization_code" to code, "user" to user)
+        inTurn { keep(source.logIn(credential)) }
     }
 
     /** Ends the session, and forgets it even if the phone is offline. */
@@ -55,7 +83,7 @@ class Session(
         inTurn {
             val tokens = kept()
             vault.set("tokens", null)
-            tokens?.let { send("POST", "$backend/logout", refreshTokenOf(it)) }
+            tokens?.let { source.logOut(it.getString("refresh_token")) }
         }
     }
 
@@ -83,7 +111,7 @@ class Session(
 
     /** Registers this phone and relates it to the person. @param device its fields, without the platform */
     suspend fun registerDevice(device: JSONObject) {
-        val app = send("POST", "$backend/app-token").getString("access_token")
+        val app = source.appToken()
         val registration = JSONObject().put("device", device.put("platform", "android"))
         val id = send("POST", "$service/v2/marketing/push_notifications/devices", registration, app).getString("id")
         call("POST", "/v2/marketing/login/user/push_notifications/devices", JSONObject().put("device_id", id))
@@ -105,7 +133,7 @@ class Session(
 
     /** If the answer gets lost, the next call sends the same refresh token, and gets the same successor. */
     private suspend fun refresh(tokens: JSONObject): String = try {
-        keep(send("POST", "$backend/refresh", refreshTokenOf(tokens)))
+        keep(source.refresh(tokens.getString("refresh_token")))
     } catch (problem: ServiceException) {
         if (problem.code != "invalid_grant") throw problem
         vault.set("tokens", null)
@@ -121,33 +149,40 @@ class Session(
 
     private fun kept(): JSONObject? = vault.get("tokens")?.let(::JSONObject)
 
-    private fun refreshTokenOf(tokens: JSONObject) =
-        JSONObject().put("refresh_token", tokens.getString("refresh_token"))
-
     /** Goes on when the screen that asked is gone, so that tokens that have come are stored. */
     private suspend fun <T> inTurn(work: suspend () -> T): T =
         withContext(Dispatchers.IO) { turn.withLock { withContext(NonCancellable) { work() } } }
 
-    private suspend fun send(method: String, url: String, body: JSONObject? = null, token: String? = null): JSONObject =
-        withContext(Dispatchers.IO) {
-            val sent = (body ?: JSONObject()).toString().toRequestBody("application/json".toMediaType())
-            val request = Request.Builder().url(url).method(method, if (method == "GET") null else sent)
-            if (token != null) request.header("Authorization", "Bearer $token")
-            http.newCall(request.build()).execute().use { response ->
-                val answer = parsed(response.body.string())
-                if (!response.isSuccessful) throw ServiceException(response.code, answer.optString("error", "unknown"))
-                answer
-            }
-        }
-
-    /** A 204 has no body, and a proxy may send a page. */
-    private fun parsed(text: String): JSONObject = try {
-        JSONObject(text)
-    } catch (problem: JSONException) {
-        JSONObject()
+    private suspend fun send(method: String, url: String, body: JSONObject?, token: String): JSONObject {
+        val sent = if (method == "GET") null else jsonOf(body ?: JSONObject())
+        return http.send(method, url, sent, "Authorization" to "Bearer $token")
     }
 
     private companion object {
         const val EARLY = 60_000L
     }
+}
+
+internal fun jsonOf(body: JSONObject): RequestBody = body.toString().toRequestBody("application/json".toMediaType())
+
+internal suspend fun OkHttpClient.send(
+    method: String,
+    url: String,
+    body: RequestBody?,
+    vararg headers: Pair<String, String>,
+): JSONObject = withContext(Dispatchers.IO) {
+    val request = Request.Builder().url(url).method(method, body)
+    for ((name, value) in headers) request.header(name, value)
+    newCall(request.build()).execute().use { response ->
+        val answer = parsed(response.body.string())
+        if (response.isSuccessful) return@use answer
+        throw ServiceException(response.code, answer.optString("error", "unknown"), response.header("DPoP-Nonce"))
+    }
+}
+
+/** A 204 has no body, and a proxy may send a page. */
+private fun parsed(text: String): JSONObject = try {
+    JSONObject(text)
+} catch (problem: JSONException) {
+    JSONObject()
 }

@@ -6,10 +6,62 @@ protocol Vault: Sendable {
     func set(_ name: String, _ value: String?) throws
 }
 
-/// An answer that is no success. Its code is the `error` of the service, such as `invalid_token`.
+/// Whom the app asks for tokens: your backend or, without one, the service itself (PublicClient.swift).
+protocol TokenSource: Sendable {
+    func nonce() async throws -> String
+    func logIn(_ credential: [String: String]) async throws -> TokenAnswer
+    func refresh(_ refreshToken: String) async throws -> TokenAnswer
+    func logOut(_ refreshToken: String) async throws
+    /// A Login App Token, with which devices register.
+    func appToken() async throws -> String
+}
+
+struct TokenAnswer: Decodable, Sendable {
+    let accessToken: String
+    let refreshToken: String?
+    let expiresIn: TimeInterval
+}
+
+struct NonceAnswer: Decodable { let nonce: String }
+
+/// Your backend at an address: backend.mjs or the like.
+struct Backend: TokenSource {
+    let address: URL
+
+    func nonce() async throws -> String {
+        let answer: NonceAnswer = try decoded(await send("nonce"))
+        return answer.nonce
+    }
+
+    func logIn(_ credential: [String: String]) async throws -> TokenAnswer {
+        try decoded(await send("login", credential))
+    }
+
+    func refresh(_ refreshToken: String) async throws -> TokenAnswer {
+        try decoded(await send("refresh", ["refresh_token": refreshToken]))
+    }
+
+    func logOut(_ refreshToken: String) async throws {
+        _ = try await send("logout", ["refresh_token": refreshToken])
+    }
+
+    func appToken() async throws -> String {
+        let answer: TokenAnswer = try decoded(await send("app-token"))
+        return answer.accessToken
+    }
+
+    private func send(_ endpoint: String, _ body: [String: String]? = nil) async throws -> Data {
+        try await load(jsonRequest("POST", address.appending(path: endpoint), body))
+    }
+}
+
+/// An answer that is no success.
 struct ServiceError: Error {
     let status: Int
+    /// The `error` of the service, such as `invalid_token`.
     let code: String
+    /// What the next proof of the phone must contain.
+    let proofNonce: String?
 }
 
 /// Nobody is logged in, or the session is over: show the login.
@@ -31,43 +83,32 @@ actor Session {
         let expiresAt: Date
     }
 
-    private struct TokenAnswer: Decodable {
-        let accessToken: String
-        let refreshToken: String?
-        let expiresIn: TimeInterval
-    }
-
-    private struct NonceAnswer: Decodable { let nonce: String }
     private struct DeviceAnswer: Decodable { let id: String }
-    private struct ErrorAnswer: Decodable { let error: String }
 
     private static let early: TimeInterval = 60
 
-    private let backend: URL
+    private let source: any TokenSource
     private let service: URL
     private let vault: any Vault
     private var last: Task<Void, Never> = Task {}
 
-    /// - Parameters:
-    ///   - backend: the address of your backend
-    ///   - service: the address of the login service
-    init(backend: URL, service: URL, vault: any Vault) {
-        self.backend = backend
+    /// - Parameter service: the address of the login service
+    init(source: any TokenSource, service: URL, vault: any Vault) {
+        self.source = source
         self.service = service
         self.vault = vault
     }
 
     /// A nonce for one login.
     func nonce() async throws -> String {
-        let answer: NonceAnswer = try decoded(await send("POST", backend, "/nonce"))
-        return answer.nonce
+        try await source.nonce()
     }
 
     /// Logs in. Apple gives a code with each id token, and at the first login the person's name.
     func logIn(idToken: String, nonce: String, code: String = "", user: String = "") async throws {
         try await inTurn { session in
             let credential = ["id_token": idToken, "nonce": nonce, "authorization_code": code, "user": user]
-            _ = try session.keep(await session.send("POST", session.backend, "/login", credential))
+            _ = try session.keep(await session.source.logIn(credential))
         }
     }
 
@@ -77,7 +118,7 @@ actor Session {
             let ended = try session.kept()
             try session.vault.set("tokens", nil)
             guard let tokens = ended else { return }
-            _ = try await session.send("POST", session.backend, "/logout", ["refresh_token": tokens.refreshToken])
+            try await session.source.logOut(tokens.refreshToken)
         }
     }
 
@@ -98,18 +139,18 @@ actor Session {
     func call(_ method: String, _ path: String, _ body: [String: String]? = nil) async throws -> Data {
         let token = try await accessToken()
         do {
-            return try await send(method, service, path, body, token: token)
+            return try await send(method, path, body, token: token)
         } catch let error as ServiceError where error.code == "invalid_token" {
             let renewed = try await accessToken(rejected: token)
-            return try await send(method, service, path, body, token: renewed)
+            return try await send(method, path, body, token: renewed)
         }
     }
 
     /// Registers this phone and relates it to the person.
     func registerDevice(_ device: Device) async throws {
-        let app: TokenAnswer = try decoded(await send("POST", backend, "/app-token"))
+        let app = try await source.appToken()
         let devices = "/v2/marketing/push_notifications/devices"
-        let registered = try await send("POST", service, devices, ["device": device], token: app.accessToken)
+        let registered = try await send("POST", devices, ["device": device], token: app)
         let answer: DeviceAnswer = try decoded(registered)
         try await call("POST", "/v2/marketing/login/user/push_notifications/devices", ["device_id": answer.id])
     }
@@ -117,7 +158,7 @@ actor Session {
     /// If the answer gets lost, the next call sends the same refresh token, and gets the same successor.
     private func refresh(_ refreshToken: String) async throws -> String {
         do {
-            return try keep(await send("POST", backend, "/refresh", ["refresh_token": refreshToken]))
+            return try keep(await source.refresh(refreshToken))
         } catch let error as ServiceError where error.code == "invalid_grant" {
             try vault.set("tokens", nil)
             throw LoggedOut()
@@ -125,8 +166,7 @@ actor Session {
     }
 
     /// Stores the tokens before anybody uses them.
-    private func keep(_ data: Data) throws -> String {
-        let answer: TokenAnswer = try decoded(data)
+    private func keep(_ answer: TokenAnswer) throws -> String {
         guard let refreshToken = answer.refreshToken else { throw URLError(.cannotParseResponse) }
         let expiresAt = Date(timeIntervalSinceNow: answer.expiresIn)
         let tokens = Tokens(accessToken: answer.accessToken, refreshToken: refreshToken, expiresAt: expiresAt)
@@ -136,12 +176,6 @@ actor Session {
 
     private func kept() throws -> Tokens? {
         try vault.get("tokens").map { try JSONDecoder().decode(Tokens.self, from: Data($0.utf8)) }
-    }
-
-    private func decoded<Answer: Decodable>(_ data: Data) throws -> Answer {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return try decoder.decode(Answer.self, from: data)
     }
 
     /// Runs what reads and writes the tokens one after the other: an actor alone lets others in while it waits.
@@ -158,25 +192,40 @@ actor Session {
     }
 
     private func send(
-        _ method: String, _ base: URL, _ path: String, _ body: (any Encodable & Sendable)? = nil, token: String? = nil
+        _ method: String, _ path: String, _ body: (any Encodable & Sendable)?, token: String
     ) async throws -> Data {
-        guard let url = URL(string: base.absoluteString + path) else { throw URLError(.badURL) }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        if let body {
-            let encoder = JSONEncoder()
-            encoder.keyEncodingStrategy = .convertToSnakeCase
-            request.httpBody = try encoder.encode(body)
-        }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        guard let status = (response as? HTTPURLResponse)?.statusCode else { throw URLError(.badServerResponse) }
-        guard (200..<300).contains(status) else {
-            // A proxy may send a page instead.
-            let answer = try? JSONDecoder().decode(ErrorAnswer.self, from: data)
-            throw ServiceError(status: status, code: answer?.error ?? "unknown")
-        }
-        return data
+        guard let url = URL(string: service.absoluteString + path) else { throw URLError(.badURL) }
+        var request = try jsonRequest(method, url, body)
+        request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+        return try await load(request)
     }
+}
+
+func jsonRequest(_ method: String, _ url: URL, _ body: (any Encodable & Sendable)?) throws -> URLRequest {
+    var request = URLRequest(url: url)
+    request.httpMethod = method
+    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    if let body {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        request.httpBody = try encoder.encode(body)
+    }
+    return request
+}
+
+/// The body of a successful answer.
+func load(_ request: URLRequest) async throws -> Data {
+    struct Answer: Decodable { let error: String }
+    let (data, response) = try await URLSession.shared.data(for: request)
+    guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+    if (200..<300).contains(response.statusCode) { return data }
+    let code = (try? JSONDecoder().decode(Answer.self, from: data))?.error // A proxy may send a page instead.
+    let nonce = response.value(forHTTPHeaderField: "DPoP-Nonce")
+    throw ServiceError(status: response.statusCode, code: code ?? "unknown", proofNonce: nonce)
+}
+
+func decoded<Answer: Decodable>(_ data: Data) throws -> Answer {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    return try decoder.decode(Answer.self, from: data)
 }

@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import express from 'express';
 
 const { BASE, CLIENT, PORT = '8080' } = process.env; // CLIENT is client_id:client_secret
 if (!BASE || !CLIENT) throw new Error('Set BASE and CLIENT.');
 
 const app = express().use(express.json());
-const nonces = new Set(); // With more than one server, keep them where all of them look.
 
 /** Sends a form to the service with the client secret, and the answer to the phone. */
 async function forward(response, endpoint, form) {
@@ -19,17 +17,12 @@ async function forward(response, endpoint, form) {
   response.status(answer.status).set('cache-control', 'no-store').type('json').send(await answer.text());
 }
 
-app.post('/nonce', (request, response) => {
-  const nonce = randomUUID();
-  nonces.add(nonce);
-  setTimeout(() => nonces.delete(nonce), 600_000).unref();
-  response.json({ nonce });
-});
+app.post('/nonce', (request, response) => forward(response, 'nonce', {}));
 
 app.post('/login', (request, response) => {
   const { id_token = '', nonce, authorization_code = '', user = '' } = request.body ?? {};
-  // Each nonce counts once: an id token that was stolen on its way can't be used again.
-  if (!nonces.delete(nonce)) return response.status(400).json({ error: 'unknown_nonce' });
+  // Each nonce of the service counts once: an id token that was stolen on its way can't be used again.
+  if (!nonce) return response.status(400).json({ error: 'unknown_nonce' });
   return forward(response, 'token', {
     grant_type: 'provider_credentials',
     provider: 'provider_f',

@@ -1,9 +1,11 @@
 import 'react-native-get-random-values';
 import { appleAuth } from '@invertase/react-native-apple-authentication';
+import { generate, getPublicKeyFixed, sign } from '@pagopa/io-react-native-crypto';
 import { getMessaging, getToken, onTokenRefresh, requestPermission } from '@react-native-firebase/messaging';
 import { Platform } from 'react-native';
 import { signUpWithGoogle } from 'react-native-credentials-manager';
 import * as Keychain from 'react-native-keychain';
+import { jwtSignature, type PhoneKey, publicClient } from './public-client';
 import { Session, type Vault } from './session';
 
 declare const crypto: { getRandomValues(bytes: Uint8Array): Uint8Array };
@@ -20,7 +22,23 @@ const vault: Vault = {
   },
 };
 
-export const session = new Session('https://backend.example.com', 'https://login.example.com', vault);
+/** The key of this phone, in the Secure Enclave or Keystore. */
+const key: PhoneKey = {
+  async publicJwk() {
+    const jwk = await getPublicKeyFixed('phone').catch(() => generate('phone').then(() => getPublicKeyFixed('phone')));
+    if (jwk.kty !== 'EC') throw new Error('The hardware of this phone has no P-256.');
+    return jwk;
+  },
+  sign: async (text) => jwtSignature(await sign(text, 'phone')),
+};
+
+const random = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+const service = 'https://login.example.com';
+// With a server: backendAt('https://backend.example.com'), without the key.
+const source = publicClient({ service, client_id: 'la_….c_…', key, app_token: 'APP_TOKEN', random });
+export const session = new Session(source, service, vault);
 
 async function idTokenFrom(nonce: string): Promise<string> {
   if (Platform.OS === 'android') {
@@ -59,9 +77,7 @@ export const stopListening = onTokenRefresh(getMessaging(), () => register().cat
 async function installationId(): Promise<string> {
   const kept = await vault.get('installation');
   if (kept) return kept;
-  const made = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('');
+  const made = random();
   await vault.set('installation', made);
   return made;
 }

@@ -20,11 +20,27 @@ interface Tokens {
   expires_at: number;
 }
 
+export interface TokenAnswer extends Omit<Tokens, 'expires_at'> {
+  expires_in: number;
+}
+
+/** Whom the app asks for tokens: your backend or, without one, the service itself (public-client.ts). */
+export interface TokenSource {
+  nonce(): Promise<string>;
+  logIn(id_token: string, nonce: string): Promise<TokenAnswer>;
+  refresh(refresh_token: string): Promise<TokenAnswer>;
+  logOut(refresh_token: string): Promise<unknown>;
+  /** A Login App Token, with which devices register. */
+  appToken(): Promise<string>;
+}
+
 /** An answer that is no success. Its code is the `error` of the service, such as `invalid_token`. */
 export class ServiceError extends Error {
+  /** @param proofNonce what the next proof of a phone must contain */
   constructor(
     readonly status: number,
     readonly code: string,
+    readonly proofNonce: string | null,
   ) {
     super(`${status} ${code}`);
   }
@@ -39,40 +55,54 @@ export class AnotherAccount extends Error {}
 const early = 60_000;
 const patience = 30_000;
 
-async function send<T>(method: string, url: string, body?: object, token?: string): Promise<T> {
-  const headers: Record<string, string> = { 'content-type': 'application/json' };
-  if (token) headers.authorization = `Bearer ${token}`;
+/** Sends an object as JSON, or a text as a form. */
+export async function send<T>(method: string, url: string, body?: object | string, more?: object): Promise<T> {
+  const isForm = typeof body === 'string';
+  const headers = { 'content-type': `application/${isForm ? 'x-www-form-urlencoded' : 'json'}`, ...more };
   const abort = new AbortController(); // On Android, fetch alone waits for ever.
   const timer = setTimeout(() => abort.abort(), patience);
   try {
-    const response = await fetch(url, { method, headers, body: body && JSON.stringify(body), signal: abort.signal });
+    const sent = isForm ? body : body && JSON.stringify(body);
+    const response = await fetch(url, { method, headers, body: sent, signal: abort.signal });
     const answer = await response.json().catch(() => ({})); // A 204 has no body, and a proxy may send a page.
-    if (!response.ok) throw new ServiceError(response.status, answer.error ?? 'unknown');
+    if (!response.ok)
+      throw new ServiceError(response.status, answer.error ?? 'unknown', response.headers.get('dpop-nonce'));
     return answer;
   } finally {
     clearTimeout(timer);
   }
 }
 
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Your backend at an address: backend.mjs or the like. */
+export const backendAt = (address: string): TokenSource => ({
+  nonce: async () => (await send<{ nonce: string }>('POST', `${address}/nonce`)).nonce,
+  logIn: (id_token, nonce) => send('POST', `${address}/login`, { id_token, nonce }),
+  refresh: (refresh_token) => send('POST', `${address}/refresh`, { refresh_token }),
+  logOut: (refresh_token) => send('POST', `${address}/logout`, { refresh_token }),
+  appToken: async () => (await send<{ access_token: string }>('POST', `${address}/app-token`)).access_token,
+});
+
 /** The login of one person. Make one for the whole app. */
 export class Session {
   private last: Promise<unknown> = Promise.resolve();
 
-  /** @param backend the address of your backend; `service`: that of the login service */
+  /** @param service the address of the login service */
   constructor(
-    private readonly backend: string,
+    private readonly source: TokenSource,
     private readonly service: string,
     private readonly vault: Vault,
   ) {}
 
   /** A nonce for one login. */
-  async nonce(): Promise<string> {
-    return (await send<{ nonce: string }>('POST', `${this.backend}/nonce`)).nonce;
+  nonce(): Promise<string> {
+    return this.source.nonce();
   }
 
   logIn(id_token: string, nonce: string): Promise<void> {
     return this.inTurn(async () => {
-      await this.keep(await send('POST', `${this.backend}/login`, { id_token, nonce }));
+      await this.keep(await this.source.logIn(id_token, nonce));
     });
   }
 
@@ -81,7 +111,7 @@ export class Session {
     return this.inTurn(async () => {
       const tokens = await this.kept();
       await this.vault.set('tokens', null);
-      if (tokens) await send('POST', `${this.backend}/logout`, { refresh_token: tokens.refresh_token });
+      if (tokens) await this.source.logOut(tokens.refresh_token);
     });
   }
 
@@ -99,18 +129,18 @@ export class Session {
   async call<T = unknown>(method: string, path: string, body?: object): Promise<T> {
     const token = await this.accessToken();
     try {
-      return await send<T>(method, this.service + path, body, token);
+      return await send<T>(method, this.service + path, body, bearer(token));
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'invalid_token')) throw error;
-      return send<T>(method, this.service + path, body, await this.accessToken(token));
+      return send<T>(method, this.service + path, body, bearer(await this.accessToken(token)));
     }
   }
 
   /** Registers this phone and relates it to the person. */
   async registerDevice(device: Device): Promise<void> {
-    const app = await send<{ access_token: string }>('POST', `${this.backend}/app-token`);
+    const app = bearer(await this.source.appToken());
     const devices = `${this.service}/v2/marketing/push_notifications/devices`;
-    const { id } = await send<{ id: string }>('POST', devices, { device }, app.access_token);
+    const { id } = await send<{ id: string }>('POST', devices, { device }, app);
     await this.call('POST', '/v2/marketing/login/user/push_notifications/devices', { device_id: id });
   }
 
@@ -132,7 +162,7 @@ export class Session {
   /** If the answer gets lost, the next call sends the same refresh token, and gets the same successor. */
   private async refresh(refresh_token: string): Promise<string> {
     try {
-      return await this.keep(await send('POST', `${this.backend}/refresh`, { refresh_token }));
+      return await this.keep(await this.source.refresh(refresh_token));
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'invalid_grant')) throw error;
       await this.vault.set('tokens', null);
@@ -141,7 +171,7 @@ export class Session {
   }
 
   /** Stores the tokens before anybody uses them. */
-  private async keep(answer: Omit<Tokens, 'expires_at'> & { expires_in: number }): Promise<string> {
+  private async keep(answer: TokenAnswer): Promise<string> {
     const { access_token, refresh_token, expires_in } = answer;
     const tokens: Tokens = { access_token, refresh_token, expires_at: Date.now() + expires_in * 1000 };
     await this.vault.set('tokens', JSON.stringify(tokens));

@@ -1,9 +1,15 @@
+import java.security.KeyFactory
+import java.security.KeyPair
+import java.security.spec.PKCS8EncodedKeySpec
+import java.security.spec.X509EncodedKeySpec
+import java.util.Base64
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.system.exitProcess
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.runBlocking
+import okhttp3.FormBody
 import okhttp3.OkHttpClient
 import okhttp3.Request
 import org.json.JSONArray
@@ -27,7 +33,7 @@ private class Starts(private val input: JSONObject) {
     private var onRefresh: () -> Unit = {}
     private val http = OkHttpClient.Builder()
         .addInterceptor { chain ->
-            val isRefresh = chain.request().url.encodedPath == "/refresh"
+            val isRefresh = isRefresh(chain.request())
             if (isRefresh) refreshes.incrementAndGet()
             chain.proceed(chain.request()).also { if (isRefresh) onRefresh() }
         }
@@ -35,15 +41,31 @@ private class Starts(private val input: JSONObject) {
     private val memory = Memory()
     private val session = sessionWith(memory)
 
-    private fun sessionWith(vault: Vault) =
-        Session(input.getString("backend"), input.getString("base_url"), vault, http)
+    private fun isRefresh(request: Request): Boolean {
+        val form = request.body as? FormBody ?: return request.url.encodedPath == "/refresh"
+        return (0 until form.size).any { form.value(it) == "refresh_token" }
+    }
 
-    private suspend fun logIn(session: Session, subject: String = input.getString("subject")): String {
+    private fun sessionWith(vault: Vault): Session {
+        val service = input.getString("base_url")
+        val client = input.optJSONObject("source") ?: return Session(Backend(input.getString("source"), http), service, vault, http)
+        val (clientId, appToken) = listOf("client_id", "app_token").map(client::getString)
+        return Session(PublicClient(service, clientId, appToken, http) { keyOf(client) }, service, vault, http)
+    }
+
+    private fun keyOf(client: JSONObject): KeyPair {
+        val (public, private) = listOf("public_key", "private_key").map { Base64.getDecoder().decode(client.getString(it)) }
+        val factory = KeyFactory.getInstance("EC")
+        return KeyPair(factory.generatePublic(X509EncodedKeySpec(public)), factory.generatePrivate(PKCS8EncodedKeySpec(private)))
+    }
+
+    /** What has logged the person in. */
+    private suspend fun logIn(session: Session, subject: String = input.getString("subject")): Pair<String, String> {
         val nonce = session.nonce()
         val url = "${input.getString("sandbox_url")}/provider_f/credentials?subject=$subject&nonce=$nonce"
         val issued = http.newCall(Request.Builder().url(url).build()).execute().use { JSONObject(it.body.string()) }
         session.logIn(issued.getString("id_token"), nonce)
-        return nonce
+        return issued.getString("id_token") to nonce
     }
 
     private suspend fun outcomeOf(work: suspend () -> Unit): String = try {
@@ -58,7 +80,7 @@ private class Starts(private val input: JSONObject) {
     }
 
     suspend fun first(): JSONObject = coroutineScope {
-        val nonce = logIn(session)
+        val (idToken, nonce) = logIn(session)
         session.registerDevice(JSONObject().put("token", input.getString("subject")))
         val devices = session.call("GET", "$USER/push_notifications/devices").getJSONArray("devices")
 
@@ -84,7 +106,7 @@ private class Starts(private val input: JSONObject) {
             .put("devices", devices.length())
             .put("renewed", one != before && one == other)
             .put("refreshes", JSONArray(listOf(atOnce, inAll)))
-            .put("same_nonce", outcomeOf { session.logIn("any", nonce) })
+            .put("same_nonce", outcomeOf { session.logIn(idToken, nonce) })
             .put("after_logout", outcomeOf { another.accessToken() })
             .put("logged_out", loggedOut)
             .put("stored", JSONObject(memory.texts))

@@ -7,6 +7,8 @@ interface Input {
   id_token: string;
   /** The key by which a client without a secret authenticates. */
   private_jwk?: JsonWebKey;
+  /** That of a login by a public client, which proves a key of its own. */
+  nonce?: string;
 }
 
 /** How the client authenticates, as it should. */
@@ -25,15 +27,48 @@ const schemeOf = (error: unknown): unknown =>
     ? error.cause.map(({ scheme }) => scheme).join()
     : `no challenge: ${error}`;
 
-/** Logs in, refreshes, introspects and revokes with openid-client, and prints what came of it. */
-async function main(input: Input): Promise<void> {
-  const { base_url, client_id, client_secret, id_token } = input;
+/** @param clockSkew seconds by which the clock of the client is wrong */
+const discovered = (
+  { base_url, client_id }: Input,
+  algorithm: 'oidc' | 'oauth2',
+  authentication: client.ClientAuth,
+  clockSkew = 0,
+): Promise<client.Configuration> =>
+  client.discovery(new URL(base_url), client_id, { [client.clockSkew]: clockSkew }, authentication, {
+    algorithm,
+    execute: [client.allowInsecureRequests],
+  });
+
+/** Logs in, refreshes and revokes as a public client with a clock that is a day late: the library repeats with the nonce. */
+async function judgePublicClient(input: Input): Promise<object> {
+  const { id_token, nonce = '' } = input;
+  const config = await discovered(input, 'oauth2', client.None(), -86_400);
+  const form = { provider: 'provider_f', id_token, nonce };
+  const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
+  const login = await client.genericGrantRequest(config, 'provider_credentials', form, { DPoP });
+  const stolen = login.refresh_token ?? '';
+  const other = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
+  const by_another_key = await client.refreshTokenGrant(config, stolen, {}, { DPoP: other }).catch(codeOf);
+  const { refresh_token = '' } = await client.refreshTokenGrant(config, stolen, {}, { DPoP });
+
+  // The library's revocation takes no handle. The handle itself makes proofs, by a method that its type doesn't name.
+  const revoking = await discovered(input, 'oauth2', client.None(), -86_400);
+  revoking[client.customFetch] = async (url, { body, ...options }) => {
+    const headers = new Headers(options.headers);
+    await Object(DPoP).addProof(new URL(url), headers, 'POST');
+    return fetch(url, { ...options, headers, body: new URLSearchParams(String(body)) });
+  };
+  await client.tokenRevocation(revoking, refresh_token);
+  const revoked = await client.refreshTokenGrant(config, refresh_token, {}, { DPoP }).catch(codeOf);
+  return { token_type: login.token_type, by_another_key, revoked };
+}
+
+/** Logs in, refreshes, introspects and revokes. */
+async function judgeConfidentialClient(input: Input): Promise<object> {
+  const { client_secret, id_token } = input;
   const right = await authenticationOf(input);
-  const discover = (algorithm: 'oidc' | 'oauth2', authentication = right): Promise<client.Configuration> =>
-    client.discovery(new URL(base_url), client_id, undefined, authentication, {
-      algorithm,
-      execute: [client.allowInsecureRequests],
-    });
+  const discover = (algorithm: 'oidc' | 'oauth2', authentication = right) =>
+    discovered(input, algorithm, authentication);
   const config = await discover('oauth2');
   const login = await client.genericGrantRequest(await discover('oidc'), 'provider_credentials', {
     provider: 'provider_f',
@@ -49,16 +84,16 @@ async function main(input: Input): Promise<void> {
 
   const rejected = async (authentication: client.ClientAuth): Promise<unknown> =>
     client.clientCredentialsGrant(await discover('oauth2', authentication)).catch(schemeOf);
-  process.stdout.write(
-    JSON.stringify({
-      token_use: before.token_use,
-      active: [before.active, after.active],
-      revoked: await client.refreshTokenGrant(config, refresh_token).catch(codeOf),
-      unknown_grant: await client.genericGrantRequest(config, 'password', {}).catch(codeOf),
-      wrong_secret: await rejected(client.ClientSecretBasic('wrong')),
-      secret_in_body: await rejected(client.ClientSecretPost(client_secret)),
-    }),
-  );
+  return {
+    token_use: before.token_use,
+    active: [before.active, after.active],
+    revoked: await client.refreshTokenGrant(config, refresh_token).catch(codeOf),
+    unknown_grant: await client.genericGrantRequest(config, 'password', {}).catch(codeOf),
+    wrong_secret: await rejected(client.ClientSecretBasic('wrong')),
+    secret_in_body: await rejected(client.ClientSecretPost(client_secret)),
+  };
 }
 
-await main(JSON.parse(process.argv[2] ?? ''));
+const input: Input = JSON.parse(process.argv[2] ?? '');
+const judged = await (input.nonce ? judgePublicClient : judgeConfidentialClient)(input);
+process.stdout.write(JSON.stringify(judged));
