@@ -27,9 +27,9 @@ export const hasXcode = (): Promise<boolean> =>
     () => false,
   );
 
-/** Type-checks both files in Swift with the SDK of iOS. */
+/** Type-checks the files in Swift with the SDK of iOS. */
 export async function compileSwift(): Promise<void> {
-  const files = ['Session.swift', 'Phone.swift'].map((name) => join(examples, name));
+  const files = ['Session.swift', 'PublicClient.swift', 'Phone.swift'].map((name) => join(examples, name));
   const options = ['-typecheck', '-swift-version', '6', '-target', 'arm64-apple-ios16.4-simulator'];
   await execa('xcrun', [...simulator, 'swiftc', ...options, ...files]);
 }
