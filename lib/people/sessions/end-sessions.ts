@@ -112,11 +112,9 @@ export async function endSessionsAtProvider(
 
 async function findAtProvider(loginAppId: string, providerSession: string): Promise<Session[]> {
   const list = sessionsOfProviderSessionList(loginAppId, providerSession);
-  const { keys } = await readListInOrder(list, { limit: mostFound });
+  const { keys } = await readListInOrder(list, { limit: 100 });
   return (await readMembers(keys)).map(sessionItem.parse);
 }
-/** The most sessions that are looked for; a place is taken by one session at a time. */
-const mostFound = 100;
 
 /** Ends the open sessions of a Login User that began at a time, in epoch seconds, or before it. */
 export async function endSessionsBegunBy(loginUserId: string, by: Ender, time: number): Promise<void> {
