@@ -10,32 +10,21 @@ import { readSubject } from './subject-identifier.ts';
 
 type Setting = Exclude<keyof typeof notificationEntries, 'audiences'>;
 
-/** A kind of security event: the setting that says what happens, and the action without it. */
-interface Kind {
-  kind: Notification['kind'];
-  setting?: Setting;
-  otherwise?: 'nothing';
-}
+const changed = ['credential_changed', 'on_credential_change', 'nothing'] as const;
+const sessionsRevoked = ['sessions_revoked', 'on_sessions_revoked'] as const;
+const tokensRevoked = ['tokens_revoked', 'on_tokens_revoked'] as const;
 
-const changed = {
-  kind: 'credential_changed',
-  setting: 'on_credential_change',
-  otherwise: 'nothing',
-} as const;
-const tokensRevoked = { kind: 'tokens_revoked', setting: 'on_tokens_revoked' } as const;
-const sessionsRevoked = { kind: 'sessions_revoked', setting: 'on_sessions_revoked' } as const;
-
-/** Security events about a person, by the end of their URIs. */
-const kinds = new Map<string, Kind>([
-  ['risc/event-type/account-disabled', { kind: 'account_disabled', setting: 'on_account_disabled' }],
+/** Security events about a person, by the end of their URIs: the setting that says what happens, and the action without it. */
+const kinds = new Map<
+  string,
+  readonly [kind: Notification['kind'], setting?: Setting, otherwise?: 'nothing']
+>([
+  ['risc/event-type/account-disabled', ['account_disabled', 'on_account_disabled']],
   // Whom an operator has blocked stays blocked, and sessions that have ended stay ended.
-  ['risc/event-type/account-enabled', { kind: 'account_enabled' }],
-  ['risc/event-type/account-purged', { kind: 'account_purged', setting: 'on_account_purged' }],
+  ['risc/event-type/account-enabled', ['account_enabled']],
+  ['risc/event-type/account-purged', ['account_purged', 'on_account_purged']],
   ['risc/event-type/account-credential-change-required', changed],
-  [
-    'risc/event-type/credential-compromise',
-    { kind: 'credential_compromised', setting: 'on_credential_change' },
-  ],
+  ['risc/event-type/credential-compromise', ['credential_compromised', 'on_credential_change']],
   ['risc/event-type/identifier-changed', changed],
   ['risc/event-type/sessions-revoked', sessionsRevoked],
   ['caep/event-type/session-revoked', sessionsRevoked],
@@ -43,7 +32,7 @@ const kinds = new Map<string, Kind>([
   ['oauth/event-type/token-revoked', tokensRevoked],
   ['oauth/event-type/tokens-revoked', tokensRevoked],
   // Kakao's
-  ['oauth/event-type/user-unlinked', { kind: 'unlinked', setting: 'on_unlinked' }],
+  ['oauth/event-type/user-unlinked', ['unlinked', 'on_unlinked']],
 ]);
 /** Events about the stream itself. */
 const ofStream = /^(risc|sse|ssf)\/event-type\/(verification|stream-updated)$/;
@@ -80,7 +69,7 @@ export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string):
         logOther(issuer.issuer, name, event);
         return [];
       }
-      const { kind, setting, otherwise = 'end_sessions' } = known;
+      const [kind, setting, otherwise = 'end_sessions'] = known;
       const { subject, providerSession } = readSubject(issuer, payload, event);
       return [
         {

@@ -8,7 +8,6 @@ import { callProvider, verificationDeadline } from '../call-provider.ts';
 import { explainFailure } from '../checks.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 
-const googleEventsApi = 'https://risc.googleapis.com';
 const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
 const uris = 'https://schemas.openid.net/secevent';
 /** The security events that Google has, besides those that verify the stream. */
@@ -31,7 +30,7 @@ const keyFileSchema = v.pipe(
  * @throws ServiceError when the key file is none, or Google does not answer as it should
  * @see https://developers.google.com/identity/protocols/risc
  */
-export function googleEvents(keyFile: string, api = googleEventsApi) {
+export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com') {
   const key = v.safeParse(keyFileSchema, keyFile);
   if (!key.success) throw failed('The file is not the JSON key of a service account.');
   const { client_email, private_key_id: kid, private_key } = key.output;
@@ -39,12 +38,8 @@ export function googleEvents(keyFile: string, api = googleEventsApi) {
     const url = `${api}/v1beta/${path}`;
     const authorization = `Bearer ${await bearer(client_email, kid, private_key)}`;
     try {
-      const { status, body } = await callProvider({
-        url,
-        headers: { authorization },
-        ...(json && { json }),
-        signal: verificationDeadline(),
-      });
+      const request = { url, headers: { authorization }, signal: verificationDeadline() };
+      const { status, body } = await callProvider(json ? { ...request, json } : request);
       if (status === 200) return body;
       throw failed(`${url} answers ${status}: ${String(valueAtPath(body, 'error.message') ?? 'no reason')}`);
     } catch (error) {
