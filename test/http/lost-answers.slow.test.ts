@@ -296,7 +296,17 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     'with more marks than a search leaves': async () => {
       const account = await newAccount();
       for (let made = 0; made < 11; made += 1) await service.createAccessRequest({ account });
-      return async () => shown(await service.accessRequests('?decision=none', account));
+      return async () => {
+        const { status, body } = await service.accessRequests('?decision=none', account);
+        return { status, total: body.total, count: body.results.length };
+      };
+    },
+  },
+  'show-access-request': {
+    'that is pending': async () => {
+      const account = await newAccount();
+      const { id } = (await service.createAccessRequest({ account, body: { approvals_needed: 1 } })).body;
+      return async () => (await service.accessRequests(`/${id}`, account)).body.decision;
     },
   },
   'add-comment': {

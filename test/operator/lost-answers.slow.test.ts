@@ -161,7 +161,8 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       'access-requests': [lineOf(1, { id: 7 }), lineOf(2, { id: 'x' }), lineOf(3, { id: 7 })],
     }),
     'access-requests create': ofAccount,
-    'access-requests index': async () => ({}),
+    // Run before, so that there is nothing to write whatever others have made.
+    'access-requests index': async () => operate('access-requests', 'index', {}).then(() => ({})),
     'access-requests grant': async () => ({
       ...(await ofAccount()),
       'access-request': (await newAccessRequest()).id,

@@ -29,7 +29,7 @@ export const accessRequestCommands = defineCommands({
         accesses.map((access) => access.access_request_id),
       );
       const access_requests = accesses.map(({ access_request_id, granted_at }) => {
-        const { id: _, ...fields } = found.find(({ id }) => id === access_request_id) ?? {};
+        const { id: _, created_at: __, ...fields } = found.find(({ id }) => id === access_request_id) ?? {};
         return { access_request_id, granted_at, ...fields };
       });
       return { account_id, access_requests, ...page };
