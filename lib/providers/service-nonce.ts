@@ -14,7 +14,7 @@ export interface CredentialCaller {
   isPublic: boolean;
 }
 
-/** What binds a credential to the one request that it is for. */
+/** The parameters that bind a credential to the one request that it is for. */
 export interface BoundParameters {
   id_token?: string | undefined;
   authorization_code?: string | undefined;
