@@ -252,7 +252,7 @@ describe('kinds do not mix', () => {
   test.each<[string, Claims, object]>([
     ['no typ', {}, { typ: undefined }],
     ['the typ JWT', {}, { typ: 'JWT' }],
-    ['an exp to come', { exp: now() + 60 }, {}],
+    ['an exp to come', { exp: now() + 3600 }, {}],
     ['several audiences, one of them ours', { aud: ['another-app', ourApp] }, {}],
   ])('a security event token with %s: 202', async (_, claims, header) => {
     const { logIn, tell } = await newPerson();
@@ -430,9 +430,14 @@ describe('time', () => {
       const { status, body } = await phone.account.link(form);
       expect([status, body.provider_revocation]).toEqual([201, undefined]);
     }
-    const startedAt = performance.now();
-    expect((await tell(purged)).status).toBe(202);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    const elapsed = async (tell: Promise<Answer>): Promise<number> => {
+      const startedAt = performance.now();
+      expect((await tell).status).toBe(202);
+      return performance.now() - startedAt;
+    };
+    // On a busy machine, a message that changes nothing takes its time, too.
+    const usual = await elapsed(tell('https://example.com/unknown'));
+    expect((await elapsed(tell(purged))) - 3 * usual).toBeLessThan(3_000);
     expect(await isIn(phone)).toBe(false);
   });
 });
