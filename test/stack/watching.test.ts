@@ -330,7 +330,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(19 + endpoints.size + throttled.length);
+    expect(alarms).toHaveLength(20 + endpoints.size + throttled.length);
     const [topic] = Object.keys(watching.toJSON().Parameters);
     expect(topic).toMatch(/AlarmsTopic/);
     for (const { properties } of alarms) {
