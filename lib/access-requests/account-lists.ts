@@ -77,6 +77,7 @@ const markSchema = v.object({
 });
 export const markItem = itemKind(markSchema, changeMarkKey);
 export type Mark = v.InferOutput<typeof markSchema>;
+export const idOf = (mark: Mark): number => mark.access_request_id;
 
 /** Marks an access request for an account. Returns the key of the mark. */
 export async function mark(id: number, account_id: string, about: Mark['about'], time = timestamp()) {

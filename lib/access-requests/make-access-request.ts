@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { clock, timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
+import type { Conditions } from '../storage/expressions.ts';
 import { itemKind, readItems, updateItem } from '../storage/items.ts';
 import { referenceKey } from '../storage/keys.ts';
 import {
@@ -27,7 +28,8 @@ const finishedWithin = 60_000;
 /**
  * Creates an access request for an account. A crash in between leaves one that nobody has access to, and whose id was never
  * returned.
- * @param operator the ARN of the operator who creates it for the account
+ * @param more attributes of it, such as the ARN of the operator who creates it for the account
+ * @throws ServiceError `conflict` when another access request has the reference
  */
 export async function createAccessRequest(
   accountId: string,
@@ -96,12 +98,10 @@ const give = (request: AccessRequest, accountId: string) =>
 export async function claimReference({ reference, account_id, access_request_id }: AccessRequest) {
   if (reference === undefined) return;
   const set = { access_request_id, claimed_at: timestamp() };
-  const claim = (when: object) =>
-    updateItem(referenceItem(account_id, reference), { set, when: { ...when } });
+  const claim = (when: Conditions) => updateItem(referenceItem(account_id, reference), { set, when });
   let outcome = await claim({ pk: { exists: false } });
   if (outcome.done) return;
-  const first = referenceItem.parse(outcome.found ?? {});
-  const { access_request_id: id, claimed_at } = first;
+  const { access_request_id: id, claimed_at } = referenceItem.parse(outcome.found ?? {});
   if (id === access_request_id) return;
   if (Date.parse(claimed_at) < clock.now().getTime() - finishedWithin) {
     const [request, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);

@@ -6,7 +6,7 @@ import { markedAccessRequestsList } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
 import { retryOnConflict } from '../storage/retry-on-conflict.ts';
 import { type AccessRequest, readAccesses } from './access-request.ts';
-import { markItem, refreshLists } from './account-lists.ts';
+import { idOf, markItem, refreshLists } from './account-lists.ts';
 
 /** Milliseconds after which a call leaves the rest to the next one. */
 const longest = 40_000;
@@ -28,11 +28,7 @@ export async function refreshMarked(): Promise<{ failed: number }> {
     const marks = (await readMembers(due.map(keyOf))).map(markItem.parse);
     for (const [accountId, ofAccount] of Map.groupBy(marks, ({ account_id }) => account_id))
       try {
-        await refreshLists(
-          accountId,
-          [...new Set(ofAccount.map((mark) => mark.access_request_id))],
-          ofAccount,
-        );
+        await refreshLists(accountId, ofAccount.map(idOf), ofAccount);
       } catch (error) {
         failed += 1;
         logFailure('lists_not_refreshed', error, { account_id: accountId });

@@ -5,8 +5,8 @@ import {
   codeIn,
   codeOf,
   forEachId,
+  idOf,
   listsOf,
-  type Mark,
   readList,
   readMarks,
   readTruths,
@@ -57,8 +57,6 @@ export async function searchAccessRequests(accountId: string, search: AccessRequ
   const results = await readShown(accountId, ids);
   return { total: ascending.length, offset, count: results.length, results };
 }
-
-const idOf = (mark: Mark): number => mark.access_request_id;
 
 /** The ids of those that are found, ascending. */
 async function findIds(accountId: string, search: AccessRequestsSearch): Promise<number[]> {

@@ -70,6 +70,7 @@ REJECTIONS = [
         400,
         lambda body: description_of(body).startswith("The parameter session_name must have 1 to 64 characters"),
     ),
+    ("No schema can tell which times are on the calendar and in the future.", 422, naming("expires_at")),
     ("No schema can tell which texts are language tags.", 422, naming("device.locale")),
     (
         "No schema can tell which parameters go together, and which cursors were written.",

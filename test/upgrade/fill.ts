@@ -80,6 +80,7 @@ async function fillWithEvents({ demo, operate, createAccessRequest, addEvent }: 
   const post = async (path: keyof typeof drafts): Promise<number> =>
     expecting(201, await addEvent(path, drafts[path], { id, ...withKey(path) })).id;
   const events = { comments: await post('comments'), reviews: await post('reviews') };
+  expecting(201, await createAccessRequest({ body: { title: 'New hire', approvals_needed: 1 } }));
   const { account_id: account } = demo.other_account;
   await run(operate, 'access-requests grant', { 'access-request': id, account });
   const created_at = '2020-01-31T08:00:00Z';
