@@ -40,10 +40,7 @@ const publicClientId: Method = {
     const id = parameter(form, 'client_id') ?? '';
     if (isId('la_….c_…', id)) annotateLog({ client_id: id });
     const client = await findPublicClient(id);
-    if (!client)
-      throw new ServiceError('invalid_client', 'There is no public client with this client_id.', {
-        reason: 'id_unknown',
-      });
+    if (!client) return basic.identify({}, form);
     annotateLog({ client_id: id, login_app_id: client.loginAppId, client_kind: 'public' });
     return client;
   },
