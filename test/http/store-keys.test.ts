@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import * as keys from '../../lib/storage/keys.ts';
 
-/** Builders that take no ids, or take numbers, which have nothing to encode. */
+/** Builders that take no ids, or take numbers or what other builders made, which have nothing to encode. */
 const withoutIds = [
   ...['accessRequestPartition', 'accessRequestKey', 'eventKey', 'ordinalIn', 'ordinalOf', 'listNameOf'],
   ...['publicSigningKeysKey', 'accessRequestCounterKey', 'tableFormatKey'],
-  ...['hashOf', 'namePosition', 'namePrefix'],
+  ...['hashOf', 'namePosition', 'namePrefix', 'listBlockKey', 'changeMarkKey', 'dueMarkKey'],
 ];
 const isShard = (name: string): boolean => name.endsWith('Shard');
 const builders = Object.entries(keys).flatMap(([name, value]) => {
