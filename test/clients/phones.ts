@@ -73,7 +73,8 @@ export async function sendFaults(backend: string): Promise<void> {
   });
   const [, { nonce }] = await send('/nonce', '{}');
   assert.deepEqual(await send('/login', JSON.stringify({ nonce })), [400, required('id_token')]);
-  assert.deepEqual(await send('/login', '{}'), [400, { error: 'unknown_nonce' }]);
+  for (const body of ['{}', '{"nonce":"own"}'])
+    assert.deepEqual(await send('/login', body), [400, { error: 'unknown_nonce' }]);
   assert.deepEqual(await send('/refresh', '{}'), [400, required('refresh_token')]);
   assert.deepEqual(await send('/refresh', '{"refresh_token":'), [400, { error: 'invalid_request' }]);
 }

@@ -21,8 +21,9 @@ app.post('/nonce', (request, response) => forward(response, 'nonce', {}));
 
 app.post('/login', (request, response) => {
   const { id_token = '', nonce, authorization_code = '', user = '' } = request.body ?? {};
-  // Each nonce of the service counts once: an id token that was stolen on its way can't be used again.
-  if (!nonce) return response.status(400).json({ error: 'unknown_nonce' });
+  // The service accepts each of its nonces once, so an id token that was stolen on its way can't be used again. It would
+  // accept any other text, too: the hash of the nonce, which is in the id token, must not pass for one.
+  if (!String(nonce).startsWith('ln.')) return response.status(400).json({ error: 'unknown_nonce' });
   return forward(response, 'token', {
     grant_type: 'provider_credentials',
     provider: 'provider_f',
