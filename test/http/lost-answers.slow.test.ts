@@ -96,6 +96,7 @@ const byAssertion = async (endpoint: string, form: Record<string, string>) => {
 /** What endpoints that write are asked, by the names of their functions; the others are asked their example. */
 const endpointScenarios: Record<string, Record<string, Scenario>> = {
   'issue-nonce': { 'an assertion': () => byAssertion('nonce', {}) },
+  'introspect-token': { 'an assertion': () => byAssertion('introspect', { token: 'x' }) },
   'issue-token': {
     'provider credentials': async () => {
       const app = await newApp();

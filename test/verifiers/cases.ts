@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import { asPhone } from '../support/phone.ts';
 import { type Service, unique } from '../support/service.ts';
 import type { RunningService } from '../support/start-service.ts';
 import { tamperedTokens } from '../support/tokens.ts';
@@ -37,6 +38,7 @@ export async function casesOf(service: Service, running: RunningService): Promis
     { name: 'a Login User Token of a service whose clock is ahead', token: fromAhead, accepted: true },
     { name: 'a Login User Token of a login 20 minutes ago', token: stale, accepted: true, isStale: true },
     { name: 'a Login User Token after a refresh', token: await refreshed(service), accepted: true },
+    { name: 'a Login User Token of a phone', token: await ofPhone(service), accepted: true },
     rejected('an expired token', expired),
     rejected('a token for another Login App', await logIn(service.demo.other_login_app)),
     rejected('a Login App Token', await service.loginAppToken()),
@@ -44,6 +46,10 @@ export async function casesOf(service: Service, running: RunningService): Promis
       rejected(`tampered: ${what}`, tampered),
     ),
   ];
+}
+
+async function ofPhone(service: Service): Promise<string> {
+  return (await (await asPhone(service)).logIn(unique('alice'))).body.access_token;
 }
 
 async function refreshed(service: Service): Promise<string> {
