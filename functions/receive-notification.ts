@@ -34,7 +34,7 @@ const formSchema = v.pipe(
     const [sent, ...others] = Object.entries(value).filter(([, text]) => text !== undefined);
     const form = sent?.[0] === 'logout_token' ? 'logout_token' : 'signed_request';
     if (sent?.[1] !== undefined && others.length === 0) return { form, text: sent[1] };
-    addIssue({ message: 'The parameter logout_token or signed_request is required.' });
+    addIssue({ message: 'Send either the parameter logout_token or signed_request.' });
     return NEVER;
   }),
 );

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { optional } from '../schema/form-parameters.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 
 /**
  * How clients authenticate, by the names that server metadata have. Apart from what the methods do, so that the function
@@ -24,6 +25,7 @@ export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA',
 export const clientIdParameter = {
   client_id: v.pipe(
     optional('client_id'),
+    jsonSchema({ type: 'string' }),
     v.description('The client, if it is a public one: those send no `Authorization`.'),
   ),
 };

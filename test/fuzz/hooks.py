@@ -87,6 +87,11 @@ HEADERS = {
 }
 
 
+@schemathesis.serializer("application/secevent+jwt")
+def as_text(context, value):
+    return str(value).encode()
+
+
 def one_of(options, value):
     """Picks an option by a value, so that the same seed always picks the same one."""
     return options[crc32(repr(value).encode()) % len(options)]
@@ -97,7 +102,7 @@ class Credentials:
     """The credentials of one of the security schemes that an operation takes."""
 
     def get(self, case, context):
-        schemes = [name for one in context.operation.definition.raw.get("security", []) for name in one]
+        schemes = [name for one in context.operation.definition.raw.get("security", []) for name in one if name in HEADERS]
         return HEADERS[one_of(schemes, (case.path_parameters, case.body))] if schemes else None
 
     def set(self, case, data, context):
