@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { optional } from '../schema/form-parameters.ts';
+import { required } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 
 /**
@@ -23,9 +23,11 @@ export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA',
 
 /** The client, in the form of a public one, which sends no `Authorization`. */
 export const clientIdParameter = {
-  client_id: v.pipe(
-    optional('client_id'),
-    jsonSchema({ type: 'string' }),
-    v.description('The client, if it is a public one: those send no `Authorization`.'),
+  client_id: v.optional(
+    v.pipe(
+      required('client_id'),
+      jsonSchema({ type: 'string' }),
+      v.description('The client, if it is a public one: those send no `Authorization`.'),
+    ),
   ),
 };

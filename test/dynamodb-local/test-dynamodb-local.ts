@@ -48,7 +48,7 @@ async function checkPublishedEvents(): Promise<void> {
     await service.relate(phone, (await newPerson(service)).token);
     await service.relate(phone, person.token);
     await service.operate('devices', 'disable', { device: phone });
-    const { id } = (await service.createAccessRequest()).body;
+    const { id } = (await service.createAccessRequest({ body: { approvals_needed: 1 } })).body;
     const review = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.', status: 'approved' };
     await service.addEvent('reviews', review, { id });
     const account = accountOf(service, person.token);
@@ -56,6 +56,12 @@ async function checkPublishedEvents(): Promise<void> {
     await account.unlink(linked.body.id);
     const another = await service.logIn(person.subject);
     await account.endSession(String(decodeJwt(another.body.access_token).sid));
+    const { base_url, sandbox_url, login_app } = service.demo;
+    const to = `${base_url}/v2/marketing/providers/provider_f/notifications?login_app_id=${login_app.login_app_id}`;
+    const hijacked = { to, event: 'account-disabled', reason: 'hijacking', subject: person.subject };
+    await fetch(`${sandbox_url}/provider_f/notifications?${new URLSearchParams(hijacked)}`, {
+      method: 'POST',
+    });
     for (const verb of ['logout', 'block', 'delete']) {
       await service.operate('login-users', verb, { 'login-user': person.loginUserId });
     }
