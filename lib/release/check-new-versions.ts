@@ -2,22 +2,23 @@
 // table, the trial of a new version, the shipping of the audit log. It calls the functions as a client does.
 
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { requireReadableFormat } from '../storage/table-format.ts';
 import { issuer, keysPath, tokenPath } from '../tokens/issuer.ts';
-import { invokeVersion } from './invoke-version.ts';
-import { type Probe, withProbe } from './probe.ts';
-import { provider, setUpProvider } from './probe-provider.ts';
+import examples from './examples.json' with { type: 'json' };
+import { type Probe, provider, setUpProvider, withProbe } from './probe.ts';
 import { basic, smokeTest } from './smoke-test.ts';
-import { tryExamples } from './try-examples.ts';
 
 /** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
 const newVersions = environment('NEW_VERSIONS');
 
-const client = new CodeDeployClient(requestTimeouts(3, 5_000));
+const codeDeploy = new CodeDeployClient(requestTimeouts(3, 5_000));
+/** A version has ten seconds for a request, and as many for its start. */
+const lambda = new LambdaClient(requestTimeouts(3, 25_000));
 
 /** Milliseconds that are kept for the removal of the probe and the answer to CodeDeploy. */
 const reserve = 10_000;
@@ -39,7 +40,7 @@ export async function checkNewVersions(
   apiId: string,
 ): Promise<void> {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
-  await client.send(
+  await codeDeploy.send(
     new PutLifecycleEventHookExecutionStatusCommand({
       deploymentId: DeploymentId,
       lifecycleEventHookExecutionId: LifecycleEventHookExecutionId,
@@ -56,13 +57,13 @@ export async function checkNewVersions(
 async function work(milliseconds: number, apiId: string): Promise<boolean> {
   const lastRequest = AbortSignal.timeout(milliseconds - longestRequest);
   const end = AbortSignal.timeout(milliseconds);
-  const invoke: Invoke = async (request) => {
+  const send: Send = async (key, request) => {
     if (lastRequest.aborted) throw new Error('The time for the check is up.');
-    return invokeVersion(request, apiId, end);
+    return invokeVersion(key, request, apiId, end);
   };
   try {
     await requireReadableFormat();
-    await withProbe((probe) => tryVersions(probe, invoke), end);
+    await withProbe((probe) => tryVersions(probe, send), end);
     logEvent('new_versions_checked', {});
     return true;
   } catch (error) {
@@ -71,63 +72,126 @@ async function work(milliseconds: number, apiId: string): Promise<boolean> {
   }
 }
 
-type Invoke = (request: Parameters<typeof invokeVersion>[0]) => Promise<unknown>;
+/** A request to a function, with its route as API Gateway writes it. */
+const requestSchema = v.object({
+  routeKey: v.string(),
+  headers: v.record(v.string(), v.string()),
+  rawQueryString: v.exactOptional(v.string()),
+  queryStringParameters: v.exactOptional(v.record(v.string(), v.string())),
+  pathParameters: v.exactOptional(v.record(v.string(), v.string())),
+  body: v.exactOptional(v.string()),
+  isBase64Encoded: v.exactOptional(v.boolean()),
+  /** The status that it must be answered with. @default 200 */
+  status: v.exactOptional(v.number()),
+});
+type Request = v.InferOutput<typeof requestSchema>;
+
+/** Sends a request to the new version of the function of a key. @throws Error when it is not answered as it must be */
+type Send = (key: string, request: Request) => Promise<unknown>;
 
 /** The first thing that is wrong ends it. @throws Error */
-async function tryVersions(probe: Probe, invoke: Invoke): Promise<void> {
+async function tryVersions(probe: Probe, send: Send): Promise<void> {
+  const pathParameters = { access_request_id: String(probe.accessRequestId) };
+  const search = 'GET /v1/rbac/access_requests/{access_request_id}/events';
   await smokeTest(
     { ...probe, issuer: issuer() },
     async ({ step, headers = {}, form, body }) => {
-      const request = {
-        'signing keys': { ...versionOf('list-signing-keys'), routeKey: `GET ${keysPath}`, headers },
-        token: tokenRequest(headers, { ...form }),
-        search: {
-          ...versionOf('search-events'),
-          routeKey: 'GET /v1/rbac/access_requests/{access_request_id}/events',
-          pathParameters: { access_request_id: String(probe.accessRequestId) },
-          headers,
-        },
-      }[step];
-      return v.parse(body, await invoke(request));
+      const requests: Record<typeof step, Parameters<Send>> = {
+        'signing keys': ['list-signing-keys', { routeKey: `GET ${keysPath}`, headers }],
+        token: ['issue-token', tokenRequest(headers, { ...form })],
+        search: ['search-events', { routeKey: search, pathParameters, headers }],
+      };
+      return v.parse(body, await send(...requests[step]));
     },
     (problem) => {
       throw new Error(problem);
     },
   );
-  const accessToken = await logIn(probe, invoke);
-  await tryExamples(probe, accessToken, (key, request) => invoke({ ...versionOf(key), ...request }));
-  await invoke({
-    ...versionOf('delete-login-user'),
-    routeKey: 'DELETE /v2/marketing/login/user',
-    headers: { authorization: `Bearer ${accessToken}` },
-    status: 204,
-  });
+  const authorization = `Bearer ${await logIn(probe, send)}`;
+  await tryExamples(probe, authorization, send);
+  const routeKey = 'DELETE /v2/marketing/login/user';
+  await send('delete-login-user', { routeKey, headers: { authorization }, status: 204 });
 }
 
 /** Logs the probe's person in, through its provider. @returns their access token */
-async function logIn({ client, loginAppId, expiresAt }: Probe, invoke: Invoke): Promise<string> {
+async function logIn({ client, loginAppId, expiresAt }: Probe, send: Send): Promise<string> {
   const id_token = await setUpProvider(loginAppId, expiresAt);
-  const request = tokenRequest(
-    { authorization: basic(client) },
-    { grant_type: 'provider_credentials', provider, id_token },
-  );
-  return v.parse(loginSchema, await invoke(request)).access_token;
+  const form = { grant_type: 'provider_credentials', provider, id_token };
+  const answer = await send('issue-token', tokenRequest({ authorization: basic(client) }, form));
+  return v.parse(loginSchema, answer).access_token;
 }
 
 const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });
 
 const tokenRequest = (headers: Record<string, string>, form: Record<string, string>) => ({
-  ...versionOf('issue-token'),
   routeKey: `POST ${tokenPath}`,
   headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
   body: String(new URLSearchParams(form)),
 });
 
-/** The new version of the function of a key. @throws Error when there is none */
-function versionOf(key: string): { version: string } {
-  const pair = newVersions()
-    .split(' ')
-    .find((one) => one.startsWith(`${key}=`));
-  if (pair === undefined) throw new Error(`There is no new version of ${key}.`);
-  return { version: pair.slice(key.length + 1) };
+/**
+ * Sends the example request of every endpoint. Those that only read come with the credentials of the probe and of its
+ * person; the others are to be rejected, so that they leave nothing.
+ * @param ofPerson the person's value of the header `Authorization`
+ */
+async function tryExamples({ client, account, accessRequestId }: Probe, ofPerson: string, send: Send) {
+  const credentials = new Map([
+    [basic({ id: 'CLIENT_ID', secret: 'CLIENT_SECRET' }), basic(client)],
+    [basic({ id: 'ACCOUNT_ID', secret: 'ACCOUNT_SECRET' }), basic(account)],
+    ['Bearer LOGIN_USER_TOKEN', ofPerson],
+  ]);
+  for (const [key, example] of Object.entries(examples)) {
+    const request = v.parse(requestSchema, example);
+    const { headers, pathParameters } = request;
+    const real = request.routeKey.startsWith('GET ')
+      ? credentials.get(headers.authorization ?? '')
+      : undefined;
+    if (real) headers.authorization = real;
+    if (pathParameters?.access_request_id) pathParameters.access_request_id = String(accessRequestId);
+    await send(key, request);
+  }
+}
+
+const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
+
+/**
+ * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
+ * @param apiId stands in the place of the API's id
+ * @param abortSignal ends the wait for the answer
+ * @throws Error that names the route, when the version fails, answers with another status or not at all
+ */
+async function invokeVersion(
+  key: string,
+  { status = 200, ...request }: Request,
+  apiId: string,
+  abortSignal: AbortSignal,
+): Promise<unknown> {
+  const { routeKey } = request;
+  const event = {
+    version: '2.0',
+    rawQueryString: '',
+    requestContext: { apiId, requestId: 'check-new-versions', routeKey },
+    isBase64Encoded: false,
+    ...request,
+  };
+  const { Payload, FunctionError } = await lambda
+    .send(new InvokeCommand({ FunctionName: versionOf(key), Payload: JSON.stringify(event) }), {
+      abortSignal,
+    })
+    .catch((cause) => {
+      throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
+    });
+  if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
+  const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
+  if (statusCode !== status)
+    throw new Error(`The new version for ${routeKey} answers ${statusCode}, not ${status}.`);
+  return JSON.parse(body || 'null');
+}
+
+/** The name of the function of a key, with its new version. @throws Error when there is none */
+function versionOf(key: string): string {
+  const versions = newVersions().split(' ');
+  const found = versions.find((one) => one.startsWith(`${key}=`))?.slice(key.length + 1);
+  if (found === undefined) throw new Error(`There is no new version of ${key}.`);
+  return found;
 }

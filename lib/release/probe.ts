@@ -1,15 +1,27 @@
 import { randomBytes } from 'node:crypto';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import * as v from 'valibot';
 import { deleteAccess, putAccess } from '../access-requests/access-request.ts';
 import { createAccount } from '../access-requests/account.ts';
-import { epochSeconds } from '../foundation/clock.ts';
-import { probeIds } from '../foundation/ids.ts';
+import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
+import { probeIds, probeIssuer } from '../foundation/ids.ts';
 import { createClient } from '../login-apps/clients.ts';
 import { createLoginApp } from '../login-apps/login-app.ts';
-import { deleteItem, keyOf } from '../storage/items.ts';
-import { accessPrefix, accessRequestPartition, accountKey, loginAppPartition } from '../storage/keys.ts';
+import { firstIndexId } from '../login-users/login-user.ts';
+import type { ProviderId } from '../providers/provider-ids.ts';
+import type { providerSettingsItem } from '../providers/settings/stored.ts';
+import { deleteItem, type Item, type ItemOf, keyOf, putItem } from '../storage/items.ts';
+import {
+  accessPrefix,
+  accessRequestPartition,
+  accountKey,
+  issuerKeysKey,
+  loginAppPartition,
+  loginUserKey,
+  loginUserPartition,
+  providerSettingsKey,
+} from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
-import { removeProvider } from './probe-provider.ts';
 
 /** A client of a Login App and an account, which exist while something is tried out. */
 export interface Probe {
@@ -22,14 +34,6 @@ export interface Probe {
   accessRequestId: number;
 }
 
-/** The ids of a probe. */
-interface ProbeIds {
-  loginAppId: string;
-  accountId: string;
-  /** Undefined while it has none. */
-  clientId?: string;
-}
-
 const name = 'Probe of a check';
 /** Seconds after which no check uses a probe any longer, and the table may delete it: a check takes five minutes at most. */
 const lifetimeSeconds = 600;
@@ -37,14 +41,22 @@ const lifetimeSeconds = 600;
 const traceSeconds = 30 * 86_400;
 const accessRequestId = 9_999_999_999_999;
 
+/** The provider of a probe's Login App. */
+export const provider: ProviderId = 'provider_f';
+const audience = 'probe';
+const subject = 'probe';
+
+/** An issuer of its own for each probe. It has no address. */
+const issuerOf = (loginAppId: string): string => `${probeIssuer}${loginAppId}`;
+
 /** An id of the usual form, with 96 random bits. */
 const probeId = (prefix: string): string => `${prefix}${randomBytes(12).toString('base64url')}`;
 
-/** Whether these are ids of a probe, and not of a Login App and an account that somebody uses. */
-export const areOfProbe = ({ loginAppId, accountId, clientId = loginAppId }: ProbeIds): boolean =>
-  loginAppId.startsWith(probeIds.loginApp) &&
-  clientId.startsWith(loginAppId) &&
-  accountId.startsWith(probeIds.account);
+/** Whether these are ids of a probe, and not of a Login App, a client and an account that somebody uses. */
+export const areOfProbe = (ids: Record<'loginAppId' | 'clientId' | 'accountId', string>): boolean =>
+  ids.loginAppId.startsWith(probeIds.loginApp) &&
+  ids.clientId.startsWith(ids.loginAppId) &&
+  ids.accountId.startsWith(probeIds.account);
 
 /**
  * Makes a probe, uses it and removes it. Its secrets exist in memory and as hashes, and are never used again.
@@ -55,8 +67,7 @@ export async function withProbe(use: (probe: Probe) => Promise<void>, end: Abort
   try {
     await use(probe);
   } finally {
-    const { loginAppId, account, expiresAt } = probe;
-    await removeProbe({ loginAppId, accountId: account.id }, end.aborted ? expiresAt : undefined);
+    await removeProbe(probe.loginAppId, probe.account.id, end.aborted ? probe.expiresAt : undefined);
   }
 }
 
@@ -86,22 +97,33 @@ export async function createProbe(): Promise<Probe> {
       accessRequestId,
     };
   } catch (error) {
-    await removeProbe({ loginAppId, accountId });
+    await removeProbe(loginAppId, accountId);
     throw error;
   }
 }
 
 /**
- * Removes a probe, or what is left of it.
- * @param blockedUntil epoch seconds until which a login that is still under way finds its person blocked
+ * Removes a probe with its provider and its person, or what is left of it: a deletion leaves the person's id, so that
+ * nobody gets it again.
+ * @param blockedUntil epoch seconds until which the person stays, blocked: the store then refuses a login that is still
+ *   under way, and removes them later
  */
-export async function removeProbe({ loginAppId, accountId }: ProbeIds, blockedUntil?: number): Promise<void> {
+export async function removeProbe(
+  loginAppId: string,
+  accountId: string,
+  blockedUntil?: number,
+): Promise<void> {
+  const namespace = issuerOf(loginAppId);
+  const person = firstIndexId(loginAppId, { namespace, subject });
   const ofLoginApp = await readPartition(loginAppPartition(loginAppId));
-  await Promise.all([
-    ...ofLoginApp.map((item) => deleteItem(keyOf(item))),
-    deleteItem(accountKey(accountId)),
-    removeProvider(loginAppId, blockedUntil),
-  ]);
+  const ofPerson = await readPartition(loginUserPartition(person));
+  const items = [...ofLoginApp, ...ofPerson].map(keyOf);
+  const keys = [...items, accountKey(accountId), issuerKeysKey(namespace)];
+  await Promise.all(keys.map((key) => deleteItem(key)));
+  if (blockedUntil !== undefined) {
+    const blocked = { blocked_at: timestamp(), expires_at: blockedUntil };
+    await putItem<Item>({ ...loginUserKey(person), parse: asItIs }, blocked);
+  }
   await deleteAccess(accessRequestId, accountId);
 }
 
@@ -115,5 +137,38 @@ async function removeExpiredProbes(): Promise<void> {
   const accesses = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
   const probes = accesses.filter((item) => v.is(accessOfProbeItem, item));
   for (const { account_id, login_app_id, used_until } of probes)
-    if (used_until <= epochSeconds()) await removeProbe({ loginAppId: login_app_id, accountId: account_id });
+    if (used_until <= epochSeconds()) await removeProbe(login_app_id, account_id);
 }
+
+/**
+ * Gives a probe's Login App a provider that exists in its items alone, and returns the id token of its only person. The
+ * key that signs it is made here and forgotten here, and the table holds its public part as if it had been fetched from
+ * the issuer: so nothing outside is called, and nobody else can log in.
+ * @param expires_at epoch seconds of the end of the items
+ */
+export async function setUpProvider(loginAppId: string, expires_at: number): Promise<string> {
+  const issuer = issuerOf(loginAppId);
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const key = { ...(await exportJWK(publicKey)), kty: 'EC', kid: 'probe', alg: 'ES256', use: 'sig' };
+  const keySet = { key_set: { keys: [key] }, fetched_at: clock.now().getTime(), expires_at };
+  await putItem<Item>({ ...issuerKeysKey(issuer), parse: asItIs }, keySet);
+  const settingsKey = { ...providerSettingsKey(loginAppId, provider), parse: asItIs };
+  await putItem<ItemOf<typeof providerSettingsItem>>(settingsKey, {
+    login_app_id: loginAppId,
+    provider,
+    settings: { issuers: [{ issuer, audiences: [audience] }] },
+    revision: 'probe',
+    expires_at,
+  });
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'ES256', kid: 'probe' })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setSubject(subject)
+    .setIssuedAt(epochSeconds())
+    .setExpirationTime(epochSeconds() + 60)
+    .sign(privateKey);
+}
+
+/** The items are written here, and read by the service alone: its kinds of items would bring all of its code along. */
+const asItIs = (item: Item): Item => item;

@@ -26,9 +26,9 @@ export const probeCommands = defineCommands({
     summary: 'Remove a probe, if a check has left one behind',
     flags: { 'login-app': loginApp, client, account },
     run: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
-      const ids = { loginAppId, clientId, accountId };
-      if (!areOfProbe(ids)) throw new ServiceError('invalid_request', 'These are not the ids of a probe.');
-      await removeProbe(ids);
+      if (!areOfProbe({ loginAppId, clientId, accountId }))
+        throw new ServiceError('invalid_request', 'These are not the ids of a probe.');
+      await removeProbe(loginAppId, accountId);
       return { login_app_id: loginAppId, account_id: accountId, removed: true };
     },
   },
