@@ -6,7 +6,6 @@ import {
   hashOfCommand,
   identityQuestion,
   type OperatorCall,
-  type OperatorCommand,
   operatorAnswerSchema,
   stsHost,
 } from '../lib/operator/operator-call.ts';
@@ -49,7 +48,7 @@ const lifetime = 60;
  * Proves to the operator function whose AWS credentials these are, without showing them: the query of a GetCallerIdentity
  * request, presigned for this command. On this machine, it is the name of the user who is logged in.
  */
-export async function proveIdentity(target: FunctionTarget, command: OperatorCommand): Promise<string> {
+export async function proveIdentity(target: FunctionTarget, command: OperatorCall): Promise<string> {
   const { credentials, region, sha256 } = new LambdaClient(
     target.endpoint ? localAws(target.endpoint, userName()) : {},
   ).config;

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Grouping } from '../../lib/operator/flags.ts';
+import type { Grouping } from '../../lib/operator/command.ts';
 import { digestOf, numberedLines, type ReadLine, repeatedIn } from './read-lines.ts';
 
 /** The most lines of a group, and the most characters: they go into one batch. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
-import type { Grouping } from '../../lib/operator/flags.ts';
+import type { Grouping } from '../../lib/operator/command.ts';
 import { type ImportLine, type ImportResult, importResultSchema } from '../../lib/schema/import-lines.ts';
 import { groupLines } from './group-lines.ts';
 import type { CommandLine } from './parse-command-line.ts';

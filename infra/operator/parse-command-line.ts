@@ -1,15 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
-import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import type { Command as OperatorCommand } from '../../lib/operator/command.ts';
+import {
+  type Flag,
+  type Grouping,
+  type Command as OperatorCommand,
+  readFlags,
+  sourceOf,
+  typedName,
+} from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
-import { type Flag, type Grouping, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import { placeOfJsonError } from '../place-of-json-error.ts';
 import { operatorCommand, startCommand } from '../version.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
-export interface CommandLine extends Pick<OperatorCommand, 'noun' | 'verb' | 'pages' | 'text'> {
+export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | 'text'> {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, the flag that carries a batch of them, and which belong together. */
   lines: { flag: string; file: string; grouping: Grouping | undefined } | undefined;
@@ -24,8 +29,11 @@ export interface CommandLine extends Pick<OperatorCommand, 'noun' | 'verb' | 'pa
 }
 
 /** A command line that is about a whole stack, rather than one command of its operator function. */
-type StackLine = Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> &
-  ({ about: 'check' } | { about: 'show' | 'back' | 'forward'; functions: string[] });
+export interface StackLine extends Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> {
+  about: (typeof aboutStacks)[number][0];
+  /** Keys of the functions that it names. */
+  functions: string[];
+}
 
 /** The command that the words say, or the help that they ask for. @throws Error with one line for who typed them */
 export function parseCommandLine(words: string[]): CommandLine | StackLine | { help: string } {
@@ -53,9 +61,9 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
     .option('--yes', 'delete, revoke, remove or move a release without asking')
     .option('--json', 'JSON also on a terminal, where list, show and find print tables');
-  for (const { words, summary, about, isSelective } of aboutStacks) {
-    const command = commandAt(program, words.split(' ')).description(summary);
-    if (isSelective)
+  for (const [about, summary] of aboutStacks) {
+    const command = commandAt(program, about).description(summary);
+    if (/back|forward/.test(about))
       command.option('--function <name...>', 'Only these functions, such as issue-token (optional)');
     command.action(() => {
       const { function: functions = [] } = command.opts();
@@ -63,7 +71,7 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
     });
   }
   for (const record of commands.values()) {
-    const command = commandAt(program, record.words.split(' ')).description(record.summary);
+    const command = commandAt(program, record.words).description(record.summary);
     command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
     const typed = new Map<string, unknown>();
     for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, typed);
@@ -71,15 +79,13 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
     for (const [name, help] of Object.entries(record.files ?? {})) {
       command.option(`--${name} <FILE>`, help).on(`option:${name}`, (file) => (files[name] = file));
     }
-    const linesFlag = Object.keys(record.flags).find((name) => record.flags[name]?.kind === 'lines');
+    const [linesFlag] = Object.entries(record.flags).filter(([, { kind }]) => kind === 'lines');
     command.action(() => {
-      const { grouping } = record.flags[linesFlag ?? ''] ?? {};
-      const lines =
-        linesFlag === undefined ? undefined : { flag: linesFlag, file: command.args[0] ?? '', grouping };
-      if (lines) typed.set(lines.flag, lines.file);
-      const flags = definedOnly(
-        Object.fromEntries(Object.keys(record.flags).map((name) => [name, typed.get(name)])),
-      );
+      const [flag = '', { grouping } = {}] = linesFlag ?? [];
+      const lines = linesFlag && { flag, file: command.args[0] ?? '', grouping };
+      if (lines) typed.set(flag, lines.file);
+      const given = Object.keys(record.flags).filter((name) => typed.has(name));
+      const flags = Object.fromEntries(given.map((name) => [name, typed.get(name)]));
       readFlags(record.words, record.flags, flags);
       parsed.push({ ...record, flags, lines, files, ...globalOptions(program) });
     });
@@ -94,48 +100,29 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
   return parsed[0] ?? { help: written.join('').trimEnd() };
 }
 
-/** Commands that the operator function doesn't carry out. */
-const aboutStacks: readonly {
-  words: string;
-  summary: string;
-  about: StackLine['about'];
-  isSelective?: true;
-}[] = [
-  {
-    words: 'check',
-    summary: 'Try a stack out: issue a token, verify it, search, and report what is wrong',
-    about: 'check',
-  },
-  {
-    words: 'release show',
-    summary: 'Show which versions are live, since when, and their errors',
-    about: 'show',
-  },
-  {
-    words: 'release back',
-    summary: 'Take the last deployment back within seconds: make the versions before it live',
-    about: 'back',
-    isSelective: true,
-  },
-  {
-    words: 'release forward',
-    summary: 'Make the versions live that were deployed last, after a release back',
-    about: 'forward',
-    isSelective: true,
-  },
-];
+/** Commands that the operator function doesn't carry out, with their summaries. */
+const aboutStacks = [
+  ['check', 'Try a stack out: issue a token, verify it, search, and report what is wrong'],
+  ['release show', 'Show which versions are live, since when, and their errors'],
+  ['release back', 'Take the last deployment back within seconds: make the versions before it live'],
+  ['release forward', 'Make the versions live that were deployed last, after a release back'],
+] as const;
 
 function globalOptions(program: Command): Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> {
   const { local, stack, yes = false, json = false } = program.opts();
-  return { target: targetOf({ local, stack }), isConfirmed: yes, isJson: json };
+  if (stack === '') throw new Error('--stack must not be empty.');
+  const deployed = stack === undefined ? undefined : ({ local: false, stack } as const);
+  return { target: local ? { local } : deployed, isConfirmed: yes, isJson: json };
 }
 
-/** The command with this name, which may be many words (login-apps tokens create). */
-const commandAt = (program: Command, words: string[]): Command =>
-  words.reduce(
-    (parent, word) => parent.commands.find((one) => one.name() === word) ?? parent.command(word),
-    program,
-  );
+/** The command with this name, which may be many words: `login-apps tokens create`. */
+const commandAt = (program: Command, words: string): Command =>
+  words
+    .split(' ')
+    .reduce(
+      (parent, word) => parent.commands.find((one) => one.name() === word) ?? parent.command(word),
+      program,
+    );
 
 /** A command as it may be typed in a shell whose variables hold the ids and the texts, for the stack on this machine. */
 export function exampleOf({ words, flags, example }: OperatorCommand): string {
@@ -185,13 +172,6 @@ function readGiven(name: string, file: string): string {
 
 const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${file}`);
 const standardInput = 0;
-
-function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target | undefined {
-  if (local) return { local };
-  if (stack === undefined) return undefined;
-  if (stack === '') throw new Error('--stack must not be empty.');
-  return { local: false, stack };
-}
 
 /** Choices that are too long for the column of the flags; they stand in the description, where lines break. */
 const longChoices = /<(\w+\|.{20,})>/;

@@ -3,7 +3,7 @@ import { isoTime } from '../../lib/foundation/clock.ts';
 type Row = Record<string, unknown>;
 
 /** Whether a command shows something, so that a terminal gets a table rather than JSON. */
-export const isShown = (verb: string): boolean => /\b(list|show|find)$/.test(verb);
+export const isShown = (words: string): boolean => / (list|show|find)$/.test(words);
 
 /**
  * A result for people: its fields, one a line, then each list of objects as a table. Every time is an ISO time, also
@@ -74,7 +74,8 @@ const escaped = (character: string): string =>
 /** A text of one line in which no character can steer a terminal. */
 export const harmless = (text: string): string => text.replaceAll(steering, escaped);
 
-type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
+/** Standard output or standard error, or what a test has in its place. */
+export type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 
 /**
  * Output that can't steer the terminal on which it is shown, since names, subjects and addresses come from others. JSON

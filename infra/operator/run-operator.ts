@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { readableCheck, runCheck } from './check/run-check.ts';
-import { confirm, type Input, removedBy } from './confirm.ts';
+import { confirm, type Terminal } from './confirm.ts';
 import { progressBar, runImport } from './import-file.ts';
 import { parseCommandLine } from './parse-command-line.ts';
-import { harmless, harmlessOn, isShown, readable } from './readable.ts';
+import { harmless, harmlessOn, isShown, type Output, readable } from './readable.ts';
 import { runRelease } from './release/run-release.ts';
 import { printLines, secretToFile, untilDone } from './run-command.ts';
 import { callOf, whichStack } from './target.ts';
 
-type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>> & Input;
+type Streams = Record<'stdout' | 'stderr', Output> & Pick<Terminal, 'stdin'>;
 
 /**
  * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table
@@ -19,6 +19,7 @@ type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'w
  */
 export async function runOperator(words: string[], { stdin, ...outputs }: Streams): Promise<number> {
   const [stdout, stderr] = [harmlessOn(outputs.stdout), harmlessOn(outputs.stderr)];
+  const terminal = { stdin, stderr };
   const print = (text: string): void => void stdout.write(`${text}\n`);
   try {
     const line = parseCommandLine(words);
@@ -26,46 +27,48 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
       print(line.help);
       return 0;
     }
-    if (!line.target) throw new Error(await whichStack());
+    const { target, isJson } = line;
+    if (!target) throw new Error(await whichStack());
+    /** Prints a result as JSON, unless there is a text for people. Its warnings are for people, so they aren't printed with it. */
+    const printResult = (
+      given: Record<string, unknown>,
+      textOf?: (result: Record<string, unknown>) => string,
+    ) => {
+      const { warnings, ...result } = v.parse(warnedSchema, given);
+      for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);
+      print(textOf && !isJson ? textOf(result) : JSON.stringify(result, null, 2));
+    };
     if ('about' in line) {
-      const isText = stdout.isTTY && !line.isJson;
-      const { target } = line;
-      if (line.about === 'check') {
+      const { about } = line;
+      if (about === 'check') {
         const result = await runCheck(target);
-        print(isText ? readableCheck(result) : JSON.stringify(result, null, 2));
+        printResult({ ...result }, stdout.isTTY ? () => readableCheck(result) : undefined);
         return result.ok ? 0 : 2;
       }
-      const { ok, warnings, ...result } = await runRelease(target, line, { stdin, stderr });
-      for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);
-      print(isText ? readable(result) : JSON.stringify(result, null, 2));
+      const { ok, ...result } = await runRelease(about, line, target, terminal);
+      printResult(result, stdout.isTTY ? readable : undefined);
       return ok ? 0 : 2;
     }
-    const { noun, verb, flags, lines, pages, text, files, target } = line;
+    const { flags, lines, pages, text, files } = line;
     const callAny = callOf(target);
-    const call = (more: Record<string, unknown>) => callAny(noun, verb, { ...flags, ...more });
-    await confirm(line, target, { stdin, stderr, call: callAny }, await removedBy(line, callAny));
+    const call = (more: Record<string, unknown>) => callAny(line.words, { ...flags, ...more });
+    await confirm(line, target, callAny, terminal);
     if (pages) {
       await printLines(pages, flags.format, call, print);
       return 0;
     }
-    if (!lines) {
-      const secretFile = files['secret-to'];
-      const run = () => untilDone(() => call({}), pauseOf(stderr));
-      const { warnings, ...result } = v.parse(
-        warnedSchema,
-        await (secretFile === undefined ? run() : secretToFile(secretFile, run)),
-      );
-      for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);
-      const isTable = stdout.isTTY && isShown(verb) && !line.isJson;
-      if (text !== undefined && !line.isJson) print(String(result[text]));
-      else if (isTable) print(readable(result));
-      else print(JSON.stringify(result, null, 2));
-      return result.ok === false ? 2 : 0;
+    if (lines) {
+      const send = (batch: unknown) => call({ [lines.flag]: batch });
+      const summary = await runImport({ ...lines, files }, send, progressBar(outputs.stderr));
+      print(JSON.stringify(summary, null, 2));
+      return summary.refused > 0 ? 2 : 0;
     }
-    const send = (batch: unknown) => call({ [lines.flag]: batch });
-    const summary = await runImport({ ...lines, files }, send, progressBar(outputs.stderr));
-    print(JSON.stringify(summary, null, 2));
-    return summary.refused > 0 ? 2 : 0;
+    const secretFile = files['secret-to'];
+    const run = () => untilDone(() => call({}), pauseOf(stderr));
+    const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
+    const table = stdout.isTTY && isShown(line.words) ? readable : undefined;
+    printResult(result, text === undefined ? table : (found) => String(found[text]));
+    return result.ok === false ? 2 : 0;
   } catch (error) {
     const [line] = String(error instanceof Error ? error.message : error).split('\n');
     stderr.write(`${line}\n`);
@@ -73,12 +76,11 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
   }
 }
 
-/** The result of a command; its warnings are for people, so they aren't printed with it. */
 const warnedSchema = v.looseObject({ warnings: v.optional(v.array(v.string()), []) });
 
 /** Waits before the next step of a command, and says so on a terminal. */
 const pauseOf =
-  (stderr: Streams['stderr']) =>
+  (stderr: Output) =>
   async (seconds: number): Promise<void> => {
     if (stderr.isTTY && seconds > 0)
       stderr.write(`Going on in ${seconds} s; you may also run it again later.\n`);

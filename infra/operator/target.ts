@@ -12,19 +12,17 @@ const noStackHere = (): string =>
   `No stack runs with its files in ${localFiles().directory}. Start one with ${startCommand}, or name the folder of one that was started elsewhere: LOCAL_DIR=CLONE/.local.`;
 
 /** Carries out a command of a stack. */
-export type Call = (
-  noun: string,
-  verb: string,
-  flags: Record<string, unknown>,
-) => Promise<Record<string, unknown>>;
+export type Call = (words: string, flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
 /** The way to call the operator function of a stack, whose failures come with advice. @throws Error when no stack runs on this machine */
 export function callOf(target: Target): Call {
   const operator = functionOf(target);
-  return (noun, verb, flags) =>
-    callOperator(operator, noun, verb, flags).catch((error: unknown) => {
+  return (words, flags) => {
+    const [noun = '', ...verb] = words.split(' ');
+    return callOperator(operator, noun, verb.join(' '), flags).catch((error: unknown) => {
       throw new Error(explainFailure(error, operator));
     });
+  };
 }
 
 function functionOf(target: Target): FunctionTarget {

@@ -1,38 +1,28 @@
 import type { LoginApp } from '../login-apps/login-app.ts';
-import { type OfferedProvider, offerOf } from '../providers/offer.ts';
-import { type ProviderId, providerIds } from '../providers/provider-ids.ts';
+import { offerOf } from '../providers/offer.ts';
+import { providerIds } from '../providers/provider-ids.ts';
 import { protocolOf } from '../providers/providers.ts';
 import { tokenPath } from '../tokens/issuer.ts';
 
-/** A way to log in to a Login App: a provider, who that is, and the parameters of one grant. */
-type Login = Pick<OfferedProvider, 'provider' | 'companies' | 'protocol'> &
-  OfferedProvider['grants'][number] & { issuers: string[] };
-
-/** The ways to log in to a Login App, each a row of a table. */
-export const loginsOf = ({ providers }: LoginApp): Login[] =>
+/** The ways to log in to a Login App, each a row of a table: a provider, who that is, and the parameters of one grant. */
+export const loginsOf = ({ providers }: LoginApp) =>
   providerIds.flatMap((id) => {
     const settings = providers.get(id);
-    return settings ? rowsOf(offerOf(id, settings)) : [];
-  });
-
-const rowsOf = ({ provider, companies, protocol, grants, issuers }: OfferedProvider): Login[] =>
-  grants.map((grant) => ({
-    provider,
-    companies,
-    protocol,
-    ...grant,
-    issuers: issuers.map(({ issuer, nonce }) =>
+    if (!settings) return [];
+    const { grants, issuers, ...provider } = offerOf(id, settings);
+    const named = issuers.map(({ issuer, nonce }) =>
       nonce === 'required' ? `${issuer} (nonce required)` : issuer,
-    ),
-  }));
+    );
+    return grants.map((grant) => ({ ...provider, ...grant, issuers: named }));
+  });
 
 /** A page in Markdown for those who write the app: which provider is which company, and what to send. */
 export function pageOfLogins(app: LoginApp): string {
   const lines = loginsOf(app).map((login) => [
-    `\`${login.provider}\``,
+    code(login.provider),
     login.companies.map(literal).join(', '),
-    titleOf(login.provider),
-    `\`${login.grant_type}\``,
+    protocolOf(login.provider).title,
+    code(login.grant_type),
     [...login.required.map(code), ...login.optional.map((name) => `${code(name)} (optional)`)].join(', '),
     login.issuers.map(literal).join(', '),
   ]);
@@ -47,7 +37,6 @@ export function pageOfLogins(app: LoginApp): string {
   ].join('\n');
 }
 
-const titleOf = (provider: ProviderId): string => protocolOf(provider).title;
 const code = (name: string): string => `\`${name}\``;
 
 /** Text in Markdown that stands for itself, on one line. */

@@ -3,13 +3,12 @@
 
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
-import { type AuditedIds, idsAmong } from '../log/audit.ts';
+import { idsAmong } from '../log/audit.ts';
 import { logAudit, logFailure } from '../log/log.ts';
 import { notedIds } from '../log/request-fields.ts';
+import { invalid, loggedFlags } from './command.ts';
 import { commands } from './commands/index.ts';
-import { loggedFlags } from './flags.ts';
-import { identifyOperator } from './identify-operator.ts';
-import { type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
+import { identifyOperator, type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
 
 /**
  * Carries out one operator command, and writes its audit line, whatever the outcome.
@@ -31,9 +30,10 @@ export async function operate(call: unknown, functionArn: string): Promise<Opera
   try {
     const operator = await identifyOperator(call, functionArn);
     Object.assign(about, { caller: 'operator', operator });
-    if (!command) throw new ServiceError('invalid_request', 'There is no such command.');
+    if (!command) throw invalid('There is no such command.');
     const result = await command.run(flags, operator);
-    logAudit({ ...about, ...notedIds(), ...loggedResult(result), result: 'done' });
+    // Everything but the ids in it may be secret.
+    logAudit({ ...about, ...notedIds(), ...idsAmong({ ...result, event_id: result.id }), result: 'done' });
     return { result };
   } catch (error) {
     if (error instanceof ServiceError) {
@@ -45,7 +45,3 @@ export async function operate(call: unknown, functionArn: string): Promise<Opera
     return { error: 'The command failed. The log of the operator function says why.' };
   }
 }
-
-/** The ids of a result, under their names in the log. Everything else in it may be secret. */
-const loggedResult = (result: Record<string, unknown>): AuditedIds =>
-  idsAmong({ ...result, event_id: result.id });

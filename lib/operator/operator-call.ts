@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
+import { optionalEnvironment } from '../foundation/environment.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 
 /** The event that the operator function is invoked with; anybody with the permission may send another. */
 export const operatorCallSchema = v.object({
@@ -10,9 +12,6 @@ export const operatorCallSchema = v.object({
   proof: v.optional(v.unknown()),
 });
 export type OperatorCall = v.InferOutput<typeof operatorCallSchema>;
-
-/** The command that an operator wants carried out. */
-export type OperatorCommand = Omit<OperatorCall, 'proof'>;
 
 /** The answer to a command: one JSON object, or why nothing was changed. */
 export const operatorAnswerSchema = v.union([
@@ -31,7 +30,74 @@ export const commandHeader = 'x-login-service-command';
 export const stsHost = (region: string): string =>
   `sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 
-export const hashOfCommand = (functionName: string, { noun, verb, flags }: OperatorCommand): string =>
+export const hashOfCommand = (functionName: string, { noun, verb, flags }: OperatorCall): string =>
   createHash('sha256')
     .update(JSON.stringify([functionName, noun, verb, flags]))
     .digest('hex');
+
+/** Milliseconds until STS must have answered. */
+const patience = 10_000;
+
+/** The parameters of a presigned request that may be sent to STS, each of them once. */
+const parameters = [
+  ...Object.keys(identityQuestion),
+  'X-Amz-Algorithm',
+  'X-Amz-Content-Sha256',
+  'X-Amz-Credential',
+  'X-Amz-Date',
+  'X-Amz-Expires',
+  'X-Amz-Security-Token',
+  'X-Amz-Signature',
+  'X-Amz-SignedHeaders',
+];
+
+/**
+ * The caller, as AWS itself says: STS is sent the request that the caller has signed, and answers whose signature it is. The
+ * signature covers the hash of the command, so whoever sees a proof can at most repeat that command, for 15 minutes.
+ * Only identities of the function's own AWS account count: somebody who may invoke it could sign with credentials of a
+ * private account, where the names of users and roles are theirs to choose, and so stay unknown.
+ * @param functionArn of the operator function
+ * @returns the ARN of a user or an assumed role
+ * @throws ServiceError `unauthorized` when the proof is none, or STS does not accept it
+ * @see Signature Version 4 signing process; Vault's and EKS's IAM authentication work the same way
+ */
+export async function identifyOperator(call: OperatorCall, functionArn: string): Promise<string> {
+  const query = readProof(call.proof);
+  const functionName = optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME') ?? 'operator';
+  // Never an address of the caller's choice: anybody's server could answer with any identity.
+  const response = await fetch(`${stsAddress()}/?${query}`, {
+    headers: { [commandHeader]: hashOfCommand(functionName, call) },
+    redirect: 'error',
+    signal: AbortSignal.timeout(patience),
+  });
+  const [, arn] = (await response.text()).match(/<Arn>(arn:[\w+=,.@:/-]{1,600})<\/Arn>/) ?? [];
+  if (response.status >= 500) throw new Error(`STS answered ${response.status}.`);
+  if (!response.ok || arn === undefined || accountOf(arn) !== accountOf(functionArn)) throw notProven();
+  return arn;
+}
+
+/** The AWS account of an ARN: `arn:aws:iam::ACCOUNT:user/alice`. */
+const accountOf = (arn: string): string | undefined => arn.split(':')[4];
+
+/** The address at which the SDK, too, would look for STS. */
+const stsAddress = (): string =>
+  optionalEnvironment('AWS_ENDPOINT_URL_STS') ??
+  optionalEnvironment('AWS_ENDPOINT_URL') ??
+  `https://${stsHost(optionalEnvironment('AWS_REGION') ?? '')}`;
+
+function readProof(proof: unknown): string {
+  if (typeof proof !== 'string' || proof.length > 8_192) throw notProven();
+  const query = new URLSearchParams(proof);
+  const names = [...query.keys()];
+  const isKnown = names.every((name) => parameters.includes(name)) && new Set(names).size === names.length;
+  const asksWho = Object.entries(identityQuestion).every(([name, value]) => query.get(name) === value);
+  const signed = query.get('X-Amz-SignedHeaders')?.split(';') ?? [];
+  if (!isKnown || !asksWho || !signed.includes(commandHeader)) throw notProven();
+  return query.toString();
+}
+
+const notProven = (): ServiceError =>
+  new ServiceError(
+    'unauthorized',
+    'The call does not prove who makes it. Use npm run operator, with a clock that is right.',
+  );

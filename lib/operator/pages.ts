@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { ServiceError } from '../foundation/service-error.ts';
 import type { Key } from '../storage/keys.ts';
 import { readListInOrder, readMembers } from '../storage/lists.ts';
+import { invalid } from './command.ts';
 
 /** The most members of a page: as many as the store reads in one request. */
 const pageSize = 100;
@@ -15,22 +15,18 @@ const placeSchema = v.object({
   start: v.optional(startSchema),
 });
 type Place = v.InferOutput<typeof placeSchema>;
-
-/** Up to `limit` members of a list, and where it goes on; undefined at its end. */
-type ReadList<Member> = (
-  list: number,
-  from: { limit: number; start: Place['start'] },
-) => Promise<{ members: Member[]; next: Place['start'] }>;
+type Start = Place['start'];
 
 /**
  * A page of up to 100 members of several lists, one after the other, and for `--after` where the next page begins; absent on the last page.
  * @param count how many lists there are
+ * @param read up to `limit` members of a list, and where it goes on; undefined at its end
  * @throws ServiceError for an `after` that is not the `next` of such a page
  */
 export async function readPageAcross<Member>(
   count: number,
   after: string | undefined,
-  read: ReadList<Member>,
+  read: (list: number, from: { limit: number; start: Start }) => Promise<{ members: Member[]; next: Start }>,
 ) {
   const members: Member[] = [];
   let next: Place | undefined = after === undefined ? { list: 0 } : readPlace(after, count);
@@ -67,7 +63,7 @@ export async function readPage(lists: string | string[], after: string | undefin
 export function pageOf<Member>(
   members: Iterable<Member>,
   idOf: (member: Member) => string,
-  after: string | undefined,
+  after?: string | undefined,
 ) {
   const rest = [...members].filter((member) => after === undefined || idOf(member) > after);
   const page = rest.slice(0, pageSize);
@@ -84,5 +80,4 @@ function readPlace(text: string, count: number): Place {
 }
 
 /** The error for a `start` that the reader of a list did not write. */
-export const wrongPlace = (): ServiceError =>
-  new ServiceError('invalid_request', '--after must be the next of the page before.');
+export const wrongPlace = () => invalid('--after must be the next of the page before.');

@@ -6,7 +6,7 @@ let knownAs = '';
 const sts = await serve((_, response) => void response.end(`<Arn>${knownAs}</Arn>`));
 process.env.AWS_ENDPOINT_URL_STS = sts.url;
 afterAll(() => sts.close());
-const { identifyOperator } = await import('../../lib/operator/identify-operator.ts');
+const { identifyOperator } = await import('../../lib/operator/operator-call.ts');
 
 const functionArn = 'arn:aws:lambda:eu-central-1:111111111111:function:login-service-operator';
 const proof = new URLSearchParams({

@@ -19,10 +19,10 @@ export interface CheckResult {
  */
 export async function runCheck(target: Target): Promise<CheckResult> {
   const call = callOf(target);
-  const own = v.parse(probeSchema, await call('probes', 'create', {}));
+  const own = v.parse(probeSchema, await call('probes create', {}));
   const problems: string[] = [];
   const steps = await checkService(own).finally(() =>
-    call('probes', 'remove', {
+    call('probes remove', {
       'login-app': own.login_app_id,
       client: own.client_id,
       account: own.account_id,

@@ -1,54 +1,40 @@
+import { CodeDeployClient, ListDeploymentsCommand, StopDeploymentCommand } from '@aws-sdk/client-codedeploy';
+import { LambdaClient, UpdateAliasCommand } from '@aws-sdk/client-lambda';
+import { forEachInBatches } from '../../../lib/storage/batches.ts';
 import { ask, type Terminal } from '../confirm.ts';
+import type { StackLine } from '../parse-command-line.ts';
 import { callOf, explainAwsFailure, type Target } from '../target.ts';
-import {
-  type Direction,
-  type Move,
-  moveAliases,
-  type Plan,
-  planMoves,
-  stopCanaries,
-} from './move-release.ts';
-import { type Release, readRelease } from './read-release.ts';
+import { patiently, type Release, readRelease, type Served } from './read-release.ts';
 import { showRelease } from './show-release.ts';
+
+/** To the version before the live one, or to the one that CloudFormation deployed last. */
+type Direction = 'release back' | 'release forward';
+
+/** A result to print, whether everything was done, and warnings. */
+type ReleaseResult = Record<string, unknown> & { ok: boolean; warnings?: string[] };
 
 /**
  * Shows what is live; or makes other versions live after asking, without a deployment and without any function of the
  * service, and then notes it in the audit log, if the operator function works.
- * @returns a result to print, and warnings
  * @throws Error when nothing was changed
  */
 export async function runRelease(
+  about: 'release show' | Direction,
+  { functions, isConfirmed }: StackLine,
   target: Target,
-  line: ReleaseLine,
   terminal: Terminal,
 ): Promise<ReleaseResult> {
   if (target.local) throw new Error('Only deployed stacks have versions: name one with --stack.');
   const release = await readRelease(target.stack).catch((error: unknown) => {
     throw new Error(explainAwsFailure(Object(error)));
   });
-  const { about } = line;
-  if (about === 'show') return { ok: true, warnings: [], ...(await showRelease(release)) };
+  if (about === 'release show') return { ok: true, ...(await showRelease(release)) };
   const confirm = async (what: string): Promise<void> => {
-    if (!line.isConfirmed)
-      await ask(`release ${about} ${what}, on the deployed stack ${release.stack}.`, terminal);
+    if (!isConfirmed) await ask(`${about} ${what}, on the deployed stack ${release.stack}.`, terminal);
   };
-  return about === 'back' && line.functions.length === 0 && isInCanary(release)
+  return about === 'release back' && functions.length === 0 && isInCanary(release)
     ? endDeployment(release, confirm)
-    : move(about, planMoves(release, about, line.functions), release, confirm);
-}
-
-/** A command line about a release. */
-interface ReleaseLine {
-  about: 'show' | Direction;
-  /** Keys of the functions that it names. */
-  functions: readonly string[];
-  isConfirmed: boolean;
-}
-
-/** A result to print, whether everything was done, and warnings. */
-interface ReleaseResult extends Record<string, unknown> {
-  ok: boolean;
-  warnings: string[];
+    : move(about, planMoves(release, about, functions), release, confirm);
 }
 
 type Confirm = (what: string) => Promise<void>;
@@ -63,6 +49,94 @@ async function endDeployment(release: Release, confirm: Confirm): Promise<Releas
   return { ok: stopped.length > 0, warnings, stack: release.stack, stopped_canaries: stopped };
 }
 
+/**
+ * Stops the canaries of the deployment that is under way. CodeDeploy moves all requests to the version before, and
+ * CloudFormation rolls the whole deployment back.
+ * @returns keys of the functions whose canary was stopped
+ */
+async function stopCanaries({ stack, functions }: Release): Promise<string[]> {
+  const client = new CodeDeployClient(patiently);
+  const stopped: string[] = [];
+  const shifting = functions.filter(({ isShifting }) => isShifting);
+  try {
+    await forEachInBatches(shifting, async ({ key }) => {
+      const running = new ListDeploymentsCommand({
+        applicationName: stack,
+        deploymentGroupName: key,
+        includeOnlyStatuses: ['Created', 'Queued', 'InProgress', 'Ready'],
+      });
+      const { deployments = [] } = await client.send(running);
+      for (const deploymentId of deployments) {
+        await client.send(new StopDeploymentCommand({ deploymentId, autoRollbackEnabled: true }));
+        stopped.push(key);
+      }
+    });
+    return stopped;
+  } finally {
+    client.destroy();
+  }
+}
+
+/** A function that gets another live version. */
+interface Move extends Pick<Served, 'key' | 'name' | 'revisionId'> {
+  from: number;
+  to: number;
+}
+
+/** The moves of a command, and for each function that can't be moved the reason. */
+interface Plan {
+  moves: Move[];
+  stuck: string[];
+}
+
+/** States of a stack in which CloudFormation moves no alias, and in which all functions are of one deployment. */
+const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE(_CLEANUP_IN_PROGRESS)?$/;
+
+/**
+ * Decides which functions a command moves. Without names, `back` is about versions that
+ * the last deployment published and that are live, so that it changes nothing when it is repeated.
+ * @param names keys of the functions to move; all when empty
+ * @throws Error when there is nothing to move, or when it would do harm
+ */
+function planMoves(release: Release, direction: Direction, names: readonly string[]): Plan {
+  const { status, begunAt, functions } = release;
+  const unknown = names.find((name) => !functions.some(({ key }) => key === name));
+  if (unknown !== undefined) {
+    const keys = functions.map(({ key }) => key).join(', ');
+    throw new Error(`No function with an endpoint is called ${unknown}. Choose from ${keys}.`);
+  }
+  if (!settled.test(status) && (names.length === 0 || status.endsWith('_IN_PROGRESS')))
+    throw new Error(unsettled(release));
+  const isForward = direction === 'release forward';
+  const chosen = functions.filter(({ key, live, deployed }) => {
+    if (names.length > 0) return names.includes(key);
+    return isForward || (live === deployed && live.publishedAt >= begunAt);
+  });
+  const moves: Move[] = [];
+  const stuck: string[] = [];
+  for (const { key, name, revisionId, live, deployed, before } of chosen) {
+    const target = isForward ? deployed : before;
+    if (!target) stuck.push(`${key} stays: it has no version before ${live.number}.`);
+    else if (target.tableName !== live.tableName)
+      throw new Error(
+        `Version ${target.number} of ${key} works on the table ${target.tableName}, the live one on ${live.tableName}: deploy instead.`,
+      );
+    else if (target !== live) moves.push({ key, name, revisionId, from: live.number, to: target.number });
+  }
+  if (moves.length > 0) return { moves, stuck };
+  if (isForward) throw new Error('What was deployed last is live already.');
+  throw new Error(
+    stuck.join(' ') ||
+      `No version that was published since ${begunAt.toISOString()}, when the last deployment began, is live. To go further back, name functions with --function; see release show.`,
+  );
+}
+
+/** The reason why aliases of such a stack stay, and what to do instead. */
+const unsettled = ({ status, stack }: Release): string =>
+  status === 'UPDATE_IN_PROGRESS'
+    ? `A deployment is under way. Roll it back as a whole: with release back alone while it has a canary, else with aws cloudformation cancel-update-stack --stack-name ${stack}.`
+    : `The stack is in the state ${status}: see docs/maintenance.md, "When an update can't be rolled back".`;
+
 async function move(
   direction: Direction,
   { moves, stuck }: Plan,
@@ -73,7 +147,7 @@ async function move(
   await confirm(`moves ${described.join(', ')}`);
   const { moved, failures } = await moveAliases(moves);
   const warnings = [...stuck, ...failures, ...(await note(stack, moved))];
-  if (direction === 'back') warnings.push(nextDeployment);
+  if (direction === 'release back') warnings.push(nextDeployment);
   const functions = moved.map(({ key, from, to }) => ({ function: key, from, to }));
   return { ok: failures.length === 0, warnings, stack, functions };
 }
@@ -82,12 +156,37 @@ async function move(
 const nextDeployment =
   'Make the next deployment with -c canary=false, and run release forward after it: see docs/maintenance.md, "Go back".';
 
+/**
+ * Moves aliases at once, but none that somebody else has moved since it was read.
+ * @returns moves that were made, and for each other one why not
+ */
+async function moveAliases(moves: readonly Move[]) {
+  const client = new LambdaClient(patiently);
+  const failures = new Map<Move, string>();
+  await forEachInBatches(moves, async (move) => {
+    const update = new UpdateAliasCommand({
+      FunctionName: move.name,
+      Name: 'live',
+      FunctionVersion: String(move.to),
+      RoutingConfig: { AdditionalVersionWeights: {} },
+      RevisionId: move.revisionId,
+    });
+    try {
+      await client.send(update);
+    } catch (error) {
+      failures.set(move, `${move.key} was not moved: ${error instanceof Error ? error.message : error}`);
+    }
+  });
+  client.destroy();
+  return { moved: moves.filter((move) => !failures.has(move)), failures: [...failures.values()] };
+}
+
 /** Writes the audit line. @returns a warning when it could not be written */
 async function note(stack: string, moved: readonly Move[]): Promise<string[]> {
   if (moved.length === 0) return [];
   const versions = moved.map(({ key, to }) => `${key}:${to}`).join(',');
   try {
-    await callOf({ local: false, stack })('release', 'note', { versions });
+    await callOf({ local: false, stack })('release note', { versions });
     return [];
   } catch (error) {
     const why = error instanceof Error ? error.message : error;

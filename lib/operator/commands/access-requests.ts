@@ -1,20 +1,43 @@
 import { accessItem, accessRequestItem, readAccesses } from '../../access-requests/access-request.ts';
+import { addEvents } from '../../access-requests/add-events.ts';
 import { settle } from '../../access-requests/decision.ts';
+import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
 import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
+import { importEvents } from '../../access-requests/import-events.ts';
 import { createAccessRequest, grantAccess, revokeAccess } from '../../access-requests/make-access-request.ts';
+import { newEventSchema } from '../../access-requests/new-event.ts';
 import { indexAccessRequests } from '../../access-requests/refresh-marked.ts';
 import { readShown } from '../../access-requests/search-access-requests.ts';
+import { exportEvents, listEvents } from '../../access-requests/search-events.ts';
 import { shown } from '../../access-requests/shown-access-request.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
-import { invalidRequest, validated } from '../../schema/validation.ts';
+import { invalidRequest, unprocessableEntity, validated } from '../../schema/validation.ts';
 import { accessRequestsList, accessRequestsOfAccountList } from '../../storage/keys.ts';
 import { readLastOrdinal } from '../../storage/lists.ts';
-import { defineCommands } from '../command.ts';
-import { lines, text } from '../flags.ts';
+import { choice, defineCommands, lines, number, optional, text, textOrNone } from '../command.ts';
 import { readPage } from '../pages.ts';
-import { accessRequest, account, after, requireAccessRequest, requireAccount } from './shared.ts';
+import { accessRequest, account, after, nextPage, requireAccessRequest, requireAccount } from './shared.ts';
+
+const event = {
+  'access-request': accessRequest,
+  'actor-type': choice(actorTypes, 'The kind of author'),
+  'actor-id': text("The author's id"),
+};
+
+async function add(flags: Record<string, unknown> & { 'access-request': number }, operator: string) {
+  const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
+  const read = validated(newEventSchema, { ...rest, actor_type, actor_id }, unprocessableEntity);
+  const [added] = await addEvents(await requireAccessRequest(id), [{ event: read, writer: { operator } }]);
+  return { ...added?.event };
+}
+
+/** The columns of events as CSV. */
+const eventColumns = [
+  ...['id', 'access_request_id', 'type', 'actor_type', 'actor_id', 'status', 'counts'],
+  ...['comment', 'created_at', 'updated_at'],
+];
 
 export const accessRequestCommands = defineCommands({
   'access-requests list': {
@@ -107,6 +130,49 @@ export const accessRequestCommands = defineCommands({
     run: async ({ 'access-request': id, account: account_id }) => {
       await revokeAccess(await requireAccessRequest(id), account_id);
       return { access_request_id: id, account_id, access: false };
+    },
+  },
+  'comments add': {
+    summary: 'Add a comment to an access request',
+    flags: { ...event, comment: textOrNone('The comment; may be empty') },
+    run: (flags, operator) => add({ ...flags, type: 'comment' }, operator),
+  },
+  'reviews add': {
+    summary: 'Add a review to an access request',
+    flags: {
+      ...event,
+      status: choice(reviewStatuses, 'The verdict'),
+      comment: optional(textOrNone('A comment')),
+    },
+    run: (flags, operator) => add({ ...flags, type: 'review', comment: flags.comment ?? '' }, operator),
+  },
+  'events list': {
+    summary: 'List the events of an access request, 100 at a time, each with who wrote it',
+    flags: { 'access-request': accessRequest, after: optional(number(nextPage)) },
+    run: async ({ 'access-request': id, after = 0 }) => {
+      const { access_request_id, account_id, operator, created_at } = await requireAccessRequest(id);
+      return { access_request_id, account_id, operator, created_at, ...(await listEvents(id, after)) };
+    },
+  },
+  'events import': {
+    summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
+    flags: { events: lines('A file of JSON objects, one per line, like search results') },
+    files: { 'ids-from': 'Replace the access_request_id of each line by what this file says (optional)' },
+    run: async ({ events }, operator) => ({
+      ...(await importEvents(validated(importLinesSchema, events, invalidRequest), { operator })),
+    }),
+  },
+  'events export': {
+    summary: 'Print the comments and reviews of an access request, as import reads them or for a spreadsheet',
+    flags: {
+      'access-request': accessRequest,
+      'after-event': optional(number('Only those after this id')),
+      format: optional(choice(['ndjson', 'csv'], 'JSON objects, one per line (default), or CSV (RFC 4180)')),
+    },
+    pages: { members: 'events', from: 'after-event', columns: eventColumns },
+    run: async ({ 'access-request': id, 'after-event': after = 0 }) => {
+      await requireAccessRequest(id);
+      return { ...(await exportEvents(id, after)) };
     },
   },
 });

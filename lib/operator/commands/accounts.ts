@@ -10,8 +10,7 @@ import {
 } from '../../access-requests/account.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
-import { defineCommands } from '../command.ts';
-import { choice, optional } from '../flags.ts';
+import { choice, defineCommands, optional } from '../command.ts';
 import { readPage } from '../pages.ts';
 import {
   account,

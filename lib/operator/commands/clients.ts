@@ -15,12 +15,23 @@ import {
   setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { grantTypes } from '../../login-apps/grant-types.ts';
+import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { checkKeys } from '../../providers/oidc/protocol.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
-import { defineCommands } from '../command.ts';
-import { id, json, membersOf, onOff, optional, secret, subset, text } from '../flags.ts';
+import {
+  defineCommands,
+  id,
+  invalid,
+  json,
+  membersOf,
+  onOff,
+  optional,
+  secret,
+  subset,
+  text,
+} from '../command.ts';
 import { pageOf } from '../pages.ts';
 import {
   client,
@@ -74,19 +85,15 @@ async function secretlessCredential(
   if (issuer === undefined && subject === undefined)
     return keySet === undefined ? undefined : { keys: await keysIn(keySet) };
   if (!isForeign || keySet !== undefined)
-    throw new ServiceError('invalid_request', 'Give --jwks-file, or --issuer and --subject together.');
+    throw invalid('Give --jwks-file, or --issuer and --subject together.');
   // A mistake in the address shows at once.
   const { issues } = v.safeParse(providerUrlSchema, issuer);
   const found = issues ? { ok: false, detail: issues[0].message } : await checkKeys({ issuer });
-  if (!found.ok) throw new ServiceError('invalid_request', `--issuer: ${found.detail}`);
+  if (!found.ok) throw invalid(`--issuer: ${found.detail}`);
   return { workload_identity: { issuer, subject } };
 }
 
-const isPublic = () =>
-  new ServiceError(
-    'invalid_request',
-    'The client is public: it has no credential, and its grants are fixed.',
-  );
+const isPublic = () => invalid('The client is public: it has no credential, and its grants are fixed.');
 
 export const clientCommands = defineCommands({
   'clients list': {
@@ -147,10 +154,7 @@ export const clientCommands = defineCommands({
       if (flags.public || flags.platform) {
         const isAlone = given === 'all' && !recipients && Object.values(flags).filter(Boolean).length === 2;
         if (!flags.public || !flags.platform || !isAlone)
-          throw new ServiceError(
-            'invalid_request',
-            'Give --public with --platform, and neither rights nor credentials.',
-          );
+          throw invalid('Give --public with --platform, and neither rights nor credentials.');
         const client = { grant_types: publicGrantTypes, public_on: flags.platform };
         return { login_app_id, client_id: await createSecretlessClient(login_app_id, client), ...client };
       }
@@ -190,7 +194,7 @@ export const clientCommands = defineCommands({
       if (workload_identity || (keys.length > 0 && keySet === undefined)) {
         const message =
           'The client has no secret: give --jwks-file, or create another one for another issuer.';
-        throw new ServiceError('invalid_request', message);
+        throw invalid(message);
       }
       if (keySet !== undefined) {
         const added = await keysIn(keySet);
@@ -214,8 +218,7 @@ export const clientCommands = defineCommands({
     run: async ({ 'login-app': id, client, secret, key }) => {
       const found = await requireClient(id, client);
       const { login_app_id, client_id, keys = [] } = found;
-      if (secret !== undefined && key !== undefined)
-        throw new ServiceError('invalid_request', 'Give --secret or --key, not both.');
+      if (secret !== undefined && key !== undefined) throw invalid('Give --secret or --key, not both.');
       if (secret !== undefined) {
         const needsOne = keys.length === 0;
         const left = await revokeSecretOf(clientItem(login_app_id, client_id), found, secret, { needsOne });
@@ -229,6 +232,26 @@ export const clientCommands = defineCommands({
       }
       await revokeClient(login_app_id, client_id);
       return { login_app_id, client_id, revoked: true };
+    },
+  },
+  'mobile-applications set': {
+    summary: 'Allow devices of a platform to register',
+    flags: { 'login-app': loginApp, platform },
+    run: async ({ 'login-app': id, platform }) => {
+      const { login_app_id } = await requireLoginApp(id);
+      await setMobileApplication(login_app_id, platform);
+      return { login_app_id, platform };
+    },
+  },
+  'mobile-applications remove': {
+    summary: 'Stop devices of a platform from registering',
+    flags: { 'login-app': loginApp, platform },
+    run: async ({ 'login-app': id, platform }) => {
+      const { login_app_id, mobileApplications } = await requireLoginApp(id);
+      const isSet = mobileApplications.has(platform);
+      existingOf(mobileApplications, isSet, `mobile application for ${platform}`);
+      await removeMobileApplication(login_app_id, platform);
+      return { login_app_id, platform, removed: true };
     },
   },
 });

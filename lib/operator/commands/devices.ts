@@ -18,12 +18,10 @@ import {
 } from '../../devices/recipients.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
 import { endLeftoverRelations, mostDevices } from '../../devices/related-devices.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
-import { invalidRequest, type MakeError, validated } from '../../schema/validation.ts';
+import { invalidRequest, validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/table.ts';
-import { defineCommands } from '../command.ts';
-import { id, lines, optional, secret, text } from '../flags.ts';
+import { defineCommands, id, invalid, lines, optional, secret, text } from '../command.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';
 import { after, existing, loginApp, loginUser, platform, requireLoginApp } from './shared.ts';
 
@@ -36,12 +34,12 @@ export const deviceCommands = defineCommands({
     example: '--login-user "$LOGIN_USER"',
     run: async ({ 'login-user': login_user_id, 'login-app': login_app_id, after }) => {
       if (login_user_id !== undefined && login_app_id === undefined) {
-        if (after !== undefined) throw new ServiceError('invalid_request', onePage);
+        if (after !== undefined) throw invalid(onePage);
         return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
       }
       if (login_app_id !== undefined && login_user_id === undefined)
         return { login_app_id, ...(await pageOfLoginApp(login_app_id, after, withoutToken)) };
-      throw new ServiceError('invalid_request', 'Give either --login-user or --login-app.');
+      throw invalid('Give either --login-user or --login-app.');
     },
   },
   'devices show': {
@@ -60,8 +58,7 @@ export const deviceCommands = defineCommands({
       const { login_app_id } = await requireLoginApp(id);
       // Of this type, any token is valid; the id doesn't depend on it.
       const given = { platform, token, token_type: 'fcm' };
-      const invalid: MakeError = ([first]) => new ServiceError('invalid_request', `device.${first?.message}`);
-      const asked = validated(newDeviceSchema, given, invalid);
+      const asked = validated(newDeviceSchema, given, ([first]) => invalid(`device.${first?.message}`));
       return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
     },
   },

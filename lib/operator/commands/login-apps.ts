@@ -1,4 +1,3 @@
-import { ServiceError } from '../../foundation/service-error.ts';
 import {
   createLoginApp,
   type LoginAppItem,
@@ -13,8 +12,7 @@ import {
 import { endAllSessions, setLoginAppDisabled, setSignUps, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
-import { defineCommands } from '../command.ts';
-import { choice, id, onOff } from '../flags.ts';
+import { choice, defineCommands, id, invalid, onOff } from '../command.ts';
 import { loginsOf, pageOfLogins } from '../logins.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
@@ -137,7 +135,7 @@ export const loginAppCommands = defineCommands({
       const reason = withEverything ? undefined : await reasonToKeep(found);
       if (reason !== undefined) {
         const message = `The Login App is not deleted: ${reason}. --with-everything deletes its people and devices too.`;
-        throw new ServiceError('invalid_request', message);
+        throw invalid(message);
       }
       return { login_app_id: found.login_app_id, ...(await deleteLoginApp(found)) };
     },

@@ -7,25 +7,30 @@ import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../people/deletion/export-login-user.ts';
 import { finishDeletions } from '../../people/deletion/finish-deletions.ts';
 import { findByExternalId } from '../../people/identities/external-id.ts';
-import { findLoginUser } from '../../people/identities/find-login-user.ts';
+import { findLoginUser, namespaceOf } from '../../people/identities/find-login-user.ts';
 import { importPeople, personOfLine } from '../../people/identities/import-people.ts';
+import { linkIdentity } from '../../people/identities/link-identity.ts';
 import { retryRevocations } from '../../people/identities/provider-tokens.ts';
+import { unlinkIdentity } from '../../people/identities/unlink-identity.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
-import { isActive, isOpen, readSessions } from '../../people/sessions/session.ts';
+import { isActive, isOpen, readSessions, type Session } from '../../people/sessions/session.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
-import { defineCommands } from '../command.ts';
-import { lines, onOff, optional, text } from '../flags.ts';
-import { readPage } from '../pages.ts';
+import { sessionNamedBy } from '../../tokens/access-token.ts';
+import { defineCommands, id, invalid, lines, onOff, optional, secret, text } from '../command.ts';
+import { pageOf, readPage, wrongPlace } from '../pages.ts';
 import {
   after,
   existing,
   loginApp,
   loginUser,
+  nextPage,
   provider,
   requireLoginApp,
   requireLoginUser,
 } from './shared.ts';
+
+const subject = text("The provider's id of the person");
 
 export const loginUserCommands = defineCommands({
   'login-users list': {
@@ -49,7 +54,7 @@ export const loginUserCommands = defineCommands({
     flags: {
       'login-app': loginApp,
       provider: optional(provider),
-      subject: optional(text("The provider's id of the person")),
+      subject: optional(subject),
       issuer: optional(text('Who vouches for them, if the provider has several issuers or was removed')),
       'external-id': optional(text('Their id in the system that they were imported from')),
     },
@@ -59,7 +64,7 @@ export const loginUserCommands = defineCommands({
       if (externalId !== undefined && provider === undefined && subject === undefined)
         return overview(existing(await findByExternalId(id, externalId), 'Login User'));
       if (provider === undefined || subject === undefined || externalId !== undefined)
-        throw new ServiceError('invalid_request', 'Give --provider and --subject, or --external-id.');
+        throw invalid('Give --provider and --subject, or --external-id.');
       return overview(existing(await findLoginUser(app, { provider, subject, issuer }), 'Login User'));
     },
   },
@@ -134,14 +139,81 @@ export const loginUserCommands = defineCommands({
   'login-users retry-revocations': {
     summary: 'Revoke tokens at providers that did not answer at a deletion or an unlinking',
     flags: { 'login-user': loginUser },
-    run: async ({ 'login-user': id }) => {
-      return { login_user_id: id, ...existing(await retryRevocations(id), 'Login User') };
-    },
+    run: async ({ 'login-user': id }) => ({
+      login_user_id: id,
+      ...existing(await retryRevocations(id), 'Login User'),
+    }),
   },
   'login-users export': {
     summary: 'Show everything that is known about a Login User, as one JSON document',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
+  },
+  'identities list': {
+    summary: 'List the identities that a Login User can log in with',
+    flags: { 'login-user': loginUser },
+    run: async ({ 'login-user': login_user_id }) => ({
+      login_user_id,
+      identities: await identitiesOf(await requireLoginUser(login_user_id)),
+    }),
+  },
+  'identities remove': {
+    summary: 'Unlink an identity from a Login User, who must have another one',
+    flags: { 'login-user': loginUser, identity: id('i_…', 'The identity', 'identities list') },
+    run: async ({ 'login-user': login_user_id, identity: identity_id }) => {
+      await requireLoginUser(login_user_id);
+      await unlinkIdentity(login_user_id, identity_id, { byOperator: true });
+      return { login_user_id, identity_id, removed: true };
+    },
+  },
+  'identities add': {
+    summary: 'Link an identity to a Login User',
+    flags: {
+      'login-user': loginUser,
+      provider,
+      subject,
+      issuer: optional(text('Who vouches for them, if the provider has several issuers')),
+      move: onOff('Take it from another Login User who has it'),
+    },
+    run: async ({ 'login-user': login_user_id, provider, subject, issuer, move = false }) => {
+      const user = await requireLoginUser(login_user_id);
+      const namespace = namespaceOf(await requireLoginApp(user.login_app_id), { provider, issuer });
+      const verified = { namespace, subject };
+      const { isNew, identity } = await linkIdentity(user, provider, verified, { byOperator: true, move });
+      return { login_user_id, identity_id: identity.id, provider, added: isNew };
+    },
+  },
+  'sessions list': {
+    summary: 'List the active sessions of a Login User, the oldest first',
+    flags: { 'login-user': loginUser, after: optional(id('s_…', nextPage)) },
+    run: async ({ 'login-user': login_user_id, after }) => {
+      const { login_app_id } = await requireLoginUser(login_user_id);
+      const status = await readStatus(login_app_id);
+      const stored = (await readSessions(login_user_id)).toSorted(byStart);
+      const place = stored.findIndex(({ session_id }) => session_id === after);
+      if (after !== undefined && place < 0) throw wrongPlace();
+      const active = stored.slice(place + 1).filter((session) => isActive(session, status));
+      const { page, ...next } = pageOf(active, ({ session_id }) => session_id);
+      return { login_user_id, sessions: page.map(sessionShown), ...next };
+    },
+  },
+  'sessions find': {
+    summary: 'Show the session that an access token or a refresh token belongs to',
+    flags: { token: secret('A file with the token, which may have expired; - for standard input') },
+    run: async ({ token }) => {
+      const named = sessionNamedBy(token);
+      if (named) return showSession(named.loginUserId, named.sessionId);
+      const message = '--token-file must hold an access token of a Login User, or a refresh token.';
+      throw invalid(message);
+    },
+  },
+  'sessions show': {
+    summary: 'Show a session and whether it is active',
+    flags: {
+      'login-user': loginUser,
+      session: id('s_…', 'The session: the sid of its tokens', 'sessions list'),
+    },
+    run: ({ 'login-user': loginUserId, session }) => showSession(loginUserId, session),
   },
 });
 
@@ -177,3 +249,20 @@ async function block(id: string, blocked: boolean): Promise<Record<string, unkno
   existing(await setBlocked(id, blocked), 'Login User');
   return { login_user_id: id, blocked };
 }
+
+const byStart = (a: Session, b: Session): number =>
+  a.started_at - b.started_at || (a.session_id < b.session_id ? -1 : 1);
+
+async function showSession(login_user_id: string, sessionId: string): Promise<Record<string, unknown>> {
+  const sessions = await readSessions(login_user_id);
+  const session = sessions.find(({ session_id }) => session_id === sessionId);
+  if (!session) {
+    const stored = sessions.map(({ session_id }) => session_id).join(', ') || 'none';
+    const message = `The Login User ${login_user_id} has no session ${sessionId}; stored are ${stored}.`;
+    throw new ServiceError('not_found', message);
+  }
+  const active = isActive(session, await readStatus(session.login_app_id));
+  return { login_user_id, ...sessionShown(session), active };
+}
+
+const sessionShown = ({ login_user_id: _, ...session }: Session) => session;

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
 import { companyAt } from '../../providers/presets/companies.ts';
@@ -15,26 +14,35 @@ import { issuersIn, removedIssuers } from '../../providers/settings/issuers.ts';
 import { checkSettings, lookAtIssuers, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
 import { issuer, notificationsPath } from '../../tokens/issuer.ts';
-import { defineCommands } from '../command.ts';
-import { choice, type FlagValues, json, onOff, optional, readFlags, secret, text } from '../flags.ts';
+import {
+  choice,
+  defineCommands,
+  type FlagValues,
+  invalid,
+  json,
+  onOff,
+  optional,
+  readFlags,
+  secret,
+  text,
+} from '../command.ts';
 import { existingOf, loginApp, provider, requireLoginApp } from './shared.ts';
 
 async function requireProvider(id: string, provider: ProviderId) {
   const { login_app_id, providers } = await requireLoginApp(id);
-  const settings = providers.get(provider);
-  const stored = settings && { settings, place: { loginAppId: login_app_id, provider } };
-  return { login_app_id, stored: existingOf(providers.keys(), stored, provider) };
+  const settings = existingOf(providers.keys(), providers.get(provider), provider);
+  return { login_app_id, stored: { settings, place: { loginAppId: login_app_id, provider } } };
 }
 
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */
 function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): SettingsInput {
   const { settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined))
-    throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
+    throw invalid('Give either --settings or --preset.');
   if (preset === undefined) return { settings, isPreset: false };
   const { namespace, issuer, 'jwks-uri': jwksUri, notifications } = flags;
   if (preset !== 'oidc' && (issuer ?? jwksUri) !== undefined)
-    throw new ServiceError('invalid_request', '--issuer and --jwks-uri are for the preset oidc.');
+    throw invalid('--issuer and --jwks-uri are for the preset oidc.');
   const applied = applyPreset(preset, provider, {
     appIds: listOf(flags['app-id']),
     appSecret: flags['app-secret'] ?? '',
@@ -56,10 +64,7 @@ const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
 /** The settings, if there is nothing wrong with them. @throws ServiceError */
 function accepted(provider: ProviderId, result: MergeResult): object {
   if ('settings' in result) return result.settings;
-  throw new ServiceError(
-    'invalid_request',
-    `The settings of ${provider} are invalid: ${result.problems.join('; ')}.`,
-  );
+  throw invalid(`The settings of ${provider} are invalid: ${result.problems.join('; ')}.`);
 }
 
 const settingsFlags = {
@@ -97,13 +102,8 @@ export function issuersRemovedBy(flags: Record<string, unknown>, shown: Record<s
 }
 
 /** Shown settings without what holds masked secrets, which are no valid ones. It names no issuer. */
-const withoutExchanges = ({ issuers, ...others }: Record<string, unknown>) =>
-  definedOnly({
-    ...others,
-    issuers: Array.isArray(issuers)
-      ? issuers.map((issuer) => definedOnly({ ...issuer, code_exchange: undefined }))
-      : undefined,
-  });
+const withoutExchanges = (shown: object): object =>
+  JSON.parse(JSON.stringify(shown, (name, value) => (name === 'code_exchange' ? undefined : value)));
 
 export const providerCommands = defineCommands({
   'providers set': {
@@ -165,9 +165,9 @@ export const providerCommands = defineCommands({
       '--login-app "$LOGIN_APP" --provider provider_f --preset google --service-account-file service-account.json --api-url "$API_URL"',
     run: async ({ 'login-app': id, provider, verify, status, ...flags }) => {
       const { login_app_id, stored } = await requireProvider(id, provider);
-      if (verify && status) throw new ServiceError('invalid_request', 'Give either --verify or --status.');
+      if (verify && status) throw invalid('Give either --verify or --status.');
       const api = v.safeParse(v.optional(providerUrlSchema), flags['api-url']);
-      if (!api.success) throw new ServiceError('invalid_request', `--api-url ${api.issues[0].message}.`);
+      if (!api.success) throw invalid(`--api-url ${api.issues[0].message}.`);
       const events = googleEvents(flags['service-account'], api.output);
       const url = `${issuer()}${notificationsPath.replace('{provider}', provider)}?login_app_id=${login_app_id}`;
       const told = { login_app_id, provider };
@@ -191,10 +191,8 @@ export const providerCommands = defineCommands({
     run: async ({ 'login-app': id, provider }) => {
       const { login_app_id, providers } = await requireLoginApp(id);
       const asked = [...providers].filter(([name]) => provider === undefined || name === provider);
-      return {
-        login_app_id,
-        providers: Object.fromEntries(asked.map(([name, settings]) => [name, maskSecrets(settings)])),
-      };
+      const shown = asked.map(([name, settings]) => [name, maskSecrets(settings)]);
+      return { login_app_id, providers: Object.fromEntries(shown) };
     },
   },
 });

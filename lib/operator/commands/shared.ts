@@ -7,7 +7,7 @@ import { readLoginApp } from '../../login-apps/login-app.ts';
 import { platforms } from '../../login-apps/platforms.ts';
 import { readLoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import { choice, id, number, optional, text } from '../flags.ts';
+import { choice, id, number, optional, text } from '../command.ts';
 
 export const loginApp = id('la_…', 'The Login App', 'login-apps list or login-apps find');
 export const account = id('ac_…', 'The account', 'accounts list or accounts find');
