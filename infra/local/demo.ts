@@ -5,37 +5,6 @@ import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
-interface LoginAppCredentials {
-  login_app_id: string;
-  client_id: string;
-  client_secret: string;
-}
-
-interface AccountCredentials {
-  account_id: string;
-  account_secret: string;
-}
-
-/** The content of `.local/demo.json`. */
-export interface Demo {
-  base_url: string;
-  sandbox_url: string;
-  dynamodb_endpoint: string;
-  table_name: string;
-  login_app: LoginAppCredentials;
-  other_login_app: LoginAppCredentials;
-  login_app_without_mobile_application: LoginAppCredentials;
-  account: AccountCredentials;
-  other_account: AccountCredentials;
-  access_request_id: number;
-}
-
-type Operate = (
-  noun: string,
-  verb: string,
-  flags: Record<string, unknown>,
-) => Promise<Record<string, unknown>>;
-
 interface DemoStack {
   url: string;
   sandbox: Pick<Sandbox, 'url' | 'settings'>;
@@ -44,9 +13,20 @@ interface DemoStack {
   operator: FunctionTarget;
 }
 
+/** The content of `.local/demo.json`. */
+export type Demo = Awaited<ReturnType<typeof seedDemo>>;
+
+type Operate = ReturnType<typeof operateOn>;
+
+/** The operator's commands, of which a demo is made. */
+const operateOn =
+  ({ operator }: DemoStack) =>
+  (noun: string, verb: string, flags: Record<string, unknown>) =>
+    callOperator(operator, noun, verb, flags);
+
 /** Fills a stack with a demo, through the operator function alone. */
-export async function seedDemo(stack: DemoStack): Promise<Demo> {
-  const operate: Operate = (noun, verb, flags) => callOperator(stack.operator, noun, verb, flags);
+export async function seedDemo(stack: DemoStack) {
+  const operate = operateOn(stack);
   const settings = stack.sandbox.settings;
   const [login_app, other_login_app, login_app_without_mobile_application, account, other_account] =
     await Promise.all([
@@ -66,13 +46,13 @@ export async function seedDemo(stack: DemoStack): Promise<Demo> {
     login_app_without_mobile_application,
     account,
     other_account,
-    access_request_id: await createAccessRequest(operate, account),
+    access_request_id: await createAccessRequest(operate, account.account_id),
   };
 }
 
 /** A demo that was kept, on the stack as it is now: the sandbox's providers have new keys and secrets. */
 export async function reviveDemo(stack: DemoStack, kept: Demo): Promise<Demo> {
-  const operate: Operate = (noun, verb, flags) => callOperator(stack.operator, noun, verb, flags);
+  const operate = operateOn(stack);
   const apps = [kept.login_app, kept.other_login_app, kept.login_app_without_mobile_application];
   await Promise.all(
     apps.map(({ login_app_id }) => setProviders(operate, login_app_id, stack.sandbox.settings)),
@@ -92,7 +72,7 @@ async function createLoginApp(
   name: string,
   settings: Record<string, unknown>,
   platforms: string[],
-): Promise<LoginAppCredentials> {
+) {
   const login_app_id = String((await operate('login-apps', 'create', { name })).login_app_id);
   const [client] = await Promise.all([
     operate('clients', 'create', { 'login-app': login_app_id }),
@@ -104,26 +84,19 @@ async function createLoginApp(
   return { login_app_id, client_id: String(client.client_id), client_secret: String(client.client_secret) };
 }
 
-async function createAccount(operate: Operate, name: string): Promise<AccountCredentials> {
+async function createAccount(operate: Operate, name: string) {
   const { account_id, account_secret } = await operate('accounts', 'create', { name });
   return { account_id: String(account_id), account_secret: String(account_secret) };
 }
 
-async function createAccessRequest(operate: Operate, { account_id }: AccountCredentials): Promise<number> {
-  const { access_request_id } = await operate('access-requests', 'create', { account: account_id });
-  const by = (type: string, id: string) => ({
-    'access-request': access_request_id,
-    'actor-type': type,
-    'actor-id': id,
-  });
-  await operate('comments', 'add', { ...by('login_user', '1001'), comment: 'Please have a look at this.' });
-  await operate('reviews', 'add', {
-    ...by('custom', 'risk-desk'),
-    status: 'rejected',
-    comment: 'A page is missing.',
-  });
-  await operate('reviews', 'add', { ...by('login_user', '1002'), status: 'approved', comment: '' });
-  return Number(access_request_id);
+async function createAccessRequest(operate: Operate, account: string): Promise<number> {
+  const { access_request_id: id } = await operate('access-requests', 'create', { account });
+  const add = (noun: string, type: string, actor: string, flags: object) =>
+    operate(noun, 'add', { 'access-request': id, 'actor-type': type, 'actor-id': actor, ...flags });
+  await add('comments', 'login_user', '1001', { comment: 'Please have a look at this.' });
+  await add('reviews', 'custom', 'risk-desk', { status: 'rejected', comment: 'A page is missing.' });
+  await add('reviews', 'login_user', '1002', { status: 'approved', comment: '' });
+  return Number(id);
 }
 
 /** The README's lines after the variables: requests to all five endpoints of the interface, with curl and sed. */

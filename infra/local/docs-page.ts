@@ -7,15 +7,15 @@ import { pageFiles } from '../docs/page/page-files.ts';
 import type { Demo } from './demo.ts';
 import type { Route } from './gateway.ts';
 
-type Handler = Route['handler'];
-
 /** The routes of the page that shows the API document and tries it out, with the demo's credentials. Of this machine alone. */
 export function docsRoutes(demo: Demo): Route[] {
-  let files: Map<string, string> | undefined;
+  let files: Record<string, string> | undefined;
   const serveFile = async (name = '') => {
-    files ??= new Map(Object.entries(pageFiles({ document: '../openapi.json', demo: 'demo' })));
-    const text = files.get(name);
-    return text === undefined ? notFound : answer(200, text, contentTypes[extname(name)] ?? 'text/plain');
+    files ??= pageFiles({ document: '../openapi.json', demo: 'demo' });
+    const type = contentTypes[extname(name)];
+    const text = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (text === undefined || !type) return answer(404, '{"message":"Not Found"}', 'application/json');
+    return answer(200, text, `${type}; charset=utf-8`);
   };
   return [
     route('GET', '/docs', async () => ({ statusCode: 302, headers: { location: '/docs/' } })),
@@ -27,7 +27,13 @@ export function docsRoutes(demo: Demo): Route[] {
   ];
 }
 
-const route = (method: 'GET' | 'POST', path: string, handler: Handler): Route => ({
+const contentTypes: Record<string, string> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+};
+
+const route = (method: 'GET' | 'POST', path: string, handler: Route['handler']): Route => ({
   endpoint: { method, path },
   handler,
 });
@@ -37,14 +43,6 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
   headers: { 'content-type': contentType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
   body,
 });
-
-const contentTypes: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-};
-
-const notFound = answer(404, '{"message":"Not Found"}', 'application/json');
 
 const text = v.optional(v.string(), '');
 /** The fields of an answer, of the sandbox or the API, that the page has a use for. */
@@ -79,6 +77,7 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
   };
   const { access_token: appToken } = await token('client_credentials');
   const { access_token: recipientsToken } = await token('client_credentials', { scope: 'recipients' });
+  const consentRevoked = JSON.stringify({ type: 'consent-revoked', sub: 'alice', event_time: Date.now() });
   const phone = json({ device: { platform: 'android', token: 'alices-phone' } });
   // Two people: revoking the token of the example leaves the other one logged in.
   const [alice, bob, a, b, c, f, elsewhere, notification, { id: device }] = await Promise.all([
@@ -90,7 +89,7 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     from('provider_f'),
     // Nobody logs in with this one, so it can always be linked.
     from('provider_a', { subject: 'alice-elsewhere' }),
-    from('provider_f', { claims: JSON.stringify(consentRevoked()) }),
+    from('provider_f', { claims: JSON.stringify({ jti: randomUUID(), events: consentRevoked }) }),
     post('push_notifications/devices', `Bearer ${appToken}`, phone),
   ]);
   const asAlice = `Bearer ${alice.access_token}`;
@@ -125,8 +124,3 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     },
   };
 }
-
-const consentRevoked = () => ({
-  jti: randomUUID(),
-  events: JSON.stringify({ type: 'consent-revoked', sub: 'alice', event_time: Date.now() }),
-});

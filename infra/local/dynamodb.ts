@@ -5,7 +5,6 @@ import {
   DescribeTableCommand,
   DynamoDBClient,
   type KeySchemaElement,
-  type KeyType,
   ListTablesCommand,
   PutItemCommand,
   paginateScan,
@@ -20,8 +19,10 @@ export function startDynalite(path?: string): Promise<LoopbackServer> {
   return listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path }), 0);
 }
 
-const key = (name: string, KeyType: KeyType): KeySchemaElement => ({ AttributeName: name, KeyType });
-const keys = (partitionKey: string, sortKey: string) => [key(partitionKey, 'HASH'), key(sortKey, 'RANGE')];
+const keys = (partitionKey: string, sortKey: string): KeySchemaElement[] => [
+  { AttributeName: partitionKey, KeyType: 'HASH' },
+  { AttributeName: sortKey, KeyType: 'RANGE' },
+];
 
 /**
  * Creates the service's table, as the stack does, and waits until it is active.

@@ -27,20 +27,20 @@ export async function withTableRights<Result>(
   return result;
 }
 
-const textSchema = v.looseObject({ pk: v.string() });
+const keySchema = v.looseObject({ pk: v.string() });
 const inputSchema = v.looseObject({
-  Key: v.optional(textSchema),
-  Item: v.optional(textSchema),
+  Key: v.optional(keySchema),
+  Item: v.optional(keySchema),
   ExpressionAttributeValues: v.optional(v.looseObject({ ':pk': v.optional(v.string()) })),
-  RequestItems: v.optional(v.record(v.string(), v.object({ Keys: v.array(textSchema) }))),
+  RequestItems: v.optional(v.record(v.string(), v.object({ Keys: v.array(keySchema) })), {}),
 });
 
 /** The partition keys that a call is about; a query gives its own as `:pk`. */
 function leadingKeysOf(call: unknown): string[] {
-  const { Key, Item, ExpressionAttributeValues, RequestItems = {} } = v.parse(inputSchema, call);
-  const batch = Object.values(RequestItems).flatMap(({ Keys }) => Keys.map(({ pk }) => pk));
-  const [one] = [Key?.pk, Item?.pk, ExpressionAttributeValues?.[':pk']].filter((pk) => pk !== undefined);
-  return one === undefined ? batch : [one];
+  const { Key, Item, ExpressionAttributeValues, RequestItems } = v.parse(inputSchema, call);
+  const one = Key?.pk ?? Item?.pk ?? ExpressionAttributeValues?.[':pk'];
+  if (one !== undefined) return [one];
+  return Object.values(RequestItems).flatMap(({ Keys }) => Keys.map(({ pk }) => pk));
 }
 
 const fits = (pk: string, form: string): boolean =>
@@ -62,8 +62,7 @@ function requireRight(store: Running, action: string, keys: string[]): void {
   const { key, rights } = store;
   if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
   const right = rights.find((one) => one.action === action);
-  const isAllowed = keys.every((pk) => right?.keys.some((form) => fits(pk, form)));
-  if (isAllowed) return;
+  if (keys.every((pk) => right?.keys.some((form) => fits(pk, form)))) return;
   store.missing = new MissingRight(`The record of ${key} does not let it ${action} ${keys}.`);
   throw store.missing;
 }

@@ -16,42 +16,33 @@ const pause = 1_000;
  * line, and is sent until it does: at least once, as by EventBridge.
  */
 export function forwardEvents(url: string, { say, patience = 5_000 }: ForwardOptions) {
-  const line: { event: Envelope; attempts: number }[] = [];
   const stopping = new AbortController();
-  let isSending = false;
-
-  const sendAll = async (): Promise<void> => {
-    for (let parcel = line[0]; parcel && !stopping.signal.aborted; parcel = line[0]) {
-      const problem = await send(
-        url,
-        parcel.event,
-        AbortSignal.any([AbortSignal.timeout(patience), stopping.signal]),
-      );
-      if (stopping.signal.aborted && problem) return;
-      parcel.attempts += 1;
-      line.shift();
-      const { event, attempts } = parcel;
-      if (problem === undefined) {
-        if (attempts > 1) say(`${url} took the event ${event.id} at attempt ${attempts}.`);
-        continue;
-      }
-      line.push(parcel);
-      if (attempts === 1)
+  let waiting = 0;
+  let last = Promise.resolve();
+  const enqueue = (event: Envelope, attempt: number): void => {
+    last = last.then(() => (stopping.signal.aborted ? undefined : attemptTo(event, attempt)));
+  };
+  const attemptTo = async (event: Envelope, attempt: number): Promise<void> => {
+    const signal = AbortSignal.any([AbortSignal.timeout(patience), stopping.signal]);
+    const problem = await send(url, event, signal);
+    if (problem === undefined) {
+      waiting -= 1;
+      if (attempt > 1) say(`${url} took the event ${event.id} at attempt ${attempt}.`);
+    } else if (!stopping.signal.aborted) {
+      if (attempt === 1)
         say(`${url} did not take the event ${event.id} (${problem}). It is sent again until it does.`);
+      enqueue(event, attempt + 1);
       await wait(pause, undefined, { signal: stopping.signal }).catch(() => {});
     }
-    isSending = false;
   };
   return {
     forward: (event: Envelope): void => {
-      line.push({ event, attempts: 0 });
-      if (isSending) return;
-      isSending = true;
-      void sendAll();
+      waiting += 1;
+      enqueue(event, 1);
     },
     close: (): void => {
       stopping.abort();
-      if (line.length > 0) say(`${url} never took ${line.length} of the events; they are lost.`);
+      if (waiting > 0) say(`${url} never took ${waiting} of the events; they are lost.`);
     },
   };
 }

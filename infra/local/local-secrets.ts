@@ -20,9 +20,11 @@ const textsSchema = v.record(v.string(), v.string());
 const secretSchema = v.object({ values: textsSchema, stages: textsSchema });
 type Secret = v.InferOutput<typeof secretSchema>;
 
-interface SecretsAnswer {
+/** An answer of an AWS service, whose body is JSON. */
+export interface AwsAnswer {
   status: number;
   body: unknown;
+  headers?: Record<string, string>;
 }
 
 /** The part of AWS Secrets Manager that reads and rotates secrets: in memory, and in a file if one is named. */
@@ -50,7 +52,7 @@ export class LocalSecrets {
   }
 
   /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
-  answer(target: string, body: unknown): SecretsAnswer {
+  answer(target: string, body: unknown): AwsAnswer {
     const action = actions[target.replace('secretsmanager.', '')];
     const input = v.parse(callSchema, body);
     const secret = this.#secrets[input.SecretId];
@@ -65,43 +67,34 @@ export class LocalSecrets {
   }
 }
 
-const actions: Record<string, (secret: Secret, input: Call) => SecretsAnswer> = {
+const done = (body: object): AwsAnswer => ({ status: 200, body });
+const rejected = (__type: string, message: string): AwsAnswer => ({ status: 400, body: { __type, message } });
+const notFound = rejected('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
+
+const actions: Record<string, (secret: Secret, input: Call) => AwsAnswer> = {
   GetSecretValue({ values, stages }, { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' }) {
     const staged = VersionStage && stages[VersionStage];
     const version = VersionId ?? staged;
     const agree = VersionStage === undefined || staged === version;
     const SecretString = version && agree ? values[version] : undefined;
-    return SecretString === undefined
-      ? notFound
-      : { status: 200, body: { SecretString, VersionId: version } };
+    return SecretString === undefined ? notFound : done({ SecretString, VersionId: version });
   },
-  PutSecretValue(
-    { values, stages },
-    { ClientRequestToken: version = randomUUID(), SecretString = '', VersionStages },
-  ) {
+  PutSecretValue({ values, stages }, { ClientRequestToken, SecretString = '', VersionStages }) {
+    const version = ClientRequestToken ?? randomUUID();
     values[version] = SecretString;
     for (const stage of VersionStages) stages[stage] = version;
-    return { status: 200, body: { VersionId: version } };
+    return done({ VersionId: version });
   },
   DescribeSecret({ stages }) {
     const stagesOf = Map.groupBy(Object.entries(stages), ([, version]) => version);
     const named = [...stagesOf].map(([version, staged]) => [version, staged.map(([stage]) => stage)]);
-    return { status: 200, body: { VersionIdsToStages: Object.fromEntries(named) } };
+    return done({ VersionIdsToStages: Object.fromEntries(named) });
   },
   UpdateSecretVersionStage({ stages }, { VersionStage = '', MoveToVersionId, RemoveFromVersionId }) {
-    if (stages[VersionStage] !== RemoveFromVersionId) return stageElsewhere;
+    if (stages[VersionStage] !== RemoveFromVersionId)
+      return rejected('InvalidParameterException', 'The staging label is attached to another version.');
     if (MoveToVersionId) stages[VersionStage] = MoveToVersionId;
     else delete stages[VersionStage];
-    return { status: 200, body: {} };
+    return done({});
   },
-};
-
-const stageElsewhere: SecretsAnswer = {
-  status: 400,
-  body: { __type: 'InvalidParameterException', message: 'The staging label is attached to another version.' },
-};
-
-const notFound: SecretsAnswer = {
-  status: 400,
-  body: { __type: 'ResourceNotFoundException', message: "Secrets Manager can't find the specified secret." },
 };

@@ -4,7 +4,10 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/operator-call.ts';
 
-/** Signer as the SDK's clients have one. Access keys of this machine have any id, and one secret. */
+/** The account of the local stack, which no real one can be. */
+export const localAccount = '000000000000';
+
+/** A signer as the SDK's clients have one. Access keys of this machine have any id, and one secret. */
 const localSigner = (accessKeyId: string, secretAccessKey: string, region: string, service: string) =>
   new SignatureV4({
     service,
@@ -45,9 +48,6 @@ export async function isSigned(
 const signingDateOf = (text: string): Date =>
   new Date(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
-/** The account of the local stack, which no real one can be. */
-export const localAccount = '000000000000';
-
 /**
  * Answers a presigned GetCallerIdentity request: whose signature it is. Access keys are named after their users, and all
  * have the same secret.
@@ -59,7 +59,8 @@ export async function answerIdentity(
 ): Promise<{ status: number; body: string }> {
   const [accessKeyId = '', , region = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
   const hostname = stsHost(region);
-  const expected = await localSigner(accessKeyId, secretAccessKey, region, 'sts').presign(
+  const signingDate = signingDateOf(query.get('X-Amz-Date') ?? '');
+  const { query: expected } = await localSigner(accessKeyId, secretAccessKey, region, 'sts').presign(
     {
       method: 'GET',
       protocol: 'https:',
@@ -68,12 +69,9 @@ export async function answerIdentity(
       query: { ...identityQuestion },
       headers: { host: hostname, [commandHeader]: String(headers[commandHeader]) },
     },
-    {
-      signingDate: signingDateOf(query.get('X-Amz-Date') ?? ''),
-      expiresIn: Number(query.get('X-Amz-Expires')),
-    },
+    { signingDate, expiresIn: Number(query.get('X-Amz-Expires')) },
   );
-  if (query.get('X-Amz-Signature') !== expected.query?.['X-Amz-Signature'])
+  if (query.get('X-Amz-Signature') !== expected?.['X-Amz-Signature'])
     return { status: 403, body: '<Error><Code>SignatureDoesNotMatch</Code></Error>' };
   const arn = `arn:aws:iam::${localAccount}:user/${accessKeyId}`;
   return {

@@ -18,15 +18,13 @@ import { liveAlias } from './live-versions.ts';
 import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum } from './measurements.ts';
 import type { Deployment, ServiceFunction } from './service-function.ts';
 
-/**
- * The topic that alarms notify, or an existing one. It stays where it is: operators have subscribed to it. The policy of a deployment's own key must
- * let CloudWatch and EventBridge use it.
- */
+/** The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge use it. */
 export function alarmTopic(
   service: Construct,
   { settings, secrets, key }: Deployment,
   existing: ITopic | undefined,
 ): ITopic {
+  // It stays where it is: operators have subscribed to it.
   const scope = new Construct(service, 'Alarms');
   const topic =
     existing ?? new Topic(scope, 'Topic', { enforceSSL: true, ...definedOnly({ masterKey: key }) });
@@ -66,12 +64,11 @@ export interface Watched {
   rotations: IFunction[];
   finishing: IFunction;
   refreshing: IFunction;
-  /** Each endpoint, the function that serves it, and whether its route has a throttle of its own. */
+  /** The endpoints; `isThrottled` when the route has a throttle of its own. */
   endpoints: readonly { endpoint: AnyEndpoint; served: ServiceFunction; isThrottled: boolean }[];
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
-  /** Absent when nothing is published. */
   publishing: EventPublishing | undefined;
 }
 
@@ -85,16 +82,14 @@ type AlarmRow = [
 
 /**
  * The periods for what must never happen, of a sum of metrics that may be missing. The latest minute of such a sum is 0 until
- * its metrics arrive, so an alarm that looks at one minute might never go off.
- * @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
+ * its metrics arrive (FILL), so an alarm that looks at one minute might never go off.
  */
 const onceOfSum = [1, 5] as const;
 
 const perMinute = { statistic: cloudwatch.Stats.SUM, period: minute };
-/** The highest value of a minute. */
 const most = { statistic: cloudwatch.Stats.MAXIMUM, period: minute };
 
-/** The least errors of a new version that say anything: a share of fewer could be chance. */
+/** A share of fewer errors of a new version could be chance. */
 const fewestOfVersion = 5;
 
 /** The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do about each. */
@@ -122,8 +117,7 @@ export function makeAlarms(stack: Stack, watched: Watched) {
   const { alarmErrorPercent, alarmThrottledPercent, alarmFewest } = settings;
   const errors = rate('5xx', measurements.serverErrors, measurements.requests, alarmFewest);
   const wholeApi = alarmOf(['ServerErrors', errors, alarmErrorPercent, [2, 3]]);
-  // The share of all requests hides a route that few use. Such a route may get less than one request a minute, so its errors are
-  // added up over a longer time: a few in a row are enough, even minutes apart.
+  // Of all requests, the share hides a route that few use. Its errors are added up over a longer time: a few are enough.
   const serverErrors = rateByRoute(watched, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15);
   const routes = serverErrors.map(({ row }) => alarmOf([...row, alarmErrorPercent]));
   const service = aboutService(watched).map(alarmOf);
@@ -141,16 +135,16 @@ export function makeAlarms(stack: Stack, watched: Watched) {
     all: [wholeApi, ...service, ...routes, ...throttles, ...events],
     /**
      * Alarms that a new version of each function is rolled back on: about the whole API, which it may harm by what it writes,
-     * and about the version itself. Nobody is told of the latter, which only compare while there are two versions.
+     * and about the version itself. Nobody is told of the latter.
      */
     rollingBack: new Map(canaries.map((served) => [served.key, [wholeApi, ...newVersion(served)]])),
   };
 }
 
 /**
- * The alarms about the version of a function that this deployment makes. The first is about the requests of this version
- * alone. The second compares it, over all its time as a canary, with the version before, which has nine times the requests:
- * when the new one has half of the function's errors, it fails nine times as often. A provider that is down fails both.
+ * The alarms about the version of a function that this deployment makes: about its requests alone, and, over all its time as a
+ * canary, in comparison with the version before, which has nine times the requests. When the new one has half of the function's
+ * errors, it fails nine times as often. A provider that is down fails both.
  * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension ExecutedVersion
  */
 function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: ServiceFunction): AlarmRow[] {
@@ -183,10 +177,7 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: S
   ];
 }
 
-/**
- * The name and the metric of an alarm for each route: the share of its requests that the access log counts under a metric. A
- * request that has reached no function is no invocation.
- */
+/** The name and the metric of an alarm for each route: the share of its invocations that the access log counts under a metric. */
 const rateByRoute = (
   { endpoints, measurements }: Watched,
   prefix: string,
@@ -199,7 +190,7 @@ const rateByRoute = (
     const period = Duration.minutes(minutes);
     const part = measurements.ofRoute(metricName, routeKeyOf(endpoint), period);
     const metric = rate(label, part, invocationsOf(lambda, period), fewest, period);
-    return { key, isThrottled, row: [`${prefix}${logicalIdOf(key)}`, metric] as const };
+    return { isThrottled, row: [`${prefix}${logicalIdOf(key)}`, metric] as const };
   });
 
 function aboutService({ measurements, settings, rotations, finishing, refreshing }: Watched): AlarmRow[] {
@@ -211,7 +202,6 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
     .with({ dimensionsMap: { grant_type: 'refresh_token' } });
   const ofRefreshes = (which: 'Repeated' | 'Reused', fewest: number) =>
     rate(`${which} refresh tokens`, measurements.total(`RefreshTokens${which}`), refreshes, fewest);
-  // A wrong secret of a client, an account or a Login App Token.
   const wrongSecrets = sum('Wrong secrets', {
     tokens: measurements.because('TokensRefused', 'secret_wrong'),
     others: measurements.because('RequestsRefused', 'secret_wrong'),
@@ -226,12 +216,15 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
     period: minute,
   });
   const throttles = rate('Throttled invocations', measurements.ofFunctions('Throttles'), invocations, fewest);
-  // About: a request consumes one unit or a few.
   const units = sum('Units', { consumedReads, consumedWrites });
   const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
   const calls = measurements.total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
   const providerFailures = rate('Provider failures', measurements.total('ProviderFailures'), calls, fewest);
   const often = Duration.minutes(10);
+  const loginHook: AlarmRow[] =
+    settings.loginHook === undefined
+      ? []
+      : [['LoginHookFailed', measurements.total('LoginHookFailures'), 1, [2, 5]]];
   const missed = inactive('Missed invocation', often, { invocations: invocationsOf(finishing, often) }, '1');
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
@@ -240,9 +233,8 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
     ['ProviderFailures', providerFailures, settings.alarmProviderFailurePercent, [3, 5]],
     ['ProviderStreamUpdated', measurements.total('ProviderStreamsUpdated'), 1],
     ['StaleSecrets', measurements.total('StaleSecrets'), 1, [2, 5]],
-    // The number of outdated refresh tokens, in per cent of the refreshes.
     ['RefreshTokensReused', ofRefreshes('Reused', fewest), settings.alarmReusedPercent],
-    // The refresh token had been used once before; a few have lost their response, at any time.
+    // A few have lost their response, at any time.
     ['RefreshTokensRepeated', ofRefreshes('Repeated', 20), settings.alarmRepeatedPercent, [3, 5]],
     [
       'WrongSecrets',
@@ -256,7 +248,7 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
       settings.alarmPublicRefusalPercent,
       [3, 5],
     ],
-    ...(settings.loginHook === undefined ? [] : [loginHookFailed(measurements)]),
+    ...loginHook,
     ['AccessRequestFull', measurements.because('RequestsRefused', 'access_request_full'), 1],
     ['RotationFailure', errorsOf(rotations), 1, onceOfSum],
     ['DeletionsUnfinished', errorsOf([finishing]), 1, onceOfSum],
@@ -265,24 +257,12 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
   ];
 }
 
-const loginHookFailed = (measurements: Measurements): AlarmRow => [
-  'LoginHookFailed',
-  measurements.total('LoginHookFailures'),
-  1,
-  [2, 5],
-];
-
 /** The alarms about the audit lines, and about published events if there are any. */
-function aboutEvents({
-  measurements,
-  settings,
-  forwarder,
-  undeliveredAudit,
-  publishing,
-}: Watched): AlarmRow[] {
+function aboutEvents(watched: Watched): AlarmRow[] {
+  const { measurements, settings, publishing } = watched;
   const auditFailures = sum('Audit failures', {
-    failed: forwarder.metricErrors(perMinute),
-    waiting: undeliveredAudit.metricApproximateNumberOfMessagesVisible(most),
+    failed: watched.forwarder.metricErrors(perMinute),
+    waiting: watched.undeliveredAudit.metricApproximateNumberOfMessagesVisible(most),
   });
   const audit: AlarmRow = ['AuditFailure', auditFailures, 1, onceOfSum];
   if (!publishing) return [audit];
@@ -323,7 +303,6 @@ const inactive = (
 const invocationsOf = (lambda: IFunction, period: Duration): cloudwatch.Metric =>
   lambda.metricInvocations({ statistic: cloudwatch.Stats.SUM, period });
 
-/** Errors of the given functions, summed. */
 const errorsOf = (lambdas: IFunction[]): cloudwatch.IMetric =>
   sum(
     'Errors',

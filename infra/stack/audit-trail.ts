@@ -10,9 +10,9 @@ import { removalPolicyOf, removalPolicyOnceUsed } from './service-data.ts';
 import { type Deployment, logGroupNameOf, type ServiceFunction } from './service-function.ts';
 
 /**
- * The audit log group, and the way of the lines into it. Functions write an audit line to their own log, like any line, so
- * a request waits for nothing. CloudWatch delivers those lines to the forwarder, which alone may write to the group; nothing
- * in the stack may delete from it. What can't be delivered stays in a queue, and an alarm goes off.
+ * The audit log group, and the way of the lines into it. Functions write an audit line to their own log, so a request waits for
+ * nothing. CloudWatch delivers those lines to the forwarder, which alone may write to the group; nothing in the stack may delete
+ * from it. What can't be delivered stays in a queue, and an alarm goes off.
  */
 export class AuditTrail extends Construct {
   readonly logGroup: LogGroup;
@@ -49,7 +49,7 @@ export class AuditTrail extends Construct {
     lambda.configureAsyncInvoke({
       onFailure: { bind: () => ({ destination: this.undelivered.queueArn }) },
     });
-    // One for the logs of all functions of the stack, instead of one for each.
+    // One for the logs of all functions of the stack.
     this.#permission = new CfnPermission(this, 'Deliveries', {
       action: 'lambda:InvokeFunction',
       functionName: lambda.functionArn,

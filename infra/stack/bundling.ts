@@ -7,7 +7,7 @@ const standIn = (file: string): string => join(import.meta.dirname, file);
 export const bundling: BundlingOptions = {
   format: OutputFormat.ESM,
   target: 'node24',
-  /** Bundles the SDK's ES modules, of which only the used parts remain, instead of loading all of the runtime's SDK. */
+  /** ES modules of the SDK, of which only the used parts remain, instead of all of the runtime's SDK. */
   mainFields: ['module', 'main'],
   externalModules: [],
   minify: true,

@@ -29,7 +29,6 @@ function edgeSettings(settings: Settings): EdgeSettings {
 /**
  * CloudFront and AWS WAF in front of a deployment, in a stack of their own: AWS WAF takes rules for CloudFront in
  * us-east-1 only. CloudFront adds the origin secret, which only Secrets Manager and CloudFront hold.
- * @see AWS CloudFormation template reference, "AWS::WAFv2::WebACL", `Scope`
  */
 export class Edge extends Stack {
   /** @throws SettingsError when the service does not have the setting `edge` */
@@ -78,23 +77,19 @@ export class Edge extends Stack {
         viewerProtocolPolicy: cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
       },
     });
-    const logsElsewhere =
-      'The setting edgeLogs has CloudFront log each request, in a way that this rule does not look for';
     Validations.of(distribution).acknowledge(
       { id: 'AwsSolutions-CFR1', reason: 'People log in from any country' },
-      { id: 'AwsSolutions-CFR3', reason: logsElsewhere },
+      {
+        id: 'AwsSolutions-CFR3',
+        reason: 'The setting edgeLogs logs in a way that this rule does not look for',
+      },
     );
     if (settings.edgeLogs) addLogs(this, settings, distribution, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
   }
 
-  /**
-   * The API, by the output of its stack. The value of the secret is read when the reference changes, not when the secret
-   * does, so a rotation names a version.
-   * @see AWS CloudFormation template reference, "Fn::GetStackOutput"
-   * @see AWS CloudFormation user guide, "Get a secret or secret value from Secrets Manager"
-   */
+  /** The API. CloudFormation reads the secret when the reference to it changes, so a rotation names a version. */
   #origin({ stack, region, originSecretVersion }: EdgeSettings, { secretArn }: Secret): HttpOrigin {
     const target = Fn.getStackOutput(stack, 'DomainTarget', region);
     const version = originSecretVersion ? { versionId: originSecretVersion } : {};

@@ -19,10 +19,7 @@ import type { Deployment } from './service-function.ts';
 /** The bus of a deployment: its own, or an existing one. */
 export type BusInUse = Omit<IEventBus, 'eventSourceName'>;
 
-/**
- * Publishes what happens on an event bus: the table's stream calls a function, which puts events on the bus. Nothing else
- * of the service depends on it.
- */
+/** Publishes what happens on an event bus: the table's stream calls a function, which puts events on the bus. */
 export class EventPublishing extends Construct {
   readonly bus: BusInUse;
   readonly deadLetters: Queue;
@@ -43,15 +40,13 @@ export class EventPublishing extends Construct {
     existing?: BusInUse,
   ) {
     super(scope, id);
-    const { stack: busName, archiveDays } = settings;
+    const { stack: name, archiveDays: retentionDays } = settings;
     const { tableStreamArn } = table;
     if (!tableStreamArn) throw new Error('The table has no stream.');
     const description = 'What happened in the login service';
-    this.bus = existing ?? new EventBus(this, 'Bus', { eventBusName: busName, description });
-    if (archiveDays) {
-      const { eventBusArn: sourceArn } = this.bus;
-      new CfnArchive(this, 'Archive', { archiveName: busName, sourceArn, retentionDays: archiveDays });
-    }
+    this.bus = existing ?? new EventBus(this, 'Bus', { eventBusName: name, description });
+    const { eventBusArn: sourceArn } = this.bus;
+    if (retentionDays) new CfnArchive(this, 'Archive', { archiveName: name, sourceArn, retentionDays });
     this.deadLetters = new Queue(this, 'DeadLetters', {
       retentionPeriod: Duration.days(14),
       encryption: key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED,
@@ -86,8 +81,7 @@ export class EventPublishing extends Construct {
       reportBatchItemFailures: true,
       // A batch that fails as a whole, such as one that takes too long, is tried again in halves.
       bisectBatchOnError: true,
-      // Without a limit of attempts, a record is tried for as long as the stream has it: 24 hours. One hour before its end,
-      // Lambda writes to the dead-letter queue where in the stream the record stands.
+      // The stream has a record for 24 hours. One hour before its end, Lambda writes its place to the dead-letter queue.
       maxRecordAge: Duration.hours(23),
       onFailure: { bind: () => ({ destination: this.deadLetters.queueArn }) },
       metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
@@ -101,7 +95,7 @@ export class EventPublishing extends Construct {
   }
 }
 
-const isNotSession = (kind: string): boolean => !sessionPrefix.startsWith(kind);
+const otherKinds = publishedKinds.filter((kind) => !sessionPrefix.startsWith(kind));
 
 /**
  * Changes that may publish something: all but refreshes, the most frequent ones. A refresh changes a session that goes on;
@@ -110,7 +104,7 @@ const isNotSession = (kind: string): boolean => !sessionPrefix.startsWith(kind);
  */
 const published = [
   { eventName: ['INSERT', 'REMOVE'] },
-  { dynamodb: { Keys: { sk: { S: publishedKinds.filter(isNotSession).map((prefix) => ({ prefix })) } } } },
+  { dynamodb: { Keys: { sk: { S: otherKinds.map((prefix) => ({ prefix })) } } } },
   { dynamodb: { NewImage: { generation: { N: ['0'] } } } },
   { dynamodb: { NewImage: { ended_at: { S: [{ exists: true }] } } } },
 ];

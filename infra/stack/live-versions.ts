@@ -10,20 +10,19 @@ import type { Settings } from '../settings/settings.ts';
 import { allow, InlineRole } from './rights.ts';
 import { resourceOf, ServiceFunction } from './service-function.ts';
 
-/** Resources that CodeDeploy needs to move aliases to a new version and back. */
+/** Lets CodeDeploy move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
 
 /** The alias by which the API calls each function. */
 export const liveAlias = 'live';
 
 /**
- * How new code goes live. The API calls each function by its alias. With a canary, CodeDeploy moves the alias to
- * the new version for a tenth of the requests, for all of them some minutes later, and back when an alarm goes off.
+ * How new code goes live: the API calls each function by its alias. With a canary, CodeDeploy moves the alias to the new version
+ * for a tenth of the requests, for all of them some minutes later, and back when an alarm goes off.
  */
 export class LiveVersions extends Construct {
   /** The role with which CodeDeploy moves aliases, if there is a canary. */
   readonly role: InlineRole | undefined;
-  /** The names under which the API calls the functions. One that exists is live. */
   readonly aliases: CfnAlias[] = [];
   readonly #settings: Settings;
   readonly #check: IFunction | undefined;
@@ -43,10 +42,7 @@ export class LiveVersions extends Construct {
     });
   }
 
-  /**
-   * The live version of a function. The last one asked for goes live last.
-   * @param groups the stack of the deployment groups
-   */
+  /** The live version of a function. The last one asked for goes live last. @param groups the stack of the deployment groups */
   of({ key, lambda }: ServiceFunction, groups: NestedStack): IFunction {
     const alias = lambda.addAlias(liveAlias);
     const resource = resourceOf(alias, CfnAlias);
@@ -85,7 +81,6 @@ export class LiveVersions extends Construct {
 
 /**
  * Lets a function call the new versions of those that serve requests, and tell CodeDeploy about each.
- * @param application the CodeDeploy application
  * @returns the function that CodeDeploy invokes before one of them goes live
  */
 export function newVersionCheck(
@@ -122,10 +117,8 @@ export function newVersionCheck(
 
 /**
  * The CodeDeploy application and a group for each function, named after its key: how its new version goes live, and on
- * which alarms it is rolled back.
- * @param role the role with which CodeDeploy moves aliases
- * @param alarmsOf the key of each function, and the alarms that roll its new version back, and stop a deployment that begins
- * while one is on
+ * which alarms it is rolled back, and not deployed while one is on.
+ * @param role with which CodeDeploy moves aliases
  */
 export function deploymentGroups(
   stack: NestedStack,
@@ -153,16 +146,15 @@ export function deploymentGroups(
       },
       autoRollbackConfiguration: {
         enabled: true,
-        events:
-          alarms.length > 0 ? ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'] : ['DEPLOYMENT_FAILURE'],
+        events: ['DEPLOYMENT_FAILURE', ...(alarms.length > 0 ? ['DEPLOYMENT_STOP_ON_ALARM'] : [])],
       },
     });
   }
 }
 
 /**
- * Keeps code away from a table that it cannot read. With a canary or without, the new code looks at the table's format
- * before any other function is updated, and notes its own format when all are live.
+ * Keeps code away from a table that it cannot read: the new code looks at the table's format before another function is updated,
+ * and notes its own format when all are live.
  * @param guard `functions/guard-table-format.ts`
  * @returns the resource that notes the format, once what it depends on is live
  */
@@ -176,7 +168,7 @@ export function guardTableFormat(
     new CustomResource(scope, Step, {
       resourceType: 'Custom::TableFormat',
       serviceToken: guard.lambda.functionArn,
-      // Three attempts, with pauses of one and two minutes. Without a response, CloudFormation would wait for an hour.
+      // Three attempts, with pauses of one and two minutes.
       serviceTimeout: Duration.minutes(6),
       // CloudFormation asks again whenever a property changes.
       properties: { Step, Format, TableName },

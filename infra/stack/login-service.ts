@@ -32,8 +32,8 @@ import { serviceSecrets, serviceTable, type TableInUse } from './service-data.ts
 import { type Deployment, ServiceFunction } from './service-function.ts';
 import { Watching } from './watching.ts';
 
-/** Resources of your own that the service uses instead of making some. */
-interface OwnResources {
+/** The settings of a service, and resources that it uses instead of its own. All are optional, with safe defaults. */
+export interface LoginServiceProps extends ServiceSettings {
   /** A table with the keys, indexes and stream of `docs/data-model.md`, such as a global table. @default a table of the service */
   table?: TableInUse | undefined;
   /** The event bus that the service publishes on. @default a bus with the name of the stack */
@@ -46,9 +46,6 @@ interface OwnResources {
   /** A domain of API Gateway for the API, which is then the issuer of the tokens. @default that of `domainName`, if there is one */
   domain?: IDomainName | undefined;
 }
-
-/** The settings of a service, and resources that it uses instead of its own. All are optional, with safe defaults. */
-export interface LoginServiceProps extends ServiceSettings, OwnResources {}
 
 /**
  * The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. It has the
@@ -142,13 +139,9 @@ export class LoginService extends Construct {
       targets: [new LambdaFunction(refreshing)],
     });
 
+    const externalId = settings.externalIdInEvents ? { EXTERNAL_ID_IN_EVENTS: 'true' } : {};
     const publisher = (environment: Record<string, string>) =>
-      withoutRoute('publish-events', {
-        environment: {
-          ...environment,
-          ...(settings.externalIdInEvents && { EXTERNAL_ID_IN_EVENTS: 'true' }),
-        },
-      }).lambda;
+      withoutRoute('publish-events', { environment: { ...environment, ...externalId } }).lambda;
     const publishing = settings.publishEvents
       ? new EventPublishing(this, 'EventPublishing', deployment, publisher, eventBus)
       : undefined;
@@ -156,11 +149,13 @@ export class LoginService extends Construct {
     const topic = alarmTopic(this, deployment, ownTopic);
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
+    const { tokenConcurrency: warm, tokenReservedConcurrency: reservedConcurrentExecutions } = settings;
+    const ofTokens = { warm, ...definedOnly({ reservedConcurrentExecutions }) };
     const inOrder = [...endpoints]
       .sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)))
       .map(([key, endpoint]) => {
-        const concurrency = issuesTokens(endpoint) ? tokenConcurrencyOf(settings) : {};
-        return { endpoint, served: new ServiceFunction(this, key, endpoint, deployment, concurrency) };
+        const special = issuesTokens(endpoint) ? ofTokens : {};
+        return { endpoint, served: new ServiceFunction(this, key, endpoint, deployment, special) };
       });
     const functions = inOrder.map(({ served }) => served);
     const check = settings.canary
@@ -236,18 +231,12 @@ function requireConsistent(props: LoginServiceProps): void {
 }
 
 /** The account and the region of a stack, when the app knows both. */
-function placeOf({ account, region }: Stack): { account: string; region: string } | undefined {
-  return Token.isUnresolved(account) || Token.isUnresolved(region) ? undefined : { account, region };
-}
+const placeOf = ({ account, region }: Stack) =>
+  Token.isUnresolved(account) || Token.isUnresolved(region) ? {} : { account, region };
 
 /** The name of a resource; its place in the app when only CloudFormation will know the name. */
 const knownName = ({ node }: IConstruct, name: string): string =>
   Token.isUnresolved(name) ? node.path : name;
-
-const tokenConcurrencyOf = ({ tokenConcurrency, tokenReservedConcurrency }: Settings) => ({
-  warm: tokenConcurrency,
-  ...definedOnly({ reservedConcurrentExecutions: tokenReservedConcurrency }),
-});
 
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
   ISSUER: issuer,

@@ -16,9 +16,9 @@ export const routeThrottles = 'RouteThrottles';
 
 export const minute = Duration.minutes(1);
 
-/** Metrics that alarms and dashboard show, per minute unless said otherwise. */
 export type Measurements = ReturnType<typeof measurementsOf>;
 
+/** Metrics that alarms and dashboard show, per minute unless said otherwise. */
 export function measurementsOf(namespace: string, { apiId }: HttpApi, inUse: TableInUse) {
   const { SUM: statistic } = Stats;
   const ofApi = (metricName: string, statistic: string): Metric =>
@@ -45,10 +45,7 @@ export function measurementsOf(namespace: string, { apiId }: HttpApi, inUse: Tab
     /** A metric of all functions of the account in this region, which share one limit: one function can use it up for all. */
     ofFunctions: (metricName: 'Throttles' | 'Invocations'): Metric =>
       new Metric({ namespace: 'AWS/Lambda', metricName, statistic, period: minute }),
-    /**
-     * Throttled requests of the table and of its global indexes, which are throttled by themselves. Each is missing while nothing is throttled.
-     * @see Amazon DynamoDB developer guide, "DynamoDB Metrics and dimensions": GlobalSecondaryIndexName
-     */
+    /** Throttled requests of the table and of its global indexes, which are throttled by themselves. */
     tableThrottles: sum(
       'Table throttles',
       Object.fromEntries(
@@ -61,9 +58,7 @@ export function measurementsOf(namespace: string, { apiId }: HttpApi, inUse: Tab
         }),
       ),
     ),
-    /** Units that were read from the table. */
     consumedReads: ofTable('ConsumedReadCapacityUnits'),
-    /** Units that were written to the table. */
     consumedWrites: ofTable('ConsumedWriteCapacityUnits'),
     /** A metric of the service's own, for one reason. */
     because: (metricName: OwnMetric, reason: LogReason): Metric =>
@@ -94,9 +89,9 @@ export const sum = (label: string, usingMetrics: Record<string, IMetric>): MathE
 };
 
 /**
- * The share that a part is of a whole, in per cent; 0 while the part is too small. The whole may be missing, or less than
- * the part, since another service may count it.
- * @param fewest the least part that says anything: a share of a few is noise
+ * The share that a part is of a whole, in per cent. The whole may be missing, or less than the part, since another service may
+ * count it.
+ * @param fewest the least part that says anything; with less, the share is 0
  */
 export const rate = (
   label: string,

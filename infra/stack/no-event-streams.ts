@@ -1,7 +1,4 @@
-/**
- * Stands for the SDK's module of event streams in the bundles. The clients load it for operations that stream events,
- * and some clients import it at once; nothing here uses such an operation.
- */
+/** Stands for the SDK's module of event streams, which some clients import at once, and of which nothing here has a use. */
 export const eventStreamSerdeProvider = () => undefined;
 
 export const resolveEventStreamSerdeConfig = <Config>(config: Config): Config => config;

@@ -1,5 +1,2 @@
-/**
- * Stands for `node:fs` in the bundles, as `node-http.cjs` for `node:http`. To read all that it exports is to load
- * `fs/promises`.
- */
+/** As `node-http.cjs`, for `node:fs`: to read all that it exports is to load `fs/promises`. */
 module.exports = process.getBuiltinModule('node:fs');

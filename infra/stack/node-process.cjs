@@ -1,5 +1,2 @@
-/**
- * Stands for `node:process` in the bundles, as `node-http.cjs` for `node:http`. To read all that it exports is to open
- * standard input, output and error.
- */
+/** As `node-http.cjs`, for `node:process`: to read all that it exports is to open standard input, output and error. */
 module.exports = process.getBuiltinModule('node:process');

@@ -4,10 +4,9 @@ import { pinName, pinnedValue, pins } from '../settings/pins.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /**
- * Makes a stack keep these settings. Each is the default of a parameter, and a rule demands exactly this value. On an
- * update, the CDK sends the value that the parameter has in the deployed stack, so CloudFormation rejects another one
- * before it changes anything. A setting that is changed on purpose has no parameter in that deployment; the next one
- * pins its new value.
+ * Makes a stack keep these settings. Each is the default of a parameter, and a rule demands exactly this value. On an update, the
+ * CDK sends the parameter's value in the deployed stack, so CloudFormation rejects another one before it changes anything. A
+ * setting that is changed on purpose has no parameter in that deployment; the next one pins its new value.
  * @see AWS CloudFormation user guide, "CloudFormation template Rules syntax"
  */
 export function pinSettings(service: Construct, settings: Settings): void {

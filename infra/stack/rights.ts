@@ -4,10 +4,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 
-/**
- * A service's role that holds its rights itself. The CDK's default is a policy beside it, one more of the 500 resources of a
- * stack. An update changes the rights before it changes what has the role.
- */
+/** A service's role that holds its rights itself. A policy beside it would be one more of the 500 resources of a stack. */
 export class InlineRole extends iam.Role {
   readonly #rights: iam.PolicyDocument;
 
@@ -29,10 +26,8 @@ export class InlineRole extends iam.Role {
 /**
  * The role of a function, with its rights in a policy whose logical id and name end in a hash of them. An update that changes
  * the rights creates another policy before the function changes, and deletes the old one when everything is live; a rollback
- * deletes the new one last. So every version has its rights for as long as it may be called.
- *
- * Version 1.0.0 had the rights in the roles. They stay there for one release: an update removes them from a role before it
- * creates the policy.
+ * deletes the new one last. So every version has its rights for as long as it may be called. Version 1.0.0 had the rights in the
+ * roles, where they stay for one release.
  * @see AWS CloudFormation user guide, "Understand update behaviors of stack resources": Replacement
  */
 export class FunctionRole extends InlineRole {
@@ -41,11 +36,10 @@ export class FunctionRole extends InlineRole {
   constructor(scope: Construct, id: string) {
     super(scope, id, 'lambda.amazonaws.com');
     const stack = Stack.of(this);
-    const hash = (): string =>
-      createHash('sha256')
-        .update(JSON.stringify(stack.resolve(this.#rights)))
-        .digest('hex')
-        .slice(0, 16);
+    const hash = (): string => {
+      const rights = JSON.stringify(stack.resolve(this.#rights));
+      return createHash('sha256').update(rights).digest('hex').slice(0, 16);
+    };
     const policy = new iam.CfnPolicy(this, 'Rights', {
       // Two policies of the same name on one role would be the same one, and the deletion of the old one would delete both.
       policyName: Lazy.string({ produce: () => `Rights-${hash()}` }),
@@ -83,7 +77,6 @@ const writing = [...reading, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryp
 /**
  * Lets a role have a service read, or read and write, what the deployment's own key encrypts. The role itself can neither
  * decrypt nor encrypt anything with it. Without such a key, AWS's own need no right.
- * @param service DynamoDB, Secrets Manager or SQS, as in its host name
  * @see AWS KMS developer guide, "kms:ViaService"
  */
 export function allowKey(

@@ -6,10 +6,7 @@ import { Construct } from 'constructs';
 import type { TokenAlgorithm } from '../../lib/signing/settings.ts';
 import { allow, allowKey } from './rights.ts';
 
-/**
- * When the signing keys may rotate. It differs by algorithm, so that a change of the algorithm updates the schedule, and
- * Secrets Manager rotates at once.
- */
+/** When the signing keys may rotate. With another algorithm it is another time, so that Secrets Manager rotates at once. */
 export const signingKeyWindows: Record<TokenAlgorithm, string> = { RS256: '4h', ES256: '3h' };
 
 /**
@@ -52,17 +49,17 @@ export function rotate(
  */
 export function awaitFirstRotation(
   service: Construct,
-  signingKeys: Secret,
+  { secretArn: SecretId }: Secret,
   rotation: Construct,
   awaiting: IFunction,
 ) {
-  allow(awaiting, ['secretsmanager:DescribeSecret'], [signingKeys.secretArn]);
+  allow(awaiting, ['secretsmanager:DescribeSecret'], [SecretId]);
   const rotated = new CustomResource(new Construct(service, 'FirstRotation'), 'Wait', {
     resourceType: 'Custom::FirstRotation',
     serviceToken: awaiting.functionArn,
     // Should the function end without a response, CloudFormation would wait for an hour.
     serviceTimeout: Duration.minutes(6),
-    properties: { SecretId: signingKeys.secretArn },
+    properties: { SecretId },
   });
   rotated.node.addDependency(rotation);
 }

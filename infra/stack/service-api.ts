@@ -47,9 +47,8 @@ function throttlesOf(settings: Settings): ReadonlyMap<string, Limits> {
   ]);
 }
 
-/** The HTTP API: its address, its access log, and the throttle of each route. */
+/** The HTTP API: the address at which clients reach it, its access log, and the throttle of each route. */
 export class ServiceApi extends Construct {
-  /** The address at which clients reach the API. */
   readonly url: string;
   readonly api: apigateway.HttpApi;
   readonly #settings: Settings;
@@ -57,10 +56,7 @@ export class ServiceApi extends Construct {
   readonly #throttles: ReadonlyMap<string, Limits>;
   readonly #routeSettings: Record<string, Limits> = {};
 
-  /**
-   * @param key the deployment's own, for the access log
-   * @param existing a domain that is there already
-   */
+  /** @param key the deployment's own, for the access log @param existing a domain that is there already */
   constructor(
     scope: Construct,
     id: string,

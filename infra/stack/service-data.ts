@@ -13,7 +13,6 @@ export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & {
   tableStreamArn?: string | undefined;
 };
 
-/** The secrets of a deployment. */
 export type ServiceSecrets = Record<SecretName, Secret>;
 
 const { DESTROY, RETAIN, RETAIN_ON_UPDATE_OR_DELETE } = RemovalPolicy;
@@ -77,10 +76,8 @@ export function serviceTable(
 }
 
 /** Without a wildcard, so that the template shows a function's permissions. */
-export const indexArnsOf = ({ tableArn }: Pick<dynamodb.ITable, 'tableArn'>): string[] =>
-  [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)].map(
-    (name) => `${tableArn}/index/${name}`,
-  );
+export const indexArnsOf = ({ tableArn }: Pick<TableInUse, 'tableArn'>): string[] =>
+  Object.keys({ ...table.localIndexes, ...table.globalIndexes }).map((name) => `${tableArn}/index/${name}`);
 
 /**
  * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next
@@ -102,12 +99,12 @@ export function serviceSecrets(
   };
   const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
   return {
-    /** The secret of the signing keys. It holds a random text until the first rotation, at deployment, creates the keys. */
+    // It holds a random text until the first rotation, at deployment, creates the keys.
     'signing-keys': new Secret(scope, 'SigningKeys', {
       description: 'The keys that sign access tokens; written by their rotation alone',
       ...kept,
     }),
-    /** Secrets that hold a random text at first, too. Rotations then write key sets that begin with that text. */
+    // They hold a random text at first, too. Rotations then write key sets that begin with that text.
     'refresh-tokens': new Secret(scope, 'RefreshTokens', {
       description: 'What the key of refresh tokens is derived from',
       ...random,

@@ -23,17 +23,14 @@ export interface Deployment {
   key: IKey | undefined;
   table: TableInUse;
   secrets: ServiceSecrets;
-  /** Environment variables in addition to those of the table and the secrets. */
+  /** In addition to those of the table and the secrets. */
   environment: Record<string, string>;
 }
 
 /** Properties that single functions have. */
 interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
   environment?: Record<string, string>;
-  /**
-   * Whether its role holds its rights itself: for a function that nothing calls while it is updated, and whose rights are too
-   * long for a role to have those of two versions. @default false
-   */
+  /** Whether its role holds its rights itself: those of two versions are too long, and nothing calls it while it is updated. */
   inlineRights?: true;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
   warm?: number;
@@ -117,7 +114,6 @@ export class ServiceFunction extends Construct {
         }),
         ...environment,
         // Another number needs another version, and Lambda publishes one only if the function has changed.
-        // @see AWS::Lambda::Version ProvisionedConcurrencyConfiguration, "Update requires: Replacement"
         ...(warm > 0 && { PROVISIONED_CONCURRENCY: String(warm) }),
       },
       // Of the version, not of its alias: an alias that is shifting weights can have none.
@@ -160,15 +156,11 @@ export class ServiceFunction extends Construct {
 }
 
 /** The ARN of the owner's login hook; undefined when the settings name none. */
-const loginHookArn = (scope: Construct, { loginHook }: Settings): string | undefined =>
-  loginHook === undefined || loginHook.startsWith('arn:')
-    ? loginHook
-    : Stack.of(scope).formatArn({
-        service: 'lambda',
-        resource: 'function',
-        resourceName: loginHook,
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      });
+function loginHookArn(scope: Construct, { loginHook: resourceName }: Settings): string | undefined {
+  if (!resourceName || resourceName.startsWith('arn:')) return resourceName;
+  const arnFormat = ArnFormat.COLON_RESOURCE_NAME;
+  return Stack.of(scope).formatArn({ service: 'lambda', resource: 'function', resourceName, arnFormat });
+}
 
 /**
  * The template's resource of a construct, for properties that the construct itself does not offer.

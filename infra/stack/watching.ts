@@ -6,10 +6,7 @@ import { deploymentGroups } from './live-versions.ts';
 import type { Measurements } from './measurements.ts';
 import type { InlineRole } from './rights.ts';
 
-/**
- * The alarms, the dashboard, and the deployment groups that roll back on the alarms: everything that holds no data and
- * that no request needs, in a stack within the service's, since a stack can have 500 resources.
- */
+/** A stack within the service's, since one can have 500 resources, for all that holds no data and that no request needs. */
 export class Watching extends NestedStack {
   /** @param role with which CodeDeploy moves aliases. Without a canary there is none. */
   constructor(scope: Construct, id: string, role: InlineRole | undefined, watched: Watched) {
@@ -21,7 +18,7 @@ export class Watching extends NestedStack {
   }
 }
 
-const graph = (title: string, ...left: cloudwatch.IMetric[]): cloudwatch.GraphWidget =>
+const graph = (title: string, ...left: cloudwatch.IMetric[]) =>
   new cloudwatch.GraphWidget({ title, left, width: 8, height: 6 });
 
 /** A page that shows whether the service is healthy, and if not, where to look. */

@@ -88,10 +88,9 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   };
 }
 
-type SigningKey = JWK & { kid: string };
 const signingKeySchema = v.looseObject({ kty: v.string(), kid: v.string() });
 
-async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promise<SigningKey> {
+async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promise<JWK & { kid: string }> {
   const file = keysFolder && join(keysFolder, `sandbox${new URL(issuer).pathname.replaceAll('/', '-')}.json`);
   if (file && existsSync(file)) return readWhole(file, signingKeySchema);
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
@@ -145,14 +144,11 @@ function configurationOf(
   };
 }
 
-interface StoredRecord {
-  grantId?: string;
-  consumed?: number;
-}
+type Stored = { grantId?: string; consumed?: number };
 
 /** Storage for oidc-provider's models. Its own one in memory warns at start and forgets beyond 1000 records. */
-const memoryAdapter = (records: Map<string, StoredRecord>) => (model: string) => ({
-  upsert: async (id: string, record: StoredRecord) => void records.set(`${model}:${id}`, record),
+const memoryAdapter = (records: Map<string, Stored>) => (model: string) => ({
+  upsert: async (id: string, record: Stored) => void records.set(`${model}:${id}`, record),
   find: async (id: string) => records.get(`${model}:${id}`),
   consume: async (id: string) =>
     void Object.assign(records.get(`${model}:${id}`) ?? {}, { consumed: epochSeconds() }),

@@ -36,8 +36,8 @@ export function createOAuth1Provider(url: string, id: string): SandboxProvider {
       return { access_token, access_secret };
     },
     async answer(path, { method = '', url: target = '', headers }, response) {
-      const request = { method, url: new URL(target, url).href, authorization: headers.authorization };
-      const subject = path === verifyPath ? subjectOf(request) : undefined;
+      const { href } = new URL(target, url);
+      const subject = path === verifyPath ? subjectOf(method, href, headers.authorization) : undefined;
       if (subject === undefined)
         return sendJson(response, 401, { errors: [{ code: 32, message: 'Could not authenticate you.' }] });
       const id_str = createHash('sha256').update(subject).digest().readBigUInt64BE().toString();
@@ -54,13 +54,6 @@ interface OAuth1Token {
   exp: number;
 }
 
-interface SignedRequest {
-  method: string;
-  /** Absolute; its query takes part in the signature. */
-  url: string;
-  authorization: string | undefined;
-}
-
 /** Seconds that a client's clock may differ from ours. */
 const timestampLeeway = 300;
 
@@ -71,7 +64,7 @@ const timestampLeeway = 300;
  */
 function oauth1Verifier(tokens: ReadonlyMap<string, OAuth1Token>) {
   const seen = new Set<string>();
-  return ({ method, url, authorization }: SignedRequest): string | undefined => {
+  return (method: string, url: string, authorization: string | undefined): string | undefined => {
     const parameters = parseOAuth1Header(authorization);
     const value = (name: string): string => parameters.get(name) ?? '';
     const token = tokens.get(value('oauth_token'));

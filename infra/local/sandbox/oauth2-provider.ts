@@ -108,15 +108,10 @@ const debugToken: Kind = {
 const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 const idOf = (kind: Kind, { accountId }: AccessToken): string | undefined => kind.idOf?.(accountId);
 
-const kinds = { introspection, codes, tokenInfo, debugToken };
+/** The kinds of OAuth 2.0 providers. */
+export const kinds = { introspection, codes, tokenInfo, debugToken };
 
-/** An OAuth 2.0 provider of one of the kinds. */
-export async function createOAuth2Provider(
-  url: string,
-  id: string,
-  name: keyof typeof kinds,
-): Promise<SandboxProvider> {
-  const kind: Kind = kinds[name];
+export async function createOAuth2Provider(url: string, id: string, kind: Kind): Promise<SandboxProvider> {
   const { redirectUri } = kind;
   const apps = newApps(id);
   const ours = apps['our-app'];

@@ -33,10 +33,10 @@ export async function createOpenIdProvider(
     settings: { issuers: [first.settings, second.settings] },
     issue: (request) => (request.issuer === 'second' ? second : first).issue(request),
     notify: async (request) => first.notify?.(request),
-    answer: (path, request, response) =>
+    answer: (path, ...exchange) =>
       path.startsWith(`${secondPath}/`)
-        ? second.answer(path.slice(secondPath.length), request, response)
-        : first.answer(path, request, response),
+        ? second.answer(path.slice(secondPath.length), ...exchange)
+        : first.answer(path, ...exchange),
   };
 }
 
@@ -77,17 +77,13 @@ async function createIssuer(
       const at_hash = access_token && accessTokenHash(access_token);
       const all = Object.entries({ ...common, azp: app.id, nonce, at_hash, ...claims });
       const id_token = await server.signJwt(Object.fromEntries(all.filter(([, value]) => value !== null)));
-      const authorization_code =
-        with_code && redirectUri
-          ? await server.issueAuthorizationCode({ subject, app, ...times }, redirectUri, {
-              nonce,
-              code_challenge,
-            })
-          : undefined;
+      if (!with_code || !redirectUri) return definedOnly({ id_token, access_token });
+      const issue = { subject, app, ...times };
+      const protection = { nonce, code_challenge };
+      const authorization_code = await server.issueAuthorizationCode(issue, redirectUri, protection);
       return definedOnly({ id_token, access_token, authorization_code });
     },
     async notify({ event, subject, sid, reason }) {
-      const name = securityEvents.find((one) => one.endsWith(`/${event}`));
       const iat = epochSeconds();
       const common = { iss: url, aud: client_id, iat, jti: randomUUID() };
       if (event === 'logout') {
@@ -96,6 +92,7 @@ async function createIssuer(
         const body = new URLSearchParams({ logout_token });
         return { contentType: 'application/x-www-form-urlencoded', body: body.toString() };
       }
+      const name = securityEvents.find((one) => one.endsWith(`/${event}`));
       if (name === undefined) return undefined;
       const user = { format: 'iss_sub', iss: url, sub: subject };
       const session = { format: 'opaque', id: sid };

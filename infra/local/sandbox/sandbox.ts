@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
 import { type LoopbackServer, serve } from '../loopback-server.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
-import { createOAuth2Provider } from './oauth2-provider.ts';
+import { createOAuth2Provider, kinds } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
 import { createRiscApi } from './risc-api.ts';
 import {
@@ -36,11 +36,11 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
   }, port);
   const at = (id: ProviderId): [url: string, id: ProviderId] => [`${url}/${id}`, id];
   const providers: Record<ProviderId, SandboxProvider> = {
-    provider_a: await createOAuth2Provider(...at('provider_a'), 'introspection'),
-    provider_b: await createOAuth2Provider(...at('provider_b'), 'codes'),
+    provider_a: await createOAuth2Provider(...at('provider_a'), kinds.introspection),
+    provider_b: await createOAuth2Provider(...at('provider_b'), kinds.codes),
     provider_c: createOAuth1Provider(...at('provider_c')),
-    provider_d: await createOAuth2Provider(...at('provider_d'), 'tokenInfo'),
-    provider_e: await createOAuth2Provider(...at('provider_e'), 'debugToken'),
+    provider_d: await createOAuth2Provider(...at('provider_d'), kinds.tokenInfo),
+    provider_e: await createOAuth2Provider(...at('provider_e'), kinds.debugToken),
     provider_f: await createOpenIdProvider(...at('provider_f'), keysFolder),
   };
   for (const [id, provider] of Object.entries(providers)) mounted.set(id, provider);
@@ -58,32 +58,31 @@ async function answer(
   const [, id = '', ...below] = pathname.split('/');
   const path = `/${below.join('/')}`;
   const provider = providers.get(id);
-  if (!provider) {
-    const error_description = 'There is no such provider, only provider_a to provider_f.';
-    return sendJson(response, 404, { error: 'not_found', error_description });
-  }
+  if (!provider)
+    return refuse(response, 'There is no such provider, only provider_a to provider_f.', 404, 'not_found');
   if (`${request.method} ${path}` === 'POST /notifications')
     return send(provider, Object.fromEntries(searchParams), response);
   if (`${request.method} ${path}` !== 'GET /credentials') return provider.answer(path, request, response);
   const wanted = v.safeParse(credentialsQuerySchema, Object.fromEntries(searchParams));
-  if (wanted.success) return sendJson(response, 200, await provider.issue(wanted.output));
-  refuse(response, wanted.issues[0]);
+  if (!wanted.success) return refuse(response, faultOf(wanted.issues[0]));
+  sendJson(response, 200, await provider.issue(wanted.output));
 }
 
-function refuse(response: ServerResponse, issue: v.BaseIssue<unknown>): void {
-  const error_description = `${v.getDotPath(issue) ?? 'query'}: ${issue.message}`;
-  sendJson(response, 400, { error: 'invalid_request', error_description });
-}
+const refuse = (
+  response: ServerResponse,
+  error_description: string,
+  status = 400,
+  error = 'invalid_request',
+) => sendJson(response, status, { error, error_description });
+
+const faultOf = (issue: v.BaseIssue<unknown>) => `${v.getDotPath(issue) ?? 'query'}: ${issue.message}`;
 
 /** Sends a notification of a provider to the service. Returns what was sent, and what the service answers. */
 async function send(provider: SandboxProvider, query: object, response: ServerResponse): Promise<void> {
   const wanted = v.safeParse(notificationQuerySchema, query);
-  if (!wanted.success) return refuse(response, wanted.issues[0]);
+  if (!wanted.success) return refuse(response, faultOf(wanted.issues[0]));
   const sent = await provider.notify?.(wanted.output);
-  if (!sent) {
-    const error_description = `event: this provider sends no ${wanted.output.event}`;
-    return sendJson(response, 400, { error: 'invalid_request', error_description });
-  }
+  if (!sent) return refuse(response, `event: this provider sends no ${wanted.output.event}`);
   const headers = { 'content-type': sent.contentType };
   const answer = await fetch(wanted.output.to, { method: 'POST', headers, body: sent.body });
   sendJson(response, 200, { sent: sent.body, status: answer.status, answer: await answer.text() });
