@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 
 /** The credentials of AWS that a request is signed with. */
 export interface Credentials {
@@ -26,13 +26,16 @@ export interface SignedParts {
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function requestSigner(region: string, service: string) {
-  let made: { of: string; key: Buffer } | undefined;
+  let made: { of: string; key: KeyObject } | undefined;
 
-  function signingKey(secret: string, scope: string): Buffer {
+  function signingKey(secret: string, scope: string): KeyObject {
     const of = `${secret} ${scope}`;
     if (made?.of !== of) {
-      const first = Buffer.from(`AWS4${secret}`);
-      made = { of, key: scope.split('/').reduce((key, part) => hmac(key, part).digest(), first) };
+      const first = createSecretKey(`AWS4${secret}`, 'utf8');
+      made = {
+        of,
+        key: scope.split('/').reduce((key, part) => createSecretKey(hmac(key, part).digest()), first),
+      };
     }
     return made.key;
   }
@@ -65,5 +68,5 @@ export function requestSigner(region: string, service: string) {
   };
 }
 
-const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text);
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const hmac = (key: KeyObject, text: string) => createHmac('sha256', key).update(text);
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
