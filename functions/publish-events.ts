@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { streamBatchSchema } from '../lib/publishing/event-entry.ts';
+import { streamBatchSchema } from '../lib/publishing/changes.ts';
 import { publishRecords } from '../lib/publishing/publish-records.ts';
 
 /** Rights of the function. Those on the table's stream, the event bus and the dead-letter queue come with them. */

@@ -7,10 +7,9 @@ import {
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
-import { type EventEntry, eventSource, type StreamRecord } from './event-entry.ts';
+import { type EventEntry, eventSource, type StreamRecord } from './changes.ts';
 
 const busName = environment('EVENT_BUS_NAME');
-
 const queueUrl = environment('DEAD_LETTER_QUEUE_URL');
 
 /** An hour without the bus takes many attempts; each must end well before the function's timeout of 10 s. */
@@ -40,9 +39,9 @@ export async function putEntries(entries: EventEntry[]): Promise<Outcome[]> {
   if (entries.length === 1) return outcomes;
   const settled: Outcome[] = [];
   for (const [place, outcome] of outcomes.entries()) {
-    settled.push(
-      outcome.is === 'rejected' ? ((await send(entries.slice(place, place + 1)))[0] ?? outcome) : outcome,
-    );
+    const [alone = outcome] =
+      outcome.is === 'rejected' ? await send(entries.slice(place, place + 1)) : [outcome];
+    settled.push(alone);
   }
   return settled;
 }

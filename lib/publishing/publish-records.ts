@@ -2,11 +2,8 @@
 // reads the stream. It calls EventBridge and SQS.
 
 import { logEvent, logFailure } from '../log/log.ts';
-import { putEntries, sendDeadLetter } from './event-bus.ts';
-import { type EventEntry, entriesOf, type StreamRecord } from './event-entry.ts';
-
-/** Lambda's answer: it reads the records again from the one with this sequence number on; without one, all are done. */
-type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
+import { type EventEntry, entriesOf, type StreamRecord } from './changes.ts';
+import { type Outcome, putEntries, sendDeadLetter } from './event-bus.ts';
 
 interface Pending {
   record: StreamRecord;
@@ -26,19 +23,18 @@ const mostEntries = 10;
  * Publishes what a batch of records from the table's stream means. While the bus is unavailable, Lambda repeats the batch
  * from the first record that is not published, until the record is 23 hours old. A record that can never be published goes
  * into the dead-letter queue at once, so that it does not hold up the others.
+ * @returns Lambda's answer, with the sequence number from which on it reads the records again; without one, all are done
  */
-export async function publishRecords(records: StreamRecord[]): Promise<BatchResponse> {
+export async function publishRecords(records: StreamRecord[]) {
   const { pending, deadLetters } = readRecords(records);
   let published = 0;
   let failure: Error | undefined;
   const unpublished = new Set(pending);
   for (const round of roundsOf(pending)) {
-    const outcomes = await Promise.all(
-      requestsOf(round).map((request) => putEntries(request.map(({ entry }) => entry))),
-    );
-    for (const [place, outcome] of outcomes.flat().entries()) {
-      const one = round[place];
-      if (!one) continue;
+    const outcomes = (await Promise.all(requestsOf(round))).flat();
+    for (const [place, one] of round.entries()) {
+      const outcome = outcomes[place];
+      if (!outcome) continue;
       if (outcome.is === 'unavailable') {
         failure ??= outcome.error;
         continue;
@@ -64,11 +60,9 @@ function readRecords(records: StreamRecord[]): { pending: Pending[]; deadLetters
   for (const record of records) {
     try {
       pending.push(...entriesOf(record).map((entry) => ({ record, entry })));
-    } catch (error) {
-      deadLetters.push({
-        record,
-        error: error instanceof Error ? error : new Error('The item cannot be read.'),
-      });
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error('The item cannot be read.');
+      deadLetters.push({ record, error });
     }
   }
   return { pending, deadLetters };
@@ -90,9 +84,11 @@ function roundsOf(pending: Pending[]): Pending[][] {
 }
 
 /** The requests of a round, which are sent at the same time. */
-function requestsOf(round: Pending[]): Pending[][] {
-  const requests: Pending[][] = [];
-  for (let at = 0; at < round.length; at += mostEntries) requests.push(round.slice(at, at + mostEntries));
+function requestsOf(round: Pending[]): Promise<Outcome[]>[] {
+  const entries = round.map(({ entry }) => entry);
+  const requests: Promise<Outcome[]>[] = [];
+  for (let at = 0; at < entries.length; at += mostEntries)
+    requests.push(putEntries(entries.slice(at, at + mostEntries)));
   return requests;
 }
 

@@ -18,3 +18,10 @@ export const timestampField = v.pipe(v.string(), jsonSchema({ type: 'string', fo
 
 /** A whole number that is not negative. */
 export const countField = v.pipe(v.number(), jsonSchema({ type: 'integer', minimum: 0 }));
+
+/**
+ * A schema with its description for the API document and the docs.
+ * @__NO_SIDE_EFFECTS__
+ */
+export const described = <const Schema extends v.GenericSchema>(schema: Schema, text: string) =>
+  v.pipe(schema, v.description(text));

@@ -1,6 +1,6 @@
 import { type AttributeValue, type DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import type { StreamRecord } from '../../lib/publishing/event-entry.ts';
+import type { StreamRecord } from '../../lib/publishing/changes.ts';
 
 type Image = Record<string, AttributeValue>;
 
