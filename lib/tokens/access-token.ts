@@ -1,7 +1,14 @@
-import { decodeJwt, type JWTPayload } from 'jose';
+import { decodeJwt, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import * as v from 'valibot';
+import { clock } from '../foundation/clock.ts';
 import { idForms, refreshTokenForm } from '../foundation/ids.ts';
-import { loginClaims } from '../login-users/linked-identity.ts';
+import type { LogReason } from '../foundation/reasons.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { isLongLived } from '../login-apps/login-app-tokens.ts';
+import { loginClaimsSchema } from '../login-users/linked-identity.ts';
+import { publicKey } from '../signing/published-keys.ts';
+import { tokenAlgorithms } from '../signing/settings.ts';
+import { issuer } from './issuer.ts';
 
 const epochSecondsSchema = v.pipe(v.number(), v.safeInteger());
 
@@ -27,7 +34,7 @@ const loginUserClaimsSchema = v.object({
   auth_time: v.exactOptional(epochSecondsSchema),
   /** The external id of the person, in deployments that put it into tokens. */
   ext_id: v.exactOptional(v.string()),
-  ...loginClaims,
+  ...loginClaimsSchema.entries,
 });
 
 const loginAppClaimsSchema = v.object({
@@ -46,13 +53,72 @@ const recipientsClaimsSchema = v.object({
 });
 
 /** The payload of an access token; its client is one of the Login App that it is for. @see RFC 9068 section 2.2 */
-export const accessTokenPayloadSchema = v.pipe(
+const accessTokenPayloadSchema = v.pipe(
   v.variant('token_use', [loginUserClaimsSchema, loginAppClaimsSchema, recipientsClaimsSchema]),
   v.check(({ aud, client_id }) => client_id.startsWith(`${aud}.`)),
 );
 export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayloadSchema>;
 export type TokenUse = AccessTokenPayload['token_use'];
 export type AccessTokenClaims<Use extends TokenUse> = Extract<AccessTokenPayload, { token_use: Use }>;
+
+/** The payload of one of our own access tokens; undefined for anything but a valid one. */
+export const readAccessToken = async (token: string): Promise<AccessTokenPayload | undefined> =>
+  (await verify(token)).payload;
+
+/** The claims of a Login User Token. @throws ServiceError `invalid_token`, whatever is wrong with it */
+export async function verifyLoginUserToken(token: string) {
+  const { payload, reason = 'login_app_token_sent' } = await verify(token);
+  if (payload?.token_use === 'login_user') return payload;
+  throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', { reason });
+}
+
+/** The claims of a Login App Token. @throws ServiceError `invalid_token`, whatever is wrong with it */
+export async function verifyLoginAppToken(token: string) {
+  const { payload, reason = 'login_user_token_sent' } = await verify(token);
+  if (payload?.token_use === 'login_app') return payload;
+  throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', { reason });
+}
+
+/** The claims of a token for recipients; undefined for anything else. */
+export async function readRecipientsToken(token: string) {
+  const { payload } = await verify(token);
+  return payload?.token_use === 'recipients' ? payload : undefined;
+}
+
+/** The payload of an access token, or the reason why it is none of ours. @see RFC 9068 section 4 */
+async function verify(token: string): Promise<{ payload?: AccessTokenPayload; reason?: LogReason }> {
+  try {
+    const { payload } = await jwtVerify(token, async (header) => (await keyOf(header)).key, {
+      algorithms: [...tokenAlgorithms],
+      typ: 'at+jwt',
+      issuer: issuer(),
+      currentDate: clock.now(),
+    });
+    const claims = v.safeParse(accessTokenPayloadSchema, payload);
+    return claims.success ? { payload: claims.output } : { reason: 'claim_invalid' };
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return { reason: reasonOf(token, error) };
+    throw error;
+  }
+}
+
+function reasonOf(token: string, error: errors.JOSEError): LogReason {
+  if (refreshTokenForm.test(token)) return 'refresh_token_sent';
+  if (isLongLived(token)) return 'login_app_token_sent';
+  if (error instanceof errors.JWTExpired) return 'token_expired';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
+  // A key of another issuer is unknown here, so its claims, which nobody has verified, say more.
+  if (error instanceof errors.JWKSNoMatchingKey && payloadOf(token)?.iss !== issuer())
+    return 'issued_by_another_issuer';
+  return error instanceof errors.JWKSNoMatchingKey ? 'unknown_key' : 'not_an_access_token';
+}
+
+/** The key decides on the algorithm, never the token alone. @see RFC 8725 section 3.1 */
+async function keyOf({ kid, alg }: JWTHeaderParameters) {
+  const found = kid === undefined ? undefined : await publicKey(kid);
+  if (found?.alg !== alg) throw new errors.JWKSNoMatchingKey();
+  return found;
+}
 
 const sessionClaimsSchema = v.object({
   sub: v.pipe(v.string(), v.regex(idForms['lu_…'])),

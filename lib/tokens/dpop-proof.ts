@@ -37,10 +37,7 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
     currentDate: clock.now(),
   }).catch(() => {
     // Nothing is asked of anybody else here, so whatever fails is the proof's fault: a key may be no point of its curve.
-    throw refused(
-      'The proof must be a JWT of the typ dpop+jwt, signed by ES256 with the public key in its header.',
-      'proof_malformed',
-    );
+    throw refused(malformed, 'proof_malformed');
   });
   const claims = v.safeParse(claimsSchema, payload);
   if (!claims.success || !protectedHeader.jwk)
@@ -48,20 +45,16 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
   const { jti, htm, htu, iat, nonce } = claims.output;
 
   // 2. It is for this request.
-  if (htm !== 'POST' || withoutQuery(htu) !== `${issuer()}${path}`)
+  const { origin, pathname } = new URL(htu);
+  if (htm !== 'POST' || `${origin}${pathname}` !== `${issuer()}${path}`)
     throw refused(`The proof must be for htm POST and htu ${issuer()}${path}.`, 'proof_for_another_request');
 
   // 3. It is of this minute, or has a nonce, which says so whatever the clock of the phone says.
   const end = nonce === undefined ? endByClock(iat) : await endOfNonce('proof', issuer(), nonce);
-  if (end === undefined)
-    throw new ServiceError(
-      'use_dpop_nonce',
-      'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.',
-      {
-        reason: 'proof_outdated',
-        proofNonce: await newNonce('proof', issuer()),
-      },
-    );
+  if (end === undefined) {
+    const proofNonce = await newNonce('proof', issuer());
+    throw new ServiceError('use_dpop_nonce', outdated, { reason: 'proof_outdated', proofNonce });
+  }
 
   // 4. It was not used before.
   const thumbprint = await calculateJwkThumbprint(protectedHeader.jwk);
@@ -70,14 +63,13 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
   return thumbprint;
 }
 
+const malformed =
+  'The proof must be a JWT of the typ dpop+jwt, signed by ES256 with the public key in its header.';
+const outdated = 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.';
+
 /** Epoch seconds until which the clock lets a proof pass; undefined for one that it does not. */
 const endByClock = (iat: number): number | undefined =>
   Math.abs(epochSeconds() - iat) <= leeway ? Math.floor(iat) + leeway + 1 : undefined;
-
-const withoutQuery = (url: string): string => {
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname}`;
-};
 
 const refused = (description: string, reason: LogReason): ServiceError =>
   new ServiceError('invalid_dpop_proof', description, { reason });

@@ -5,29 +5,94 @@ import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
+import { clientIdParameter } from '../login-apps/client-authentication.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
+import { logIn, putSession } from '../people/sessions/log-in.ts';
+import { refreshSession } from '../people/sessions/refresh-session.ts';
+import { codeForm } from '../providers/oauth2/authorization-code.ts';
 import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
+import { type Credential, verifyCredential } from '../providers/protocol.ts';
 import { providerIds } from '../providers/provider-ids.ts';
-import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
-import { jsonSchema } from '../schema/json-schema.ts';
+import { protocolOf } from '../providers/providers.ts';
+import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form-parameters.ts';
+import { described, jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
-import { grantForms } from './grants.ts';
-import type { TokenResponse } from './token-response.ts';
+import { readRefreshToken } from './refresh-token.ts';
+import { clientTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
+
+/** The parameters of every login. */
+const login = {
+  ...clientIdParameter,
+  session_name: v.optional(
+    v.pipe(
+      required('session_name'),
+      v.regex(
+        /^\P{Cc}{1,64}$/u,
+        'The parameter session_name must have 1 to 64 characters, none of them a control character.',
+      ),
+      jsonSchema({ type: 'string', minLength: 1, maxLength: 64 }),
+      v.description(
+        'A name by which the person recognizes the session in a list, such as that of their phone.',
+      ),
+    ),
+  ),
+};
+
+/** A credential that a provider issued to the app: the other parameters depend on the provider's protocol. */
+const providerCredentials = v.variant(
+  'provider',
+  providerIds.map((provider) => {
+    const grant_type = v.literal('provider_credentials');
+    const title = `Provider${provider.slice(-1).toUpperCase()}Credentials`;
+    return v.pipe(protocolOf(provider).form(provider, { grant_type }, login), v.title(title));
+  }),
+);
+
+/** An authorization code that a provider issued to the app. */
+const providerAuthorizationCode = v.pipe(
+  codeForm({ grant_type: v.literal('provider_authorization_code') }, login),
+  v.title('AuthorizationCodeGrant'),
+);
+
+/** A refresh token of ours. @see RFC 6749 section 6 */
+const refreshToken = v.pipe(
+  parameters({
+    grant_type: v.literal('refresh_token'),
+    refresh_token: required('refresh_token'),
+    ...clientIdParameter,
+  }),
+  v.title('RefreshTokenGrant'),
+);
+
+const repeatedScope = 'The parameter scope is repeated.';
+
+/** The client's own credentials. @see RFC 6749 section 4.4 */
+const clientCredentials = v.pipe(
+  parameters({
+    grant_type: v.literal('client_credentials'),
+    scope: described(
+      v.optional(v.string(repeatedScope)),
+      '`recipients` for a token that reads recipients and reports dead tokens. Any other scope changes nothing.',
+    ),
+  }),
+  v.title('ClientCredentialsGrant'),
+);
 
 /** Every grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
 const grantFormSchema = v.pipe(
-  v.variant('grant_type', grantForms, choiceProblem({ grant_type: grantTypes, provider: providerIds })),
+  v.variant(
+    'grant_type',
+    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
+    choiceProblem({ grant_type: grantTypes, provider: providerIds }),
+  ),
   v.title('TokenRequest'),
 );
 
 /** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. */
 export const tokenRequestSchema = v.pipe(
-  v.intersect([
-    grantFormSchema,
-    v.object({ scope: v.optional(v.string('The parameter scope is repeated.')) }),
-  ]),
+  v.intersect([grantFormSchema, v.object({ scope: v.optional(v.string(repeatedScope)) })]),
   jsonSchema(grantFormSchema),
 );
 type TokenRequest = v.InferOutput<typeof tokenRequestSchema>;
@@ -46,26 +111,63 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
-  const response = await request.issue(client).finally(storeFetchedKeys);
+  const response = await issue(client, request).finally(storeFetchedKeys);
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }
 
+async function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
+  switch (request.grant_type) {
+    case 'refresh_token': {
+      const content = await readRefreshToken(request.refresh_token);
+      return loginUserTokenOf(await refreshSession(client, content));
+    }
+    case 'client_credentials': {
+      const token_use = useOfClient(request);
+      if (token_use === 'recipients' && !client.mayReadRecipients)
+        throw notAllowed('The client may not read recipients.');
+      return clientTokenOf(client, token_use);
+    }
+    default:
+      return startSession(client, request);
+  }
+}
+
+/**
+ * Starts a session for the person of a provider's credential, and issues its tokens. The session is stored last, so a login
+ * that fails leaves none that its owner would see.
+ */
+async function startSession(
+  client: AuthenticatedClient,
+  { session_name, ...credential }: Credential & { session_name?: string | undefined },
+): Promise<TokenResponse> {
+  const { loginAppId, proofKey } = client;
+  const identity = await verifyCredential({ loginAppId, isPublic: proofKey !== undefined }, credential);
+  const session = await logIn(client, credential.provider, identity, session_name);
+  const tokens = await loginUserTokenOf(session);
+  await putSession(session);
+  return tokens;
+}
+
+const useOfClient = ({ scope = '' }: TokenRequest) =>
+  scope.split(' ').includes('recipients') ? 'recipients' : 'login_app';
+
 /** The scope that a grant gives, where the request asks for another one. @see RFC 6749 section 3.3 */
-function otherScope({ token_use, scope = '' }: TokenRequest): { scope?: TokenUse } {
-  const asked = scope.split(' ').filter((name) => name !== '');
-  return asked.every((name) => name === token_use) ? {} : { scope: token_use };
+function otherScope(request: TokenRequest): { scope?: TokenUse } {
+  const given = request.grant_type === 'client_credentials' ? useOfClient(request) : 'login_user';
+  const asked = request.scope?.split(' ').filter((name) => name !== '') ?? [];
+  return asked.every((name) => name === given) ? {} : { scope: given };
 }
 
 /** Checks that a client may use a grant now. @throws ServiceError `unauthorized_client` @see RFC 6749 section 5.2 */
 async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedClient, grantType: GrantType) {
-  if (allowed && !allowed.includes(grantType)) {
-    throw new ServiceError('unauthorized_client', `The client may not use the grant ${grantType}.`, {
-      reason: 'grant_type_not_allowed',
-    });
-  }
+  if (allowed && !allowed.includes(grantType))
+    throw notAllowed(`The client may not use the grant ${grantType}.`);
   await requireEnabled(loginAppId);
 }
+
+const notAllowed = (message: string): ServiceError =>
+  new ServiceError('unauthorized_client', message, { reason: 'grant_type_not_allowed' });
 
 /** Notes the grant and the provider for the log, but nothing that a caller made up. */
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {

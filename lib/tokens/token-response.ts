@@ -7,7 +7,7 @@ import { annotateLog } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type HookClaims, hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
-import { countField } from '../schema/json-schema.ts';
+import { countField, described } from '../schema/json-schema.ts';
 import { accessTokenLifetime } from '../signing/settings.ts';
 import { currentSigningKey } from '../signing/signer.ts';
 import type { AccessTokenClaims, TokenUse } from './access-token.ts';
@@ -19,20 +19,18 @@ export const tokenResponseSchema = v.pipe(
   v.object({
     access_token: v.string(),
     token_type: v.literal('bearer'),
-    expires_in: v.pipe(countField, v.description('Seconds until the access token expires.')),
+    expires_in: described(countField, 'Seconds until the access token expires.'),
     refresh_token: v.exactOptional(
-      v.pipe(v.string(), v.description('Gets the next token response. Absent for `client_credentials`.')),
+      described(v.string(), 'Gets the next token response. Absent for `client_credentials`.'),
     ),
     refresh_token_expires_in: v.exactOptional(
-      v.pipe(
+      described(
         countField,
-        v.description(
-          'Seconds until the refresh token expires, unless it is used before. The name is not a standard yet.',
-        ),
+        'Seconds until the refresh token expires, unless it is used before. The name is not a standard yet.',
       ),
     ),
     scope: v.exactOptional(
-      v.pipe(v.string(), v.description('The scope of the token, where the request asked for another one.')),
+      described(v.string(), 'The scope of the token, where the request asked for another one.'),
     ),
   }),
   v.title('TokenResponse'),

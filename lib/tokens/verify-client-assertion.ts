@@ -1,4 +1,4 @@
-import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { isId } from '../foundation/ids.ts';
 import type { LogReason } from '../foundation/reasons.ts';
@@ -9,7 +9,6 @@ import { algorithmsOf } from '../login-apps/client-keys.ts';
 import { type AuthenticatedClient, authenticateClientBy, type StoredKey } from '../login-apps/clients.ts';
 import { issuerKey } from '../providers/oidc/issuer-keys.ts';
 import { useOnce } from '../storage/use-once.ts';
-import { payloadOf } from './access-token.ts';
 import { issuer } from './issuer.ts';
 
 /** Seconds by which the clocks may differ. */
@@ -28,11 +27,10 @@ export async function verifyClientAssertion(
   assertion: string,
   clientId: string | undefined,
 ): Promise<AuthenticatedClient> {
-  const claimed = payloadOf(assertion);
-  if (!claimed) throw refused('assertion_malformed');
-  const id = clientId ?? claimed.sub ?? '';
-  if (isId('la_….c_…', id)) annotateLog({ client_id: id });
   try {
+    const claimed = decodeJwt(assertion);
+    const id = clientId ?? claimed.sub ?? '';
+    if (isId('la_….c_…', id)) annotateLog({ client_id: id });
     const client = await authenticateClientBy(id, async ({ keys = [], workload_identity: trusted }) => {
       if (claimed.iss === id) return verifyOwn(id, keys, assertion);
       return trusted !== undefined && claimed.iss === trusted.issuer && verifyForeign(trusted, assertion);
@@ -51,7 +49,9 @@ async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Prom
   for (const { jwk, thumbprint } of keys) {
     try {
       const own = { ...rules, algorithms: algorithmsOf(jwk) };
-      await useJtiOnce(id, await verified(assertion, async () => jwk, 600, own));
+      const { jti, exp = 0 } = await verified(assertion, async () => jwk, 600, own);
+      if (typeof jti !== 'string' || jti === '') throw refused('claim_invalid');
+      if (!(await useOnce(Math.ceil(exp) + leeway, 'assertion', id, jti))) throw refused('assertion_used');
       annotateLog({ key_thumbprint: thumbprint });
       return true;
     } catch (error) {
@@ -82,12 +82,6 @@ async function verified(assertion: string, key: JWTVerifyGetKey, longest: number
   if (audience !== issuer() || others.length > 0) throw refused('assertion_for_another_server');
   if ((payload.exp ?? 0) > epochSeconds() + longest + leeway) throw refused('assertion_valid_for_too_long');
   return payload;
-}
-
-/** Notes the `jti` of an assertion by one conditional write, until it has expired. @throws ServiceError for a repeated one */
-async function useJtiOnce(clientId: string, { jti, exp = 0 }: JWTPayload): Promise<void> {
-  if (typeof jti !== 'string' || jti === '') throw refused('claim_invalid');
-  if (!(await useOnce(Math.ceil(exp) + leeway, 'assertion', clientId, jti))) throw refused('assertion_used');
 }
 
 function reasonOf(error: errors.JOSEError): LogReason {

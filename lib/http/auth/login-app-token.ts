@@ -4,7 +4,7 @@ import { annotateLog } from '../../log/request-fields.ts';
 import { isCurrentClient } from '../../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../../login-apps/login-app-tokens.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import { verifyLoginAppToken } from '../../tokens/verify-access-token.ts';
+import { verifyLoginAppToken } from '../../tokens/access-token.ts';
 import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
 
 /**

@@ -5,7 +5,7 @@ import { isCurrentClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { AuthenticatedUser } from '../../login-users/login-user.ts';
 import { hasIssued, isActive, readLoginUserWithSession } from '../../people/sessions/session.ts';
-import { verifyLoginUserToken } from '../../tokens/verify-access-token.ts';
+import { verifyLoginUserToken } from '../../tokens/access-token.ts';
 import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
 
 /**

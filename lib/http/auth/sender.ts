@@ -1,7 +1,7 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import { type AuthenticatedClient, findCurrentClient } from '../../login-apps/clients.ts';
-import { readRecipientsToken } from '../../tokens/verify-access-token.ts';
+import { readRecipientsToken } from '../../tokens/access-token.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 import { type Authentication, bearerToken } from './credentials.ts';
 
