@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
-import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
+import { finishDeletions } from '../lib/people/deletion/delete-login-user.ts';
 
 /** Rights of the function: what the deletion of a person touches. */
 export const access: Access = {

@@ -3,7 +3,7 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
-import { unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
+import { unlinkIdentity } from '../lib/people/identities/link-identity.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({

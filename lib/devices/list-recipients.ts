@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
-import { isOfLoginApp } from '../login-users/people-of-login-app.ts';
+import { isOfLoginApp } from '../login-users/login-user.ts';
 import { integerBetween, once } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';

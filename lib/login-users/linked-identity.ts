@@ -17,7 +17,7 @@ const claimText = v.pipe(v.string(), v.nonEmpty(), v.maxLength(255));
  * Claims about how a person logged in at their provider: the authentication context class, and the methods.
  * @see OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2.1
  */
-export const loginClaims = {
+export const loginClaimsSchema = v.object({
   acr: v.exactOptional(v.pipe(claimText, v.description('The `acr` of the id token of the login.'))),
   amr: v.exactOptional(
     v.pipe(
@@ -26,8 +26,7 @@ export const loginClaims = {
       v.description('The `amr` of the id token of the login: how the person was authenticated.'),
     ),
   ),
-};
-export const loginClaimsSchema = v.object(loginClaims);
+});
 export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 
 /** A refresh token of a provider. */
@@ -55,18 +54,19 @@ export interface VerifiedIdentity extends Identity {
   hook_claims?: Record<string, unknown> | undefined;
 }
 
-const linkedIdentityItem = v.object({
+const storedIdentitySchema = v.object({
   identity_id: v.string(),
-  /** The id of its identity index item, which leads to the Login User. */
-  slot: v.string(),
+  /** The id of the identity index item that leads to the Login User; none for their first identity. */
+  slot: v.exactOptional(v.string()),
   provider: v.string(),
   namespace: v.string(),
   subject: v.string(),
   linked_at: v.string(),
 });
+type StoredIdentity = v.InferOutput<typeof storedIdentitySchema>;
 
-/** A linked identity with what its logins have written. */
-export type LinkedIdentity = v.InferOutput<typeof linkedIdentityItem> & IdentityDetails;
+/** An identity of a Login User, with what its logins have written. */
+export type UserIdentity = StoredIdentity & ReturnType<typeof identityDetails>;
 
 /** The attributes of a Login User that are about one identity. Each login and each linking writes only its own. */
 export const identityAttributes = {
@@ -80,13 +80,11 @@ export const identityAttributes = {
   storedToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
 
-/** Attributes of linked identities with their types, as they are written. */
+/** Attributes of identities with their types, as they are written. */
 export interface IdentityAttributes {
-  [linked: ReturnType<typeof identityAttributes.linked>]: LinkedIdentity | string;
+  [linked: ReturnType<typeof identityAttributes.linked>]: StoredIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
-  /** The profile from the latest login or link: undefined removes the one before. */
   [profile: ReturnType<typeof identityAttributes.profile>]: Profile | undefined;
-  /** The claims that the app told last. */
   [told: ReturnType<typeof identityAttributes.toldByApp>]: Profile;
   [failed: ReturnType<typeof identityAttributes.codeFailed>]: true | undefined;
   [storedToken: ReturnType<typeof identityAttributes.storedToken>]: object;
@@ -125,41 +123,45 @@ export function attributesSaid(
   return said;
 }
 
-/** The linked identities of a Login User's item. */
-export function linkedIdentitiesIn(item: Item): LinkedIdentity[] {
-  return Object.entries(item)
+/** The identities of a Login User's item: the first one, unless it was unlinked, then the one linked longest ago, and so on. */
+export function identitiesIn(item: Item): UserIdentity[] {
+  const linked = Object.entries(item)
     .filter(([name]) => name.startsWith(identityAttributes.linked('')))
-    .map(([, value]) => {
-      const identity = v.parse(linkedIdentityItem, value);
-      return { ...identity, ...identityDetails(item, identity.identity_id) };
-    });
+    .map(([, value]) => v.parse(storedIdentitySchema, value))
+    .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1))
+    .map((identity) => ({ ...identity, ...identityDetails(item, identity.identity_id) }));
+  if (item.subject === undefined) return linked;
+  const identity_id = firstIdentityId(String(item.login_user_id));
+  const first = v.parse(storedIdentitySchema, { ...item, identity_id, linked_at: item.created_at });
+  const details = identityDetails(item, identity_id);
+  // Absent of one who has not logged in since there can be several identities: then every login was with the first.
+  if (!item.imported_at)
+    details.last_login_at ??= v.parse(detailsSchema.entries.last_login_at, item.last_login_at);
+  return [{ ...first, ...details }, ...linked];
 }
 
 /** The id of a person's first identity. It tells nothing that the id of the person does not. */
 export const firstIdentityId = (loginUserId: string): string =>
   `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;
 
-/** Details of an identity that its logins have written, in attributes of the Login User's item. */
-export interface IdentityDetails {
+const detailsSchema = v.object({
   /** Absent before the first login. */
-  last_login_at?: string | undefined;
-  profile?: Profile | undefined;
-  told_by_app?: Profile | undefined;
-  /** False when the latest code was not exchanged, and no earlier one has left a token to revoke. */
-  provider_revocation?: false | undefined;
-}
+  last_login_at: v.optional(v.string()),
+  profile: v.optional(profileSchema),
+  told_by_app: v.optional(profileSchema),
+});
 
-const timeSchema = v.optional(v.string());
-const storedProfile = v.optional(profileSchema);
-
-/** The details of an identity in the item of its Login User. */
-export function identityDetails(item: Item, identityId: string): IdentityDetails {
+/** Details of an identity that its logins have written, in attributes of its Login User's item. */
+export function identityDetails(item: Item, identityId: string) {
   const names = identityAttributes;
   const isFailed = item[names.codeFailed(identityId)] === true;
   return {
-    last_login_at: v.parse(timeSchema, item[names.lastLogin(identityId)]),
-    profile: v.parse(storedProfile, item[names.profile(identityId)]),
-    told_by_app: v.parse(storedProfile, item[names.toldByApp(identityId)]),
-    provider_revocation: isFailed && !item[names.storedToken(identityId)] ? false : undefined,
+    ...v.parse(detailsSchema, {
+      last_login_at: item[names.lastLogin(identityId)],
+      profile: item[names.profile(identityId)],
+      told_by_app: item[names.toldByApp(identityId)],
+    }),
+    /** False when the latest code was not exchanged, and no earlier one has left a token to revoke. */
+    provider_revocation: isFailed && !item[names.storedToken(identityId)] ? (false as const) : undefined,
   };
 }

@@ -6,27 +6,24 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import type { Condition } from '../storage/expressions.ts';
 import { type Item, type ItemKey, readItem, updateOwnItem } from '../storage/items.ts';
-import { hashOf, loginUserKey } from '../storage/keys.ts';
+import { hashOf, loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
+import { hasItemWith } from '../storage/lists.ts';
+import { shardNumberOf, shards } from '../storage/table.ts';
 import {
-  firstIdentityId,
   type Identity,
   type IdentityAttributes,
-  type IdentityDetails,
-  identityDetails,
+  identitiesIn,
   type identityIndexItem,
-  type LinkedIdentity,
-  linkedIdentitiesIn,
+  type UserIdentity,
 } from './linked-identity.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
 
 const loginUserSchema = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
-  /** The provider of the latest login with the first identity. */
+  /** The first identity and the provider of its latest login; absent once it is unlinked. */
   provider: v.optional(v.string()),
-  /** The first identity; absent once it is unlinked. */
   namespace: v.optional(v.string()),
   subject: v.optional(v.string()),
   /** Their id in the system that they were imported from. */
@@ -45,25 +42,18 @@ const loginUserSchema = v.object({
   ...sessionsOfPerson,
 });
 
-/** A person as one Login App knows them, with the identities that they have linked. */
-export type LoginUser = v.InferOutput<typeof loginUserSchema> & {
-  /** Linked identities, with those that an interrupted linking has left behind: `ownIdentities` tells them apart. */
-  linked: LinkedIdentity[];
-  /** The latest login with the first identity; undefined before the first one of somebody imported. */
-  first_used_at: string | undefined;
-  /** The details of the first identity. */
-  first: IdentityDetails;
-};
+/**
+ * A person as one Login App knows them, with their identities. Among these are those that an interrupted linking has left
+ * behind: `ownIdentities` tells them apart.
+ */
+export type LoginUser = v.InferOutput<typeof loginUserSchema> & { identities: UserIdentity[] };
 
 /** The attributes of a Login User's item as they are written: of the person, their identities, and the identity index. */
 export type LoginUserItem = v.InferOutput<typeof loginUserSchema> &
   v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
 
-/**
- * The item of a Login User, of what is left of a deleted one, or of a linked identity alone: reads return it as it is, for
- * `loginUserIn` and others to say what it holds.
- */
+/** The item of a Login User, of what is left of a deleted one, or of an identity index: reads return it as it is. */
 export const loginUserItem = (loginUserId: string): ItemKey<Item, LoginUserItem> => ({
   ...loginUserKey(loginUserId),
   parse: (item) => item,
@@ -86,26 +76,16 @@ export interface AuthenticatedUser {
 }
 
 /** Conditions on an item for a Login User whose deletion has not begun. */
-export const whileExisting = {
-  created_at: { exists: true },
-  deleted_at: { exists: false },
-} satisfies Record<string, Condition>;
+export const whileExisting = { created_at: { exists: true }, deleted_at: { exists: false } };
 
 /** Conditions on an item for a Login User who may log in and change something. */
-export const whileActive = { ...whileExisting, blocked_at: { exists: false } } satisfies Record<
-  string,
-  Condition
->;
+export const whileActive = { ...whileExisting, blocked_at: { exists: false } };
 
 /** The Login User of an item; undefined for one that is deleted, and for an identity index item that is no Login User. */
 export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   if (!item?.created_at || item.deleted_at) return undefined;
   const user = v.parse(loginUserSchema, item);
-  const last_session_id = lastSessionIdOf(item);
-  // Absent of one who has not logged in since there can be several identities: then every login was with the first.
-  const first = identityDetails(item, firstIdentityId(user.login_user_id));
-  const first_used_at = first.last_login_at ?? (user.imported_at ? undefined : user.last_login_at);
-  return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at, first };
+  return { ...user, last_session_id: lastSessionIdOf(item), identities: identitiesIn(item) };
 }
 
 /** The latest login of a person; undefined for somebody imported who has not logged in yet. */
@@ -126,10 +106,25 @@ export function requireActiveUser(
   return user;
 }
 
+/** The place of a Login User in the list of their Login App's people, written at their first login only. */
+export const placeAmongPeople = (
+  { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
+  now: string,
+) => ({ list: loginUsersOfLoginAppShard(login_app_id, shardNumberOf(login_user_id)), list_position: now });
+
+export const listAttributes = ['list', 'list_position'] as const;
+
+/** The lists that the people of a Login App are spread over. */
+export const peopleLists = (loginAppId: string): string[] =>
+  shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));
+
+/** Whether a person is one of a Login App. For a person of another one it costs what it costs for nobody. */
+export const isOfLoginApp = (loginUserId: string, loginAppId: string): Promise<boolean> =>
+  hasItemWith(loginUserKey(loginUserId), 'login_app_id', loginAppId);
+
 /**
- * The id of an identity's first index item, which is that of the Login User whom its first login creates: a hash, so no race makes
- * two. It has no part of the provider's identifier: another company in its place never vouches for the people of the
- * former one.
+ * The id of an identity's first index item, which is that of the Login User whom its first login creates: a hash, so no race
+ * makes two. The provider's identifier is no part of it: another company in its place never vouches for the same people.
  */
 export function firstIndexId(loginAppId: string, { namespace, subject }: Identity): string {
   const hash = hashOf(loginAppId, namespace, subject);
@@ -158,11 +153,9 @@ export const readLoginUser = async (loginUserId: string): Promise<LoginUser | un
  */
 type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
 
-const message = 'The Login User is blocked.';
-
 /** The error for whatever a blocked person asks for: one sentence everywhere. */
-export const blockedError = (code: BlockedCode): ServiceError =>
-  new ServiceError(code, message, {
-    reason: 'login_user_blocked',
-    errors: code === 'unprocessable_entity' ? [{ field: 'device_id', message }] : undefined,
-  });
+export function blockedError(code: BlockedCode): ServiceError {
+  const message = 'The Login User is blocked.';
+  const errors = code === 'unprocessable_entity' ? [{ field: 'device_id', message }] : undefined;
+  return new ServiceError(code, message, { reason: 'login_user_blocked', errors });
+}

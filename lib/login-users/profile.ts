@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { jsonSchema } from '../schema/json-schema.ts';
 
 /** Whether a text can be stored and shown: well-formed Unicode without control characters. */
-const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
+export const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
 
 /** An address that is harmless in a page: no `javascript:` or `data:`. */
 const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');

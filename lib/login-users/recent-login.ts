@@ -4,22 +4,14 @@ import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedUser } from './login-user.ts';
 
-/** Seconds that a login counts as recent, unless the deployment sets another number. */
+/** Seconds that a login counts as recent, unless the deployment sets another number; 0 for any login. */
 export const defaultRecentLoginSeconds = 900;
-
 const recentLoginSeconds = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS');
-
-/** Seconds that a login counts as recent; 0 for any login. */
 const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
 
 /** Whether a person has logged in recently; always where any login will do. */
-export function isLoginRecent({ loggedInAt }: AuthenticatedUser): boolean {
-  const age = maxAge();
-  return age === 0 || epochSeconds() - loggedInAt <= age;
-}
-
-/** The authentication context classes of which a login must have one, separated by spaces; none unless the deployment sets some. */
-const acrValues = (): string | undefined => optionalEnvironment('STEP_UP_ACR_VALUES');
+export const isLoginRecent = ({ loggedInAt }: AuthenticatedUser): boolean =>
+  maxAge() === 0 || epochSeconds() - loggedInAt <= maxAge();
 
 /**
  * Lets nobody do what can't be undone with a token alone, which may be stolen: the person must have logged in recently.
@@ -36,17 +28,15 @@ export function requireRecentLogin(user: AuthenticatedUser): void {
  * Lets nobody change how an account is reached, or end it, unless they have logged in recently and, where the deployment
  * demands it, in one of its authentication context classes.
  * @throws ServiceError `insufficient_user_authentication`
- * @see RFC 9470 section 3
  */
 export function requireStepUp(user: AuthenticatedUser): void {
-  const acr_values = acrValues();
+  const acr_values = optionalEnvironment('STEP_UP_ACR_VALUES');
+  const message =
+    'This needs a login with one of the acr_values: log in again with it, and repeat the request.';
   if (acr_values && !acr_values.split(' ').includes(user.acr ?? ''))
-    throw insufficient(otherClass, 'acr_insufficient', { acr_values });
+    throw insufficient(message, 'acr_insufficient', { acr_values });
   requireRecentLogin(user);
 }
-
-const otherClass =
-  'This needs a login with one of the acr_values: log in again with it, and repeat the request.';
 
 const insufficient = (message: string, reason: LogReason, challenge: Record<string, string | number>) =>
   new ServiceError('insufficient_user_authentication', message, { reason, challenge });

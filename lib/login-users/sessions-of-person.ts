@@ -32,14 +32,13 @@ export function lastSessionIdOf(person: Item): string | undefined {
 }
 
 /** The attributes of a session that decide whether it ended together with others of its person. */
-export const begunSession = {
+export const begunItem = v.object({
   session_id: v.string(),
   /** Epoch seconds. */
   started_at: v.number(),
   /** The number of logins of the person before it. */
   ordinal: v.number(),
-};
-export const begunItem = v.object(begunSession);
+});
 
 /**
  * The attributes of a Login User that say which sessions have ended together, as a login finds them. The session that begins
@@ -67,13 +66,10 @@ export function sessionAllows(
   stored: Item | undefined,
   { sessionId, relatedAt }: { sessionId: string; relatedAt: string },
 ): boolean {
-  if (stored) {
-    return (
-      stored.session_id === sessionId &&
-      stored.ended_at === undefined &&
-      endWithOthers(person, v.parse(begunItem, stored)) === undefined
-    );
+  if (!stored) {
+    const { sessions_ended_at = '', sessions_ended_except } = countersIn(person);
+    return sessionId === sessions_ended_except || relatedAt > sessions_ended_at;
   }
-  const { sessions_ended_at = '', sessions_ended_except } = countersIn(person);
-  return sessionId === sessions_ended_except || relatedAt > sessions_ended_at;
+  if (stored.session_id !== sessionId || stored.ended_at !== undefined) return false;
+  return endWithOthers(person, v.parse(begunItem, stored)) === undefined;
 }

@@ -6,7 +6,8 @@ import { logEvent, logFailure } from '../log/log.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import type { AuthenticatedUser } from '../login-users/login-user.ts';
 import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
-import { invoke } from './invoke-login-hook.ts';
+import { documentClient } from '../storage/client.ts';
+import { requestSigner } from '../storage/signature.ts';
 
 /** The name or ARN of the owner's Lambda function or alias; undefined in a deployment without a login hook. */
 const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');
@@ -57,7 +58,7 @@ const answerSchema = v.strictObject({
 });
 
 /** An identity, as a login hook is told of it. */
-export type HookIdentity = Pick<VerifiedIdentity, 'namespace' | 'subject' | 'profile'> & {
+type HookIdentity = Pick<VerifiedIdentity, 'namespace' | 'subject' | 'profile'> & {
   provider: ProviderId;
 };
 
@@ -88,13 +89,8 @@ interface HookEvent {
  */
 export async function askLoginHook(event: HookEvent, identity?: HookIdentity): Promise<string | undefined> {
   const { claims = {}, previous_claims = {}, ...about } = event;
-  const answer = await answerOf({
-    version: 1,
-    ...about,
-    ...(identity && shown(identity)),
-    claims,
-    previous_claims,
-  }).catch((error) => {
+  const told = { version: 1, ...about, ...(identity && shown(identity)), claims, previous_claims };
+  const answer = await answerTo(told).catch((error) => {
     logFailure('login_hook_failed', error, { hook_event: event.event });
     throw error;
   });
@@ -132,12 +128,35 @@ const shown = ({ provider, namespace, subject, profile }: HookIdentity) => ({
   profile: profile ?? {},
 });
 
-async function answerOf(event: object): Promise<v.InferOutput<typeof answerSchema>> {
-  const answer = v.safeParse(
-    answerSchema,
-    await invoke(functionName() ?? '', event, (hookSeconds() ?? 3) * 1000),
-  );
+async function answerTo(event: object): Promise<v.InferOutput<typeof answerSchema>> {
+  const answer = v.safeParse(answerSchema, await invoke(event));
   if (answer.success) return answer.output;
   const [issue] = answer.issues;
   throw new Error(`The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`);
+}
+
+let sign: ReturnType<typeof requestSigner> | undefined;
+
+/**
+ * The JSON that the owner's function answers with. It is invoked once: another attempt might do twice what it does. The
+ * client of the SDK would make the bundle half as large again, for one request.
+ * @throws Error when it fails, or answers too late or with no JSON
+ * @see AWS Lambda API reference, Invoke
+ */
+async function invoke(event: object): Promise<unknown> {
+  const { config } = documentClient;
+  const region = await config.region();
+  const address = optionalEnvironment('AWS_ENDPOINT_URL_LAMBDA') ?? `https://lambda.${region}.amazonaws.com`;
+  const { origin, host } = new URL(address);
+  const path = `/2015-03-31/functions/${encodeURIComponent(functionName() ?? '')}/invocations`;
+  const body = JSON.stringify(event);
+  const time = new Date(Date.now() + config.systemClockOffset);
+  sign ??= requestSigner(region, 'lambda');
+  const request = { host, path, contentType: 'application/json', body, time };
+  const headers = sign(request, await config.credentials());
+  const signal = AbortSignal.timeout((hookSeconds() ?? 3) * 1000);
+  const response = await fetch(`${origin}${path}`, { method: 'POST', headers, body, signal });
+  const fault = response.headers.get('x-amz-function-error') ?? (response.ok ? undefined : response.status);
+  if (fault !== undefined) throw new Error(`The login hook failed: ${fault}.`);
+  return response.json();
 }

@@ -12,6 +12,7 @@ const domain = {
   ...(await import('../../lib/devices/recipients.ts')),
   ...(await import('../../lib/login-apps/login-app.ts')),
   ...(await import('../../lib/login-apps/mobile-applications.ts')),
+  ...(await import('../../lib/people/identities/identity-index.ts')),
   ...(await import('../../lib/people/sessions/log-in.ts')),
   ...(await import('../../lib/storage/table.ts')),
   ...(await import('../../lib/storage/lists.ts')),
@@ -29,7 +30,7 @@ const newLoginApp = async () => {
 /** A Login User who has logged in. */
 const person = async (login_app_id: string, login_user_id: string, sessionId: string) => {
   await domain.recordLogin(
-    { loginUserId: login_user_id },
+    domain.ownerOfFirst(login_user_id),
     {
       loginAppId: login_app_id,
       provider: 'provider_f',

@@ -1,17 +1,21 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { readStatus } from '../../login-apps/status.ts';
-import { type LoginUser, latestLoginOf, loginUserIn, setBlocked } from '../../login-users/login-user.ts';
-import { peopleLists } from '../../login-users/people-of-login-app.ts';
-import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
-import { exportLoginUser, identitiesOf } from '../../people/deletion/export-login-user.ts';
-import { finishDeletions } from '../../people/deletion/finish-deletions.ts';
-import { findByExternalId } from '../../people/identities/external-id.ts';
+import {
+  type LoginUser,
+  latestLoginOf,
+  loginUserIn,
+  peopleLists,
+  setBlocked,
+} from '../../login-users/login-user.ts';
+import { deleteLoginUser, finishDeletions } from '../../people/deletion/delete-login-user.ts';
+import { exportLoginUser } from '../../people/deletion/export-login-user.ts';
 import { findLoginUser, namespaceOf } from '../../people/identities/find-login-user.ts';
+import { identitiesOf } from '../../people/identities/identities-of-person.ts';
+import { findExternalId } from '../../people/identities/identity-index.ts';
 import { importPeople, personOfLine } from '../../people/identities/import-people.ts';
-import { linkIdentity } from '../../people/identities/link-identity.ts';
+import { linkIdentity, unlinkIdentity } from '../../people/identities/link-identity.ts';
 import { retryRevocations } from '../../people/identities/provider-tokens.ts';
-import { unlinkIdentity } from '../../people/identities/unlink-identity.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions, type Session } from '../../people/sessions/session.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
@@ -62,7 +66,7 @@ export const loginUserCommands = defineCommands({
     run: async ({ 'login-app': id, provider, subject, issuer, 'external-id': externalId }) => {
       const app = await requireLoginApp(id);
       if (externalId !== undefined && provider === undefined && subject === undefined)
-        return overview(existing(await findByExternalId(id, externalId), 'Login User'));
+        return overview(existing((await findExternalId(id, externalId)).user, 'Login User'));
       if (provider === undefined || subject === undefined || externalId !== undefined)
         throw invalid('Give --provider and --subject, or --external-id.');
       return overview(existing(await findLoginUser(app, { provider, subject, issuer }), 'Login User'));

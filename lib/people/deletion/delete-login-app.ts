@@ -1,8 +1,7 @@
 import { clock } from '../../foundation/clock.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { setLoginAppDisabled } from '../../login-apps/status.ts';
-import { loginUserIn } from '../../login-users/login-user.ts';
-import { peopleLists } from '../../login-users/people-of-login-app.ts';
+import { loginUserIn, peopleLists } from '../../login-users/login-user.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
 import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
@@ -22,19 +21,6 @@ import { deleteLoginUser } from './delete-login-user.ts';
 
 /** Seconds after which no instance lets anybody log in at a disabled Login App: its status is cached for 30. */
 const settledAfter = 60;
-
-/** Outcome of one step of a deletion, and how to go on when more is left. */
-interface DeletionStep {
-  deleted: boolean;
-  removed: { login_users: number; devices: number };
-  /**
-   * Tokens of providers that could not be revoked. The provider settings are needed until they are, so the Login App
-   * stays. The command is then to be repeated later.
-   */
-  tokens_not_revoked?: number;
-  /** Seconds to wait before the next step; absent when all is deleted, or when a provider must answer first. */
-  again_after_seconds?: number;
-}
 
 /** The reason to keep a Login App that is to be deleted without its people; undefined when there is none. */
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
@@ -65,8 +51,10 @@ async function readPeople(list: string, start?: Item) {
  * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, so that nobody
  * logs in meanwhile. The Login App itself goes last, and not before every instance knows that it is disabled: until
  * then, each step looks for people who have come since. A step that was interrupted is simply done again.
+ * @returns the outcome of one step. Seconds until the next one are absent when all is deleted, or when `tokens_not_revoked`
+ *   tokens of providers could not be revoked: that needs the provider settings, so the Login App stays until they are
  */
-export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> {
+export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;
   await setLoginAppDisabled(login_app_id, true);
   const hasTime = timeLimit();
@@ -120,7 +108,7 @@ async function forEachMember<List>(
  * Deletes a person, or revokes what is left of one who was deleted before. What remains of a deleted person, so that
  * nobody gets their id again, has no use without the Login App, unless it holds a provider's token that can be revoked.
  */
-async function deletePerson(loginApp: LoginApp, id: string): Promise<{ isNew: boolean; tokensLeft: number }> {
+async function deletePerson(loginApp: LoginApp, id: string) {
   const deletion = await deleteLoginUser(id, 'operator');
   const revocations = deletion?.revocations ?? (await retryRevocations(id));
   const tokensLeft = canRevoke(loginApp) ? (revocations?.not_revoked ?? 0) : 0;
@@ -128,11 +116,10 @@ async function deletePerson(loginApp: LoginApp, id: string): Promise<{ isNew: bo
   return { isNew: deletion !== undefined, tokensLeft };
 }
 
-/** The device goes last: it tells which installation it belongs to. */
+/** Deletes a device, after the installation that only it tells of. */
 async function deleteDevice({ login_app_id, device_id, installation_id }: Item): Promise<void> {
-  if (installation_id !== undefined) {
+  if (installation_id !== undefined)
     await deleteItem(installationKey(String(login_app_id), String(installation_id)));
-  }
   await deleteItem(deviceKey(String(device_id)));
 }
 

@@ -1,20 +1,29 @@
 import * as v from 'valibot';
 import { endAllRelations } from '../../devices/relate-device.ts';
-import { timestamp } from '../../foundation/clock.ts';
-import { logEvent } from '../../log/log.ts';
-import { linkedIdentitiesIn } from '../../login-users/linked-identity.ts';
-import { blockedError, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
-import { listAttributes } from '../../login-users/people-of-login-app.ts';
-import { forEachInBatches } from '../../storage/batches.ts';
-import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateItem } from '../../storage/items.ts';
+import { clock, timestamp } from '../../foundation/clock.ts';
+import { idsAmong } from '../../log/audit.ts';
+import { logAudit, logEvent, logFailure } from '../../log/log.ts';
+import { identitiesIn } from '../../login-users/linked-identity.ts';
+import { blockedError, listAttributes, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
+import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
+import {
+  deleteItem,
+  type Item,
+  type ItemOf,
+  itemKind,
+  keyOf,
+  putItem,
+  readItem,
+  updateItem,
+} from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
-import { releaseExternalId } from '../identities/external-id.ts';
-import { releaseIdentity } from '../identities/identity-index.ts';
+import { readListInOrder, readMembers } from '../../storage/lists.ts';
+import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
 import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 
 /** The mark of a deletion: written before everything else and removed after it, so that it leads to what nobody repeats. */
-export const deletionItem = itemKind(
+const deletionItem = itemKind(
   v.object({
     login_user_id: v.string(),
     /** The party that asked for it. */
@@ -23,12 +32,13 @@ export const deletionItem = itemKind(
   }),
   deletionKey,
 );
-export type DeletionMark = ItemOf<typeof deletionItem>;
+type DeletionMark = ItemOf<typeof deletionItem>;
 
 /**
  * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
- * interruption it can be repeated and finishes the work, or the mark leads to it. A device that the index does not show yet is not theirs either:
- * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
+ * interruption it can be repeated and finishes the work, or the mark leads to it. A device that the index does not show
+ * yet is not theirs either: a relation ends with its Login User. Only an operator deletes a blocked person, who could log
+ * in again as somebody new.
  * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
  * @param signal ends the revocation of providers' tokens, for a caller who cannot wait for them
  * @returns the numbers of what was removed; undefined when there was nothing to delete
@@ -66,17 +76,15 @@ export async function deleteLoginUser(
   return { sessions: sessions.length, openSessions: sessions.filter(isOpen).length, relations, ...stored };
 }
 
-/** Whether the deletion of a Login User has begun: then it can only be finished. */
-export const hasBegun = async (loginUserId: string): Promise<boolean> =>
-  (await readItem(loginUserItem(loginUserId)))?.deleted_at !== undefined;
-
 const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
 
-/** Frees the index items of the linked identities and of the external id, revokes the providers' tokens and removes all attributes but a few. */
+/** Frees the index items of the identities and of the external id, revokes the providers' tokens and removes all attributes but a few. */
 async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | undefined) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
-  const linked = linkedIdentitiesIn(item);
-  await Promise.all(linked.map(({ slot, identity_id }) => releaseIdentity(slot, identity_id)));
+  const identities = identitiesIn(item);
+  await Promise.all(
+    identities.map(({ slot, identity_id }) => (slot ? releaseIdentity(slot, identity_id) : undefined)),
+  );
   if (typeof item.external_id === 'string')
     await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
   const revocations = await revokeStoredTokens(item, signal);
@@ -86,7 +94,7 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   if (remove.length > 0) {
     await updateItem(loginUserItem(loginUserId), { remove, when: { deleted_at: { exists: true } } });
   }
-  return { identities: linked.length + (item.subject === undefined ? 0 : 1), revocations };
+  return { identities: identities.length, revocations };
 }
 
 /**
@@ -94,3 +102,62 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
  * the place in the list of the Login App's people remains too: the Login App must not be deleted before.
  */
 const remaining = /^(pk|sk|login_user_id|login_app_id|deleted_at|next_slot|write_id|created_by)$/;
+
+/** Whether the deletion of a Login User has begun: then it can only be finished. */
+export const hasBegun = async (loginUserId: string): Promise<boolean> =>
+  (await readItem(loginUserItem(loginUserId)))?.deleted_at !== undefined;
+
+/** Milliseconds after which nobody works on a deletion any longer: every function has been stopped long before. */
+const underWayFor = 600_000;
+
+/**
+ * Finishes the deletions of people that were interrupted more than ten minutes ago. Takes a few seconds; the next call
+ * goes on. One that fails does not stop the others, and comes last from then on, since whoever tries it marks it anew.
+ * Each of them has an audit line.
+ * @returns what was finished, what failed and was logged, and whether it got to the end
+ */
+export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
+  const writeAuditLine = (mark: DeletionMark, result: 'done' | 'failed') =>
+    logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
+  const outcome = { loginUsers: 0, failed: 0 };
+  const hasTime = timeLimit();
+  for await (const marks of readInterrupted()) {
+    for (const mark of marks) {
+      if (!hasTime()) return { ...outcome, isAll: false };
+      try {
+        if (!(await finish(mark))) continue;
+        outcome.loginUsers += 1;
+        writeAuditLine(mark, 'done');
+      } catch (error) {
+        outcome.failed += 1;
+        writeAuditLine(mark, 'failed');
+        logFailure('deletion_not_finished', error, { login_user_id: mark.login_user_id });
+      }
+    }
+  }
+  return { ...outcome, isAll: true };
+}
+
+/** Finishes the deletion that a mark leads to. False when there was nothing to remove but the mark. */
+async function finish({ login_user_id, by, list_position }: DeletionMark): Promise<boolean> {
+  if (await hasBegun(login_user_id)) return (await deleteLoginUser(login_user_id, by)) !== undefined;
+  // It never began, unless somebody has marked it again since.
+  await deleteItem(deletionKey(login_user_id), { list_position: { is: list_position } });
+  return false;
+}
+
+/** Pages of the marks that are older than ten minutes, the oldest first: of deletions that were interrupted. */
+async function* readInterrupted(): AsyncGenerator<DeletionMark[]> {
+  const latest = new Date(clock.now().getTime() - underWayFor).toISOString();
+  let start: Item | undefined;
+  do {
+    const { keys, next } = await readListInOrder(unfinishedList, { limit: 100, start });
+    const items = await readMembers(keys);
+    const interrupted = items.filter(({ list_position }) => String(list_position) <= latest);
+    // 1.0.0 marked links, too. What one of them has left goes with the next link, unlink or deletion.
+    const ofLinks = interrupted.filter(({ identity_id }) => identity_id !== undefined);
+    await Promise.all(ofLinks.map((item) => deleteItem(keyOf(item))));
+    yield interrupted.filter((item) => !ofLinks.includes(item)).map(deletionItem.parse);
+    start = interrupted.length < items.length ? undefined : next;
+  } while (start);
+}

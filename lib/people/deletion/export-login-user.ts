@@ -2,7 +2,7 @@ import { tokenTypeOf } from '../../devices/device.ts';
 import { readRelatedDevices } from '../../devices/related-devices.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { type LoginUser, latestLoginOf } from '../../login-users/login-user.ts';
-import { ownIdentities } from '../identities/identities-of-person.ts';
+import { identitiesOf } from '../identities/identities-of-person.ts';
 import { readSessions } from '../sessions/session.ts';
 
 /**
@@ -42,13 +42,4 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
       filter_pattern: `{ $.login_user_id = "${login_user_id}" }`,
     },
   };
-}
-
-/** The identities that a person can log in with, and what their providers know them by. */
-export async function identitiesOf(user: LoginUser): Promise<Record<string, unknown>[]> {
-  const own = await ownIdentities(user);
-  return own.map((identity) => {
-    const { namespace, subject } = user.linked.find(({ identity_id }) => identity_id === identity.id) ?? user;
-    return { ...identity, namespace, subject };
-  });
 }

@@ -112,7 +112,11 @@ async function act(
   const loginUserId = user?.login_user_id ?? finished;
   if (loginUserId !== undefined) annotateLog({ login_user_id: loginUserId });
   const isOutdated = owner && user && issuedAt < latestLogin(user, owner);
-  if (isHijacking && user && !isOutdated) await markHijacked(user, issuedAt);
+  if (isHijacking && user && !isOutdated) {
+    // Once for each message, so that subscribers learn of it.
+    const change = { set: { hijacked_at: isoTime(issuedAt) }, when: whileExisting };
+    await updateItem(loginUserItem(user.login_user_id), change);
+  }
   if (action === 'nothing')
     return { kind, outcome: 'nothing', ...definedOnly({ login_user_id: loginUserId }) };
   if (action === 'end_sessions' && providerSession !== undefined && (user || !person)) {
@@ -133,10 +137,6 @@ async function act(
   return { kind, outcome: 'sessions_ended', login_user_id };
 }
 
-/** Notes that the account of a person was hijacked, once for each message, so that subscribers learn of it. */
-const markHijacked = ({ login_user_id }: LoginUser, time: number) =>
-  updateItem(loginUserItem(login_user_id), { set: { hijacked_at: isoTime(time) }, when: whileExisting });
-
 /**
  * Finishes the deletions that were interrupted of people who had the identity: an issuer that got no answer sends its
  * notification again. Returns the id of the last of these people.
@@ -155,8 +155,7 @@ async function finishDeletionsAt(
 }
 
 /** Epoch seconds of the latest login with the identity, or of when it was linked or imported. */
-function latestLogin({ linked, first_used_at, created_at }: LoginUser, { identityId }: Owner): number {
-  const identity = linked.find(({ identity_id }) => identity_id === identityId);
-  const latest = identity ? (identity.last_login_at ?? identity.linked_at) : (first_used_at ?? created_at);
-  return Math.floor(Date.parse(latest) / 1000);
+function latestLogin({ identities, last_login_at }: LoginUser, { identityId }: Owner): number {
+  const identity = identities.find(({ identity_id }) => identity_id === identityId);
+  return Math.floor(Date.parse(identity?.last_login_at ?? identity?.linked_at ?? last_login_at) / 1000);
 }

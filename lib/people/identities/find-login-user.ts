@@ -1,6 +1,5 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import type { Identity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
@@ -23,7 +22,10 @@ export async function findLoginUser(
   if (namespaces.length === 0)
     throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
   const found = await Promise.all(
-    namespaces.map((namespace) => readOwner(login_app_id, { namespace, subject })),
+    namespaces.map(async (namespace) => {
+      const owner = await confirmedOwner(await findIndexItem(login_app_id, { namespace, subject }));
+      return owner && readLoginUser(owner.loginUserId);
+    }),
   );
   const [user, ...others] = found.filter((one) => one !== undefined);
   if (issuer === undefined && others.length > 0) {
@@ -59,27 +61,18 @@ export function namespaceOf(
  */
 export function importedNamespace(
   { providers }: LoginApp,
-  { provider, issuer, namespace }: { provider: ProviderId; issuer?: string; namespace?: string },
+  { provider, issuer, namespace = '' }: { provider: ProviderId; issuer?: string; namespace?: string },
 ): { namespace: string; isKnown: boolean } {
   const settings = providers.get(provider);
-  const known = namespacesOf(settings);
-  const named = issuer === undefined ? [namespace ?? ''] : namespacesNamed(issuer, settings);
-  const found = known.find((one) => named.includes(one));
+  const named = issuer === undefined ? [namespace] : namespacesNamed(issuer, settings);
+  const found = namespacesOf(settings).find((one) => named.includes(one));
   return { namespace: found ?? named[0] ?? '', isKnown: found !== undefined };
-}
-
-async function readOwner(loginAppId: string, identity: Identity): Promise<LoginUser | undefined> {
-  const owner = await confirmedOwner(await findIndexItem(loginAppId, identity));
-  return owner && readLoginUser(owner.loginUserId);
 }
 
 function namespacesOf(settings: object | undefined): string[] {
   const namespace = valueAtPath(settings, 'namespace');
-  const known = [
-    ...(typeof namespace === 'string' ? [namespace] : []),
-    ...issuersIn(settings).idTokens.map(authorityOf),
-  ];
-  return [...new Set(known)];
+  const ofIssuers = issuersIn(settings).idTokens.map(authorityOf);
+  return [...new Set(typeof namespace === 'string' ? [namespace, ...ofIssuers] : ofIssuers)];
 }
 
 /** The namespaces that an issuer may stand for: the one of its name, and the one that its settings give it. */

@@ -1,13 +1,24 @@
 import * as v from 'valibot';
-import { type Identity, identityIndexItem } from '../../login-users/linked-identity.ts';
-import { firstIndexId, loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
-import { type Item, readItem, updateItem } from '../../storage/items.ts';
+import { clock, timestamp } from '../../foundation/clock.ts';
+import { firstIdentityId, type Identity, identityIndexItem } from '../../login-users/linked-identity.ts';
+import { firstIndexId, type LoginUser, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
+import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
+import { externalIdKey } from '../../storage/keys.ts';
 
+/** The person who has an identity, and its id among theirs. */
 export interface Owner {
   loginUserId: string;
-  /** Absent where it is the owner's first identity. */
-  identityId?: string;
+  identityId: string;
 }
+
+/** The owner of the first identity of a Login User. */
+export const ownerOfFirst = (loginUserId: string): Owner => ({
+  loginUserId,
+  identityId: firstIdentityId(loginUserId),
+});
+
+export const isFirst = ({ loginUserId, identityId }: Owner): boolean =>
+  identityId === firstIdentityId(loginUserId);
 
 /** The last index item of an identity. */
 export interface IdentityIndexItem {
@@ -52,38 +63,34 @@ export async function findIndexItem(
   const found = { id, externalId, unfinished };
   if (linked_to !== undefined && identity_id !== undefined)
     return { ...found, owner: { loginUserId: linked_to, identityId: identity_id } };
-  return { ...found, owner: created_at === undefined ? undefined : { loginUserId: id } };
+  return { ...found, owner: created_at === undefined ? undefined : ownerOfFirst(id) };
 }
 
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
-export async function confirmedOwner({ owner }: IdentityIndexItem): Promise<Owner | undefined> {
-  if (owner?.identityId === undefined) return owner;
-  const user = loginUserIn(await readItem(loginUserItem(owner.loginUserId)));
-  return user?.linked.some(({ identity_id }) => identity_id === owner.identityId) ? owner : undefined;
+export async function confirmedOwner({ id, owner }: IdentityIndexItem): Promise<Owner | undefined> {
+  if (!owner || owner.loginUserId === id) return owner;
+  const user = await readLoginUser(owner.loginUserId);
+  return user?.identities.some(({ identity_id }) => identity_id === owner.identityId) ? owner : undefined;
 }
 
-/**
- * Makes an index item lead to a Login User with an identity of theirs. False when it has changed meanwhile.
- * @param indexItem one without a confirmed owner
- */
-export async function claimIdentity(
-  indexItem: IdentityIndexItem,
-  loginUserId: string,
-  identityId: string,
-): Promise<boolean> {
-  const leftBehind = indexItem.owner?.identityId;
-  const { done } = await updateItem(loginUserItem(indexItem.id), {
-    set: { linked_to: loginUserId, identity_id: identityId },
-    when: leftBehind === undefined ? isFree : { identity_id: { is: leftBehind } },
-  });
-  return done;
-}
-
-const isFree = {
+/** Conditions on an identity index item that leads to nobody. */
+export const whileFree = {
   created_at: { exists: false },
   next_slot: { exists: false },
   linked_to: { exists: false },
-} as const;
+};
+
+/**
+ * Makes an index item without a confirmed owner lead to a Login User with an identity of theirs. False when it has changed
+ * meanwhile.
+ */
+export async function claimIdentity(indexItem: IdentityIndexItem, owner: Owner): Promise<boolean> {
+  const { done } = await updateItem(loginUserItem(indexItem.id), {
+    set: { linked_to: owner.loginUserId, identity_id: owner.identityId },
+    when: indexItem.owner ? { identity_id: { is: indexItem.owner.identityId } } : whileFree,
+  });
+  return done;
+}
 
 /** Frees an index item that leads to an identity which its Login User does not have, or no longer. */
 export async function releaseIdentity(indexId: string, identityId: string): Promise<void> {
@@ -92,3 +99,46 @@ export async function releaseIdentity(indexId: string, identityId: string): Prom
     when: { identity_id: { is: identityId } },
   });
 }
+
+/** The index item of an external id. It counts only if its Login User has the external id, too. */
+const externalIdItem = itemKind(
+  v.object({ login_user_id: v.string(), claimed_at: v.string() }),
+  externalIdKey,
+);
+
+/** Milliseconds after which no import works any longer on what it has claimed: its function is stopped after 30 s. */
+const longestImport = 60_000;
+
+/** The index item of an external id, if there is one, and the person of the Login App who has the external id. */
+export async function findExternalId(loginAppId: string, externalId: string) {
+  const claim = await readItem(externalIdItem(loginAppId, externalId));
+  const user = claim && (await readLoginUser(claim.login_user_id));
+  return { claim, user: user?.external_id === externalId ? user : undefined };
+}
+
+/**
+ * Makes an external id lead to a Login User, before they get it. False while another import may be about to give it to
+ * somebody else.
+ * @param claim the index item as it was read; one that nobody has confirmed for a minute was left by an interrupted import
+ */
+export async function claimExternalId(
+  { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
+  externalId: string,
+  claim: ItemOf<typeof externalIdItem> | undefined,
+): Promise<boolean> {
+  if (claim?.login_user_id === login_user_id) return true;
+  if (claim && Date.parse(claim.claimed_at) > clock.now().getTime() - longestImport) return false;
+  const { done } = await updateItem(externalIdItem(login_app_id, externalId), {
+    set: { login_user_id, claimed_at: timestamp() },
+    when: claim ? { login_user_id: { is: claim.login_user_id } } : { pk: { exists: false } },
+  });
+  return done;
+}
+
+/** Frees an external id that leads to a Login User. */
+export const releaseExternalId = (
+  loginAppId: string,
+  externalId: string,
+  loginUserId: string,
+): Promise<void> =>
+  deleteItem(externalIdItem(loginAppId, externalId), { login_user_id: { is: loginUserId } });

@@ -3,27 +3,36 @@ import { timestamp } from '../../foundation/clock.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { firstIdentityId, type Identity, identityAttributes } from '../../login-users/linked-identity.ts';
-import { type LoginUser, loginUserItem, readLoginUser, whileExisting } from '../../login-users/login-user.ts';
-import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
-import { type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
+import {
+  type LoginUser,
+  loginUserItem,
+  placeAmongPeople,
+  readLoginUser,
+  whileExisting,
+} from '../../login-users/login-user.ts';
+import { isPlain, type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
 import { canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
-import { type ImportLine, type ImportResult, readLines } from '../../schema/import-lines.ts';
+import { type ImportLine, readLines } from '../../schema/import-lines.ts';
 import { keyRequired } from '../../schema/validation.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { updateItem } from '../../storage/items.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
-import { claimExternalId, findExternalId } from './external-id.ts';
 import { importedNamespace } from './find-login-user.ts';
 import { ownIdentities } from './identities-of-person.ts';
-import { confirmedOwner, findIndexItem, type IdentityIndexItem, releaseIdentity } from './identity-index.ts';
-import { linkIdentity } from './link-identity.ts';
-import { unlinkIdentity } from './unlink-identity.ts';
+import {
+  claimExternalId,
+  confirmedOwner,
+  findExternalId,
+  findIndexItem,
+  releaseIdentity,
+  whileFree,
+} from './identity-index.ts';
+import { linkIdentity, unlinkIdentity } from './link-identity.ts';
 
 const textField = (name: string, longest: number) => {
   const message = `${name} must be a string of 1 to ${longest} characters.`;
-  const isStorable = (text: string) =>
-    text.isWellFormed() && !/\p{Cc}/u.test(text) && text.length > 0 && text.length <= longest;
+  const isStorable = (text: string) => isPlain(text) && text.length > 0 && text.length <= longest;
   return v.pipe(v.string(message), v.check(isStorable, message));
 };
 const oneOfBoth = 'Either issuer or namespace is required.';
@@ -60,19 +69,6 @@ export function personOfLine(line: object): { group: string; member: string } | 
   return { group: external_id, member: JSON.stringify([canonicalIssuer(issuer || namespace), subject]) };
 }
 
-/** How many lines name a provider's issuer or namespace, and whether the settings know it. */
-interface CountedIssuer {
-  provider: ProviderId;
-  issuer: string;
-  lines: number;
-  known: boolean;
-}
-
-interface PeopleImport extends ImportResult {
-  /** Only of a dry run. */
-  issuers?: CountedIssuer[];
-}
-
 /** An identity that is imported, with the lines that say so. */
 interface ImportedIdentity extends Identity {
   lines: number[];
@@ -80,14 +76,8 @@ interface ImportedIdentity extends Identity {
   profile: Profile | undefined;
 }
 
-/** An identity with its index item, and with whom it belongs to. */
-interface Place {
-  identity: ImportedIdentity;
-  indexItem: IdentityIndexItem;
-  ownerId: string | undefined;
-}
-
 interface Options {
+  /** Whether nothing is written, and the lines are counted by issuer. */
   dryRun: boolean;
   /** Whether a person's other identities in the same namespace are unlinked, since the line's takes their place. */
   replace: boolean;
@@ -100,13 +90,9 @@ interface Options {
  * @param lines all those of a person are among them
  * @throws Error when it has to stop; what was imported so far stays
  */
-export async function importPeople(
-  loginApp: LoginApp,
-  lines: ImportLine[],
-  options: Options,
-): Promise<PeopleImport> {
+export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
   const { read, result } = readLines(lines, lineSchema);
-  const issuers = new Map<string, CountedIssuer>();
+  const issuers = new Map<string, { provider: ProviderId; issuer: string; lines: number; known: boolean }>();
   const found = read.map(({ line, content }) => {
     const { provider, subject, external_id, profile } = content;
     const { namespace, isKnown: known } = importedNamespace(loginApp, content);
@@ -120,12 +106,11 @@ export async function importPeople(
     async ([id, ofPerson]) => {
       const identities = distinct(ofPerson.map(({ identity }) => identity));
       for (const [{ lines: ofIdentity }, outcome] of await importPerson(loginApp, id, identities, options)) {
-        const [, ...repetitions] = ofIdentity;
         if (typeof outcome !== 'string')
           result.refused.push(...ofIdentity.map((line) => ({ line, ...outcome })));
         else {
           result[outcome] += 1;
-          result.repeated += repetitions.length;
+          result.repeated += ofIdentity.length - 1;
         }
       }
     },
@@ -137,8 +122,8 @@ export async function importPeople(
 /** Identities with the lines of each together. */
 function distinct(identities: ImportedIdentity[]): ImportedIdentity[] {
   const groups = Map.groupBy(identities, ({ namespace, subject }) => JSON.stringify([namespace, subject]));
-  return [...groups.values()].flatMap(([first, ...others]) =>
-    first ? { ...first, lines: [first, ...others].flatMap(({ lines }) => lines) } : [],
+  return [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map((first) => ({ ...first, lines: group.flatMap(({ lines }) => lines) })),
   );
 }
 
@@ -161,11 +146,15 @@ function importPerson(
     ]);
     const owners = [holder?.login_user_id, ...places.map(({ ownerId }) => ownerId)];
     const [ownerId, ...others] = new Set(owners.filter((id) => id !== undefined));
-    if (others.length > 0) return allAre(manyPeople(identities));
+    if (others.length > 0) {
+      const lines = identities.flatMap((one) => one.lines).toSorted((a, b) => a - b);
+      const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
+      return allAre(`The external_id belongs to several people: see ${named}.`);
+    }
     const user = holder ?? (ownerId === undefined ? undefined : await readLoginUser(ownerId));
     if (user?.login_user_id !== ownerId) return undefined;
     const isKnown = user?.external_id === externalId;
-    if (user?.external_id !== undefined && !isKnown) return allAre(otherExternalId);
+    if (user?.external_id !== undefined && !isKnown) return allAre('The person has another external_id.');
     const outcomes = new Map<ImportedIdentity, Outcome>(
       places.map((place) => [place.identity, isKnown && place.ownerId !== undefined ? 'repeated' : 'added']),
     );
@@ -173,16 +162,14 @@ function importPerson(
     if (dryRun || !first) return outcomes;
 
     // 2. The external id leads to them.
-    const person = { login_user_id: ownerId ?? first.indexItem.id, login_app_id, linked: user?.linked ?? [] };
-    if (!(await claimExternalId(login_app_id, externalId, person.login_user_id, claim)))
-      return allAre(underWay);
+    const { identities: known = [] } = user ?? {};
+    const person = { login_user_id: ownerId ?? first.indexItem.id, login_app_id, identities: known };
+    if (!(await claimExternalId(person, externalId, claim))) return allAre(underWay);
 
     // 3. They have it.
-    if (
-      !isKnown &&
-      !(await (user ? giveExternalId(user, externalId) : createPerson(first, person, externalId)))
-    )
-      return undefined;
+    const give = () =>
+      user ? giveExternalId(user, externalId) : createPerson(first, login_app_id, externalId);
+    if (!isKnown && !(await give())) return undefined;
 
     // 4. They have the identities.
     for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined))
@@ -194,7 +181,11 @@ function importPerson(
   return retryOnConflict(importOnce, 'The people of the lines keep changing their identities.');
 }
 
-async function placeOf(loginAppId: string, identity: ImportedIdentity): Promise<Place> {
+const underWay =
+  'Another import is adding the person of this external_id. Run the command again in a minute.';
+
+/** An identity with its index item, and the id of the person whom it belongs to. */
+async function placeOf(loginAppId: string, identity: ImportedIdentity) {
   const indexItem = await findIndexItem(loginAppId, identity);
   return { identity, indexItem, ownerId: (await confirmedOwner(indexItem))?.loginUserId };
 }
@@ -206,15 +197,16 @@ const giveExternalId = async ({ login_user_id }: LoginUser, external_id: string)
 
 /** Creates a person at the index item of their first identity, as their first login would. False when it is no longer free. */
 async function createPerson(
-  { identity: { provider, namespace, subject, profile }, indexItem }: Place,
-  { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
+  { identity: { provider, namespace, subject, profile }, indexItem }: Awaited<ReturnType<typeof placeOf>>,
+  login_app_id: string,
   external_id: string,
 ): Promise<boolean> {
+  const { id, owner } = indexItem;
   // The index item leads to somebody who doesn't have the identity.
-  if (indexItem.owner?.identityId) await releaseIdentity(indexItem.id, indexItem.owner.identityId);
+  if (owner) await releaseIdentity(id, owner.identityId);
   const now = timestamp();
-  const person = { login_user_id, login_app_id };
-  const { done } = await updateItem(loginUserItem(login_user_id), {
+  const person = { login_user_id: id, login_app_id };
+  const { done } = await updateItem(loginUserItem(id), {
     set: {
       ...person,
       ...placeAmongPeople(person, now),
@@ -225,19 +217,18 @@ async function createPerson(
       created_at: now,
       imported_at: now,
       last_login_at: now,
-      [identityAttributes.profile(firstIdentityId(login_user_id))]: profile,
+      [identityAttributes.profile(firstIdentityId(id))]: profile,
     },
-    when: { created_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } },
+    when: whileFree,
   });
   return done;
 }
 
 async function link(
   person: Parameters<typeof linkIdentity>[0],
-  { provider, namespace, subject, profile }: ImportedIdentity,
+  { lines: _, provider, ...verified }: ImportedIdentity,
 ): Promise<Outcome> {
   try {
-    const verified = { namespace, subject, profile };
     const { isNew } = await linkIdentity(person, provider, verified, { byOperator: true });
     return isNew ? 'added' : 'repeated';
   } catch (error) {
@@ -248,21 +239,10 @@ async function link(
 
 /** Unlinks the identities of a person in the namespaces of imported ones that are none of these. */
 async function unlinkReplaced(loginUserId: string, imported: Identity[]): Promise<void> {
-  const user = await readLoginUser(loginUserId);
-  if (!user) return;
-  const isReplaced = (id: string) => {
-    const { namespace, subject } = user.linked.find(({ identity_id }) => identity_id === id) ?? user;
+  const { identities = [] } = (await readLoginUser(loginUserId)) ?? {};
+  for (const { identity_id, namespace, subject } of await ownIdentities(identities)) {
     const ofNamespace = imported.filter((identity) => identity.namespace === namespace);
-    return ofNamespace.length > 0 && ofNamespace.every((identity) => identity.subject !== subject);
-  };
-  for (const { id } of await ownIdentities(user))
-    if (isReplaced(id)) await unlinkIdentity(loginUserId, id, { byOperator: true });
+    if (ofNamespace.length > 0 && ofNamespace.every((identity) => identity.subject !== subject))
+      await unlinkIdentity(loginUserId, identity_id, { byOperator: true });
+  }
 }
-
-const manyPeople = (identities: ImportedIdentity[]): string =>
-  `The external_id belongs to several people: see ${namesOf(identities.flatMap(({ lines }) => lines))}.`;
-const namesOf = (lines: number[]): string =>
-  lines.length === 1 ? `line ${lines[0]}` : `lines ${lines.toSorted((a, b) => a - b).join(', ')}`;
-const otherExternalId = 'The person has another external_id.';
-const underWay =
-  'Another import is adding the person of this external_id. Run the command again in a minute.';

@@ -7,45 +7,44 @@ import { annotateIds } from '../../log/request-fields.ts';
 import {
   attributesOf,
   attributesSaid,
-  firstIdentityId,
-  type IdentityAttributes,
+  attributesWithoutToken,
+  identitiesIn,
   identityAttributes,
   identityDetails,
-  type LinkedIdentity,
-  linkedIdentitiesIn,
+  type UserIdentity,
   type VerifiedIdentity,
 } from '../../login-users/linked-identity.ts';
 import {
   blockedError,
   type LoginUser,
   loginUserItem,
+  newIndexId,
   readLoginUser,
   whileActive,
   whileExisting,
 } from '../../login-users/login-user.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { updateItem } from '../../storage/items.ts';
+import { readItem, updateItem } from '../../storage/items.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
   attributesLeft,
-  confirmedIds,
   isUnderWay,
   ownIdentities,
   type ShownIdentity,
-  shownDetails,
+  shownIdentity,
 } from './identities-of-person.ts';
-import { claimIdentity, confirmedOwner, findIndexItem } from './identity-index.ts';
-import { keepingToken, revokeIfRefused, type TokenPlace } from './provider-tokens.ts';
-import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
+import {
+  claimIdentity,
+  confirmedOwner,
+  findIndexItem,
+  isFirst,
+  type Owner,
+  releaseIdentity,
+} from './identity-index.ts';
+import { keepingToken, revokeIfRefused, revokeStoredTokens, type TokenPlace } from './provider-tokens.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
-
-interface LinkOptions {
-  byOperator?: boolean;
-  move?: boolean;
-  ask?: () => Promise<void>;
-}
 
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
@@ -58,53 +57,67 @@ interface LinkOptions {
  *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
 export async function linkIdentity(
-  { login_user_id, login_app_id, linked }: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'linked'>,
+  {
+    login_user_id,
+    login_app_id,
+    identities,
+  }: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'identities'>,
   provider: ProviderId,
   verified: VerifiedIdentity,
-  { byOperator = false, move = false, ask }: LinkOptions = {},
+  { byOperator = false, move = false, ask = async () => {} } = {},
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
   const place = { loginAppId: login_app_id, provider };
   const linkOnce = async () => {
+    // 1. The identity may have an owner.
     const indexItem = await findIndexItem(login_app_id, verified);
     const owner = await confirmedOwner(indexItem);
     if (owner && owner.loginUserId !== login_user_id) {
       if (!move) throw new ServiceError('conflict', belongsToAnother);
-      const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
-      await unlinkIdentity(owner.loginUserId, identityId, { byOperator, evenLast: true });
+      await unlinkIdentity(owner.loginUserId, owner.identityId, { byOperator, evenLast: true });
       annotateIds({ former_login_user_id: owner.loginUserId });
       return undefined;
     }
     if (owner) {
-      const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
-      if (!identity || byOperator) return identity && { isNew: false, identity };
-      const current = await asVerified(login_user_id, identity, place, verified);
-      return current && { isNew: false, identity: current };
+      const identity = await (byOperator ? identityOf(owner) : asVerified(owner, place, verified));
+      return identity && { isNew: false, identity: shownIdentity(identity) };
     }
+
+    // 2. The person gets it, if they have room for it: of two requests at once, one sees the other's.
     const { namespace, subject } = verified;
     const identity_id = newId('i');
     const linked_at = timestamp();
-    const kept = await keepingToken(login_user_id, identity_id, place, verified);
+    const newOwner = { loginUserId: login_user_id, identityId: identity_id };
+    const kept = await keepingToken(newOwner, place, verified);
     const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
     const set = { ...kept.set, ...attributesSaid(identity_id, verified) };
-    const others = await addIdentity(login_user_id, identity, {
-      set,
-      remove: linked.length > 0 ? attributesLeft(linked, await confirmedIds(linked)) : [],
+    const added = await updateItem(loginUserItem(login_user_id), {
+      set: { [identityAttributes.linked(identity_id)]: identity, ...set },
+      remove: attributesLeft(identities, await ownIdentities(identities)),
       when: byOperator ? whileExisting : whileActive,
     });
+    if (!added.done) {
+      const { blocked_at, deleted_at } = added.found ?? {};
+      if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
+      throw new ServiceError('invalid_token', 'The Login User has been deleted.');
+    }
+    const linked = identitiesIn(added.before ?? added.after ?? {}).filter(({ slot }) => slot !== undefined);
+    const others = linked.filter((one) => one.identity_id !== identity_id);
     if (others.length >= mostLinked && (await countLinked(others, indexItem.id)) >= mostLinked) {
-      await removeIdentity(login_user_id, identity_id);
+      await removeIdentity(newOwner);
       throw new ServiceError('conflict', tooMany);
     }
-    if (await claimIdentity(indexItem, login_user_id, identity_id)) {
-      logEvent('identity_linked', { login_user_id, identity_id, provider });
-      const details = shownDetails(identityDetails(set, identity_id));
-      return { isNew: true, identity: { id: identity_id, provider, linked_at, ...details } };
+
+    // 3. Its index item leads to them, unless it leads to somebody else by now.
+    if (!(await claimIdentity(indexItem, newOwner))) {
+      await removeIdentity(newOwner);
+      return undefined;
     }
-    await removeIdentity(login_user_id, identity_id);
-    return undefined;
+    logEvent('identity_linked', { login_user_id, identity_id, provider });
+    const details = identityDetails(set, identity_id);
+    return { isNew: true, identity: shownIdentity({ ...identity, ...details }) };
   };
   try {
-    await ask?.();
+    await ask();
     return await retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
   } catch (error) {
     await revokeIfRefused(error, login_user_id, place, verified);
@@ -112,66 +125,45 @@ export async function linkIdentity(
   }
 }
 
-/** The identity of a person who has changed meanwhile, perhaps. */
-async function identityOf(loginUserId: string, identityId: string): Promise<ShownIdentity | undefined> {
-  const user = await readLoginUser(loginUserId);
-  return user && (await ownIdentities(user)).find(({ id }) => id === identityId);
+/** The identity of a person as it is stored now, if they still have it. */
+async function identityOf({ loginUserId, identityId }: Owner): Promise<UserIdentity | undefined> {
+  const { identities = [] } = (await readLoginUser(loginUserId)) ?? {};
+  return (await ownIdentities(identities)).find(({ identity_id }) => identity_id === identityId);
 }
 
 /**
  * An identity of a person as its provider has just vouched for it, with the token that came along; undefined when it was
  * unlinked meanwhile.
  */
-async function asVerified(
-  loginUserId: string,
-  identity: ShownIdentity,
-  place: TokenPlace,
-  verified: VerifiedIdentity,
-): Promise<ShownIdentity | undefined> {
+async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIdentity) {
+  const identity = await identityOf(owner);
   const { profile, told_by_app, revocableToken, code } = verified;
-  const told = [told_by_app, revocableToken, code, identity.unverified];
-  if (isDeepStrictEqual(identity.profile, profile) && told.every((one) => one === undefined)) return identity;
-  const kept = await keepingToken(loginUserId, identity.id, place, verified);
-  const { done } = await updateItem(loginUserItem(loginUserId), {
-    set: { ...kept.set, ...attributesSaid(identity.id, verified) },
+  const shown = identity && shownIdentity(identity);
+  const told = [told_by_app, revocableToken, code, shown?.unverified];
+  const isSame = isDeepStrictEqual(shown?.profile, profile) && told.every((one) => one === undefined);
+  if (!identity || isSame) return identity;
+  const kept = await keepingToken(owner, place, verified);
+  const { done } = await updateItem(loginUserItem(owner.loginUserId), {
+    set: { ...kept.set, ...attributesSaid(owner.identityId, verified) },
     copy: kept.copy,
-    when: { ...whileExisting, [attributeOf(loginUserId, identity.id)]: { exists: true } },
+    when: { ...whileExisting, [attributeOf(owner)]: { exists: true } },
   });
-  return done ? identityOf(loginUserId, identity.id) : undefined;
-}
-
-/** Adds an identity to a person. Returns the others that they had linked then, which two requests at once see one after the other. */
-async function addIdentity(
-  loginUserId: string,
-  identity: LinkedIdentity,
-  { set, ...change }: { set: IdentityAttributes; remove: string[]; when: typeof whileExisting },
-): Promise<LinkedIdentity[]> {
-  const outcome = await updateItem(loginUserItem(loginUserId), {
-    ...change,
-    set: { [identityAttributes.linked(identity.identity_id)]: identity, ...set },
-  });
-  if (!outcome.done) {
-    const { blocked_at, deleted_at } = outcome.found ?? {};
-    if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
-    throw new ServiceError('invalid_token', 'The Login User has been deleted.');
-  }
-  const linked = linkedIdentitiesIn(outcome.before ?? outcome.after ?? {});
-  return linked.filter(({ identity_id }) => identity_id !== identity.identity_id);
+  return done ? identityOf(owner) : undefined;
 }
 
 /**
  * Counts the linked identities that leave no room for another: those whose index items agree, and those whose links may be under
  * way. An interrupted link of the index item itself never counts, so that it can be repeated at once.
  */
-async function countLinked(others: LinkedIdentity[], indexId: string): Promise<number> {
-  const isConfirmed = await confirmedIds(others);
-  const takesRoom = (identity: LinkedIdentity) =>
-    isConfirmed.has(identity.identity_id) || (identity.slot !== indexId && isUnderWay(identity));
+async function countLinked(others: UserIdentity[], indexId: string): Promise<number> {
+  const own = await ownIdentities(others);
+  const takesRoom = (identity: UserIdentity) =>
+    own.includes(identity) || (identity.slot !== indexId && isUnderWay(identity));
   return others.filter(takesRoom).length;
 }
 
 /** Takes an identity back that was added, but whose index item leads to somebody else. */
-async function removeIdentity(loginUserId: string, identityId: string): Promise<void> {
+async function removeIdentity({ loginUserId, identityId }: Owner): Promise<void> {
   await updateItem(loginUserItem(loginUserId), {
     remove: attributesOf(identityId),
     when: { [identityAttributes.linked(identityId)]: { exists: true } },
@@ -180,3 +172,61 @@ async function removeIdentity(loginUserId: string, identityId: string): Promise<
 
 const tooMany = `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`;
 const belongsToAnother = 'The identity belongs to another Login User of this Login App.';
+
+/**
+ * Unlinks an identity from a Login User, on the condition that another one remains.
+ * @param options.byOperator unlinks it from a blocked person too
+ * @param options.evenLast unlinks it even if no other one remains
+ * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
+ *   `forbidden` when they have been blocked meanwhile
+ */
+export async function unlinkIdentity(
+  loginUserId: string,
+  identityId: string,
+  { byOperator = false, evenLast = false } = {},
+): Promise<void> {
+  await retryOnConflict(async () => {
+    const { identities = [] } = (await readLoginUser(loginUserId)) ?? {};
+    const own = await ownIdentities(identities);
+    const identity = own.find(({ identity_id }) => identity_id === identityId);
+    if (!identity) throw new ServiceError('not_found', 'The Login User has no such identity.');
+    const other = own.find((one) => one !== identity);
+    if (!(other || evenLast))
+      throw new ServiceError('unprocessable_entity', last, {
+        errors: [{ field: 'identity_id', message: last }],
+      });
+    const { slot } = identity;
+    const outcome = await updateItem(loginUserItem(loginUserId), {
+      // The first identity goes on at an index item of its own, since its first one is that of the Login User who lives on.
+      set: slot === undefined ? { next_slot: newIndexId() } : {},
+      // The provider's token stays until it is revoked.
+      remove: [
+        ...(slot === undefined ? ['provider', 'namespace', 'subject'] : []),
+        ...attributesWithoutToken(identityId),
+        ...attributesLeft(identities, own),
+      ],
+      when: {
+        ...(byOperator ? whileExisting : whileActive),
+        [attributeOf({ loginUserId, identityId })]: { exists: true },
+        ...(other && { [attributeOf({ loginUserId, identityId: other.identity_id })]: { exists: true } }),
+      },
+    });
+    if (!outcome.done) {
+      if (outcome.found?.blocked_at !== undefined && !byOperator) throw blockedError('forbidden');
+      return undefined;
+    }
+    if (slot !== undefined) await releaseIdentity(slot, identityId);
+    logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
+    // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
+    const item = await readItem(loginUserItem(loginUserId));
+    if (item) await revokeStoredTokens(item);
+    return true;
+  }, 'The person keeps changing their identities.');
+}
+
+/** The attribute of a Login User that exists as long as they have an identity. */
+const attributeOf = (owner: Owner): string =>
+  isFirst(owner) ? 'subject' : identityAttributes.linked(owner.identityId);
+
+const last =
+  'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';

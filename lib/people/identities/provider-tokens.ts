@@ -4,15 +4,13 @@ import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
 import {
-  firstIdentityId,
   type IdentityAttributes,
+  identitiesIn,
   identityAttributes,
-  linkedIdentitiesIn,
   type RevocableToken,
   type VerifiedIdentity,
 } from '../../login-users/linked-identity.ts';
-import { loginUserItem } from '../../login-users/login-user.ts';
-import { listAttributes } from '../../login-users/people-of-login-app.ts';
+import { listAttributes, loginUserItem } from '../../login-users/login-user.ts';
 import { oauth2SettingsSchema } from '../../providers/oauth2/settings.ts';
 import { revokeProviderToken } from '../../providers/oauth2/token-endpoint.ts';
 import { oidcSettingsSchema } from '../../providers/oidc/settings.ts';
@@ -20,6 +18,7 @@ import { authorizationCodeProvider, type ProviderId, providerIds } from '../../p
 import { decryptSecrets, encryptSecrets } from '../../providers/settings/encryption.ts';
 import { findProviderSettings, notSetUp } from '../../providers/settings/stored.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
+import type { Owner } from './identity-index.ts';
 
 /** The most tokens of providers that are kept for a person: each of their logins writes the item that holds them. */
 const mostKept = 40;
@@ -33,6 +32,13 @@ const tokenSchema = v.object({
   token_secret: v.string(),
 });
 
+/** The Login App and the provider that a token of a person came from. */
+export interface TokenPlace {
+  loginAppId: string;
+  provider: ProviderId;
+}
+type PlacedToken = RevocableToken & { place: TokenPlace };
+
 /** Whether an attribute of a Login User is a provider's token that is kept to be revoked. */
 export const isStoredToken = (attribute: string): boolean =>
   attribute.startsWith(identityAttributes.storedToken(''));
@@ -44,8 +50,7 @@ export const isStoredToken = (attribute: string): boolean =>
  * token that is too long or finds no room is revoked at once.
  */
 export async function keepingToken(
-  loginUserId: string,
-  identityId: string,
+  { loginUserId, identityId }: Owner,
   place: TokenPlace,
   { revocableToken: token }: VerifiedIdentity,
 ): Promise<{ set: IdentityAttributes; copy: Record<string, string> }> {
@@ -69,8 +74,6 @@ export async function keepingToken(
   return { set, copy };
 }
 
-type PlacedToken = RevocableToken & { place: TokenPlace };
-
 /** A kept token. @throws Error when it is not ours, or from another place */
 async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken> {
   const encrypted = v.parse(tokenSchema, kept);
@@ -79,16 +82,9 @@ async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken
   return { text: token_secret, issuer, place };
 }
 
-/** The Login App and the provider that a token of a person came from. */
-export interface TokenPlace {
-  loginAppId: string;
-  provider: ProviderId;
-}
-
 /**
  * Revokes a provider's refresh token. False when it is not revoked, and the log says why: whatever goes wrong must not
  * stop what the person has asked for.
- * @param read gives the token
  */
 async function revokeToken(
   login_user_id: string,
@@ -130,24 +126,20 @@ export async function revokeIfRefused(
     await revokeToken(login_user_id, () => ({ ...token, place }));
 }
 
-/** Numbers of tokens that were revoked, and that are still to be revoked. */
-interface Revocations {
-  revoked: number;
-  not_revoked: number;
-}
-
 /**
  * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have
  * unlinked. One that is revoked is removed; one that is not stays, and the log says why.
+ * @returns the numbers of both
  */
-export async function revokeStoredTokens(item: Item, signal?: AbortSignal): Promise<Revocations> {
-  const names = unneededTokensIn(item);
-  if (names.length === 0) return { revoked: 0, not_revoked: 0 };
+export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   const login_user_id = String(item.login_user_id);
-  const loginAppId = String(item.login_app_id);
+  const identities = item.deleted_at === undefined ? identitiesIn(item) : [];
+  const needed = identities.map(({ identity_id }) => identityAttributes.storedToken(identity_id));
+  const isNeeded = (name: string) => needed.some((start) => name.startsWith(start));
+  const names = Object.keys(item).filter((name) => isStoredToken(name) && !isNeeded(name));
   const outcomes = await Promise.all(
     names.map(async (attribute) => {
-      const read = () => readToken(item[attribute], loginAppId);
+      const read = () => readToken(item[attribute], String(item.login_app_id));
       if (!(await revokeToken(login_user_id, read, signal))) return false;
       await updateItem(loginUserItem(login_user_id), {
         remove: [attribute],
@@ -160,18 +152,8 @@ export async function revokeStoredTokens(item: Item, signal?: AbortSignal): Prom
   return { revoked, not_revoked: outcomes.length - revoked };
 }
 
-/** The attributes with tokens that no identity of theirs needs any longer. */
-function unneededTokensIn(item: Item): string[] {
-  const kept = Object.keys(item).filter(isStoredToken);
-  if (item.deleted_at !== undefined) return kept;
-  const ids = linkedIdentitiesIn(item).map(({ identity_id }) => identity_id);
-  if (item.subject !== undefined) ids.push(firstIdentityId(String(item.login_user_id)));
-  const needed = ids.map(identityAttributes.storedToken);
-  return kept.filter((name) => !needed.some((start) => name.startsWith(start)));
-}
-
 /** Tries again for a Login User, deleted or not; undefined when there is and was none. */
-export async function retryRevocations(loginUserId: string): Promise<Revocations | undefined> {
+export async function retryRevocations(loginUserId: string) {
   const item = await readItem(loginUserItem(loginUserId));
   if (!(item?.deleted_at || item?.created_at)) return undefined;
   const outcome = await revokeStoredTokens(item);

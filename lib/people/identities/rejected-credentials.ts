@@ -38,9 +38,8 @@ export async function countingRejections<Result>(
 /** Adds a rejection to the person's window, or begins a new one. Of several at once that begin one, the others add to it. */
 async function countRejection({ login_user_id, rejected_since = 0 }: LoginUser): Promise<void> {
   const now = epochSeconds();
-  const isOver = rejected_since + windowSeconds <= now;
   const key = loginUserItem(login_user_id);
-  if (isOver) {
+  if (rejected_since + windowSeconds <= now) {
     const begun = await updateItem(key, {
       set: { rejected_since: now, rejected_credentials: 1 },
       when: { ...whileActive, rejected_since: { isNotFrom: now - windowSeconds + 1 } },

@@ -26,7 +26,6 @@ const markSeconds = 365 * 86_400;
 /**
  * Ends a session: its tokens are no longer valid, and the devices that it related have no owner, so the next user of
  * the phone gets no message for this person. After a failure it can be repeated and finishes the work.
- * @param by who ended it: whoever reused a refresh token, a client that revoked one, and so on
  * @param reason what subscribers are told, if it is not `ended`
  */
 export async function endSession(
@@ -36,11 +35,7 @@ export async function endSession(
   reason?: Session['end_reason'],
 ): Promise<void> {
   const { done } = await updateItem(sessionItem(loginUserId, sessionId), {
-    set: {
-      ended_at: timestamp(),
-      expires_at: epochSeconds() + markSeconds,
-      end_reason: reason,
-    },
+    set: { ended_at: timestamp(), expires_at: epochSeconds() + markSeconds, end_reason: reason },
     when: { session_id: { is: sessionId }, ended_at: { exists: false } },
   });
   if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });

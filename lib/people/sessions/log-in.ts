@@ -8,7 +8,6 @@ import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import {
   attributesSaid,
-  firstIdentityId,
   identityAttributes,
   type VerifiedIdentity,
 } from '../../login-users/linked-identity.ts';
@@ -16,10 +15,10 @@ import {
   blockedError,
   firstIndexId,
   loginUserItem,
+  placeAmongPeople,
   readLoginUser,
   whileActive,
 } from '../../login-users/login-user.ts';
-import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { type Item, putItem, updateItem } from '../../storage/items.ts';
@@ -28,7 +27,9 @@ import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
   findIndexItem,
   type IdentityIndexItem,
+  isFirst,
   type Owner,
+  ownerOfFirst,
   releaseIdentity,
 } from '../identities/identity-index.ts';
 import { keepingToken, revokeIfRefused } from '../identities/provider-tokens.ts';
@@ -65,7 +66,7 @@ export async function logIn(
 ): Promise<Session> {
   const { isOpen } = await findStatus(loginAppId);
   const login = { loginAppId, provider, verified, mayCreate: isOpen };
-  let owner: Owner = { loginUserId: firstIndexId(loginAppId, verified) };
+  let owner = ownerOfFirst(firstIndexId(loginAppId, verified));
   try {
     return await retryOnConflict(async () => {
       // 1. The login hook decides about the current owner.
@@ -117,8 +118,9 @@ async function askAboutLogin(client_id: string, login: Login) {
   const { loginAppId, provider, verified } = login;
   const indexItem = await findIndexItem(loginAppId, verified);
   const owner = ownerAt(indexItem, login);
-  const isLinked = owner.identityId !== undefined;
-  const external_id = isLinked ? (await readLoginUser(owner.loginUserId))?.external_id : indexItem.externalId;
+  const external_id = isFirst(owner)
+    ? indexItem.externalId
+    : (await readLoginUser(owner.loginUserId))?.external_id;
   const hook_claims = await askLoginHook(
     {
       event: 'login',
@@ -131,8 +133,7 @@ async function askAboutLogin(client_id: string, login: Login) {
     },
     { provider, ...verified },
   );
-  const identity_id = owner.identityId ?? firstIdentityId(owner.loginUserId);
-  return { owner, kept: { identity_id, hook_claims } };
+  return { owner, kept: { identity_id: owner.identityId, hook_claims } };
 }
 
 /**
@@ -140,33 +141,29 @@ async function askAboutLogin(client_id: string, login: Login) {
  * write counts the login: its number gives the session its place.
  * @param prefix the random part of the session's id
  */
-export async function recordLogin(
-  owner: Owner,
-  { loginAppId, provider, verified, mayCreate }: Login,
-  prefix: string,
-) {
+export async function recordLogin(owner: Owner, login: Login, prefix: string) {
   const { loginUserId, identityId } = owner;
+  const { loginAppId, provider, verified, mayCreate } = login;
   const { namespace, subject } = verified;
   const now = timestamp();
-  const own = identityId ?? firstIdentityId(loginUserId);
-  const kept = await keepingToken(loginUserId, own, { loginAppId, provider }, verified);
+  const kept = await keepingToken(owner, login, verified);
   const person = { login_user_id: loginUserId, login_app_id: loginAppId };
-  const isFirst = identityId === undefined;
+  const withFirst = isFirst(owner);
   return updateItem(loginUserItem(loginUserId), {
     set: {
-      ...(isFirst && { ...person, provider, namespace, subject }),
+      ...(withFirst && { ...person, provider, namespace, subject }),
       last_login_at: now,
       last_provider: provider,
       last_session_id: prefix,
       session_places: sessionPlaces(),
-      [identityAttributes.lastLogin(own)]: now,
-      ...attributesSaid(own, verified),
+      [identityAttributes.lastLogin(identityId)]: now,
+      ...attributesSaid(identityId, verified),
       ...kept.set,
     },
     copy: kept.copy,
-    setIfAbsent: isFirst ? { created_at: now, ...placeAmongPeople(person, now) } : {},
+    setIfAbsent: withFirst ? { created_at: now, ...placeAmongPeople(person, now) } : {},
     count: { sessions_begun: { by: 1 } },
-    when: isFirst
+    when: withFirst
       ? {
           blocked_at: { exists: false },
           next_slot: { exists: false },
@@ -179,32 +176,27 @@ export async function recordLogin(
 
 /**
  * Finds the current owner of an identity when the login could not be recorded for the expected one.
- * @param found the item of that Login User, whom the login was not recorded for
- * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked; when it is nobody's, and may not create a
- *   person
+ * @param found the item of that Login User
+ * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked; when it is nobody's, and may not
+ *   create a person
  */
-async function nextOwner(
-  { loginUserId, identityId }: Owner,
-  login: Login,
-  found: Item | undefined,
-): Promise<Owner> {
+async function nextOwner(expected: Owner, login: Login, found: Item | undefined): Promise<Owner> {
+  const { loginUserId, identityId } = expected;
   const { loginAppId, verified } = login;
-  const isTheirs =
-    identityId === undefined
-      ? found?.next_slot === undefined && found?.linked_to === undefined
-      : found?.deleted_at === undefined && found?.[identityAttributes.linked(identityId)] !== undefined;
+  const withFirst = isFirst(expected);
+  const isTheirs = withFirst
+    ? found?.next_slot === undefined && found?.linked_to === undefined
+    : found?.deleted_at === undefined && found?.[identityAttributes.linked(identityId)] !== undefined;
   if (isTheirs && found?.blocked_at !== undefined) {
     logEvent('login_user_refused', { login_user_id: loginUserId });
     throw blockedError('invalid_grant');
   }
-  const first = firstIndexId(loginAppId, verified);
-  const known = loginUserId === first && identityId === undefined ? found : undefined;
+  const known = loginUserId === firstIndexId(loginAppId, verified) && withFirst ? found : undefined;
   const indexItem = await findIndexItem(loginAppId, verified, known);
-  if (identityId === undefined || indexItem.owner?.identityId !== identityId)
-    return ownerAt(indexItem, login);
+  if (withFirst || indexItem.owner?.identityId !== identityId) return ownerAt(indexItem, login);
   // The index item leads to somebody who does not have the identity: it was left behind, and the identity is free.
   await releaseIdentity(indexItem.id, identityId);
-  return { loginUserId: indexItem.id };
+  return ownerOfFirst(indexItem.id);
 }
 
 /**
@@ -212,7 +204,7 @@ async function nextOwner(
  * @throws ServiceError `invalid_grant` for a free one where sign-ups are closed
  */
 function ownerAt({ id, owner }: IdentityIndexItem, { mayCreate }: Login): Owner {
-  if (owner || mayCreate) return owner ?? { loginUserId: id };
+  if (owner || mayCreate) return owner ?? ownerOfFirst(id);
   throw new ServiceError('invalid_grant', 'The Login App lets nobody new in.', { reason: 'sign_ups_closed' });
 }
 

@@ -6,17 +6,10 @@ import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import { firstIdentityId } from '../../login-users/linked-identity.ts';
 import { blockedError, type LoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { updateItem } from '../../storage/items.ts';
-import {
-  askLoginHook,
-  asksAtLoginOnly,
-  type HookIdentity,
-  hasLoginHook,
-  hookClaimsIn,
-} from '../login-hook.ts';
+import { askLoginHook, asksAtLoginOnly, hasLoginHook, hookClaimsIn } from '../login-hook.ts';
 import { endSession } from './end-sessions.ts';
 import { endOf } from './log-in.ts';
 import {
@@ -122,14 +115,12 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
   const { login_app_id, login_user_id, session_id, client_id, identity_id, hook_claims } = session;
   const { external_id } = user;
   const about = { login_app_id, login_user_id, external_id, session_id, client_id, first_login: false };
+  const identity = user.identities.find((one) => one.identity_id === identity_id);
+  const provider = providerIds.find((one) => one === identity?.provider);
+  const known = identity && provider && { ...identity, provider };
   try {
-    const identity = identityWithId(user, identity_id);
-    return {
-      hook_claims: await askLoginHook(
-        { event: 'refresh', ...about, previous_claims: hookClaimsIn(hook_claims) },
-        identity,
-      ),
-    };
+    const event = { event: 'refresh', ...about, previous_claims: hookClaimsIn(hook_claims) } as const;
+    return { hook_claims: await askLoginHook(event, known) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw new ServiceError('temporarily_unavailable', noAnswer);
     await endSession(login_user_id, session_id, 'hook', 'hook');
@@ -138,19 +129,6 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
 }
 
 const noAnswer = 'The login could not be checked; send the request again.';
-
-/** An identity of a person, as the login hook is told of it; undefined when they have unlinked it. */
-function identityWithId(user: LoginUser, id: string | undefined): HookIdentity | undefined {
-  const isFirst = id === firstIdentityId(user.login_user_id);
-  const linked = user.linked.find(({ identity_id }) => identity_id === id);
-  const { namespace, subject, profile, ...known } = isFirst
-    ? { ...user, profile: user.first.profile }
-    : { ...linked };
-  const provider = providerIds.find((one) => one === known.provider);
-  return provider && namespace !== undefined && subject !== undefined
-    ? { provider, namespace, subject, profile }
-    : undefined;
-}
 
 /**
  * Counts a replay of the latest predecessor if it is late, once per generation. One lost response is a late replay

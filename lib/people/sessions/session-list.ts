@@ -3,7 +3,7 @@ import { isoTime } from '../../foundation/clock.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
 import { integerBetween, once } from '../../schema/form-parameters.ts';
-import { jsonSchema, timestampField } from '../../schema/json-schema.ts';
+import { described, jsonSchema, timestampField } from '../../schema/json-schema.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
 type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefined>>;
@@ -13,15 +13,15 @@ const cursorForm = /^\d{10}\.s_[\w-]{22}$/;
 
 const shownSessionSchema = v.pipe(
   v.object({
-    id: v.pipe(v.string(), v.description('The `sid` of its access tokens.')),
-    current: v.pipe(v.boolean(), v.description('Whether it is the session of the request.')),
-    name: v.pipe(v.optional(v.string()), v.description('The `session_name` of its login.')),
+    id: described(v.string(), 'The `sid` of its access tokens.'),
+    current: described(v.boolean(), 'Whether it is the session of the request.'),
+    name: described(v.optional(v.string()), 'The `session_name` of its login.'),
     created_at: timestampField,
-    last_used_at: v.pipe(
+    last_used_at: described(
       timestampField,
-      v.description('The latest refresh, or the login. What an access token is used for does not count.'),
+      'The latest refresh, or the login. What an access token is used for does not count.',
     ),
-    expires_at: v.pipe(timestampField, v.description('When it ends unless it is refreshed before.')),
+    expires_at: described(timestampField, 'When it ends unless it is refreshed before.'),
   }),
   v.title('Session'),
 );
@@ -29,10 +29,7 @@ const shownSessionSchema = v.pipe(
 /** The sessions of a person, or a page of them. */
 export const sessionListSchema = v.object({
   sessions: v.array(shownSessionSchema),
-  next_cursor: v.pipe(
-    v.optional(v.string()),
-    v.description('The `cursor` of the next page; absent on the last one.'),
-  ),
+  next_cursor: described(v.optional(v.string()), 'The `cursor` of the next page; absent on the last one.'),
 });
 
 /** The query parameters that ask for a page of the sessions. */
@@ -63,25 +60,22 @@ export async function listSessions(
     .filter(({ position }) => cursor === undefined || position < cursor)
     .toSorted((a, b) => (a.position < b.position ? 1 : -1));
   const page = active.slice(0, limit);
-  const last = page.at(-1);
   return {
-    sessions: page.map(({ session }) => shown(session, current)),
-    next_cursor: last && active.length > limit ? last.position : undefined,
+    sessions: page.map(({ session }) => ({
+      id: session.session_id,
+      current: session.session_id === current,
+      name: session.name,
+      created_at: session.created_at,
+      last_used_at: session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
+      expires_at: isoTime(session.expires_at),
+    })),
+    next_cursor: active.length > limit ? page.at(-1)?.position : undefined,
   };
 }
 
-/** The place of a session in the list, which sorts as text: when it was used last, then its id. */
-const positionOf = (session: Session): string =>
-  `${String(lastUsed(session)).padStart(10, '0')}.${session.session_id}`;
-
-/** Epoch seconds: what the latest refresh has written, so that no request writes more for it. */
-const lastUsed = ({ refreshed_at, started_at }: Session): number => refreshed_at ?? started_at;
-
-const shown = (session: Session, current: string): v.InferOutput<typeof shownSessionSchema> => ({
-  id: session.session_id,
-  current: session.session_id === current,
-  name: session.name,
-  created_at: session.created_at,
-  last_used_at: session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
-  expires_at: isoTime(session.expires_at),
-});
+/**
+ * The place of a session in the list, which sorts as text: when it was used last, which is what the latest refresh has
+ * written, then its id.
+ */
+const positionOf = ({ refreshed_at, started_at, session_id }: Session): string =>
+  `${String(refreshed_at ?? started_at).padStart(10, '0')}.${session_id}`;

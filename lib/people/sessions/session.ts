@@ -9,8 +9,8 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import type { LoginAppStatus } from '../../login-apps/status.ts';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
-import { type LoginUser, loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
-import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
+import { loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
+import { begunItem, endWithOthers } from '../../login-users/sessions-of-person.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, readItems } from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
@@ -21,7 +21,7 @@ const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 /** A session, which one login started. */
 export const sessionItem = itemKind(
   v.object({
-    ...begunSession,
+    ...begunItem.entries,
     login_user_id: v.string(),
     login_app_id: v.string(),
     client_id: v.string(),
@@ -59,7 +59,7 @@ export const sessionItem = itemKind(
 export type Session = ItemOf<typeof sessionItem>;
 
 /** The external id of a person, for a deployment that puts it into access tokens. */
-export const externalIdForTokens = (person: Item | LoginUser | Session | undefined): string | undefined =>
+export const externalIdForTokens = (person: { external_id?: unknown } | undefined): string | undefined =>
   optionalEnvironment('EXTERNAL_ID_IN_TOKENS') === 'true'
     ? v.parse(v.optional(v.string()), person?.external_id)
     : undefined;
@@ -73,18 +73,16 @@ export interface SessionGeneration {
 }
 
 /** A session as it is stored, even if it has expired or ended with all others of its person. */
-export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
-  return sessionWithId(sessionId, await readItem(sessionItem(loginUserId, sessionId)));
-}
+export const readSession = async (loginUserId: string, sessionId: string): Promise<Session | undefined> =>
+  sessionWithId(sessionId, await readItem(sessionItem(loginUserId, sessionId)));
 
 /** A session that was read; undefined when there is none, or when another session has taken its place. */
 export const sessionWithId = (sessionId: string, session: Session | undefined): Session | undefined =>
   session?.session_id === sessionId ? session : undefined;
 
 /** All stored sessions of a Login User, ended ones too. */
-export async function readSessions(loginUserId: string): Promise<Session[]> {
-  return (await readPersonWithSessions(loginUserId)).sessions;
-}
+export const readSessions = async (loginUserId: string): Promise<Session[]> =>
+  (await readPersonWithSessions(loginUserId)).sessions;
 
 /** The item of a Login User and all their stored sessions, ended ones too, in one query. */
 export async function readPersonWithSessions(loginUserId: string) {
@@ -126,14 +124,11 @@ export const hasIssued = (
 ): boolean => claims.aud === login_app_id && claims.client_id === client_id;
 
 /**
- * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as
- * long as the current one has not been used, so that a lost response, or two requests at once, ends no login, unless it
- * comes back late in one generation after the other. A copied refresh token alone is worth nothing, since refreshing needs the client's secret (RFC 9700 section 4.14).
+ * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as long
+ * as the current one has not been used, so that a lost response, or two requests at once, ends no login.
+ * @see RFC 9700 section 4.14
  */
-export function stateOfGeneration(
-  session: Session,
-  generation: number,
-): 'current' | 'predecessor' | 'outdated' {
+export function stateOfGeneration(session: Session, generation: number) {
   if (generation === session.generation) return 'current';
   const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
   const isInTime = age < (graceSeconds() ?? Infinity);
