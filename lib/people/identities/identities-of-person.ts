@@ -58,7 +58,7 @@ export function shownIdentity(identity: UserIdentity): ShownIdentity {
   });
 }
 
-/** Those of some identities that their person has: an interrupted link leaves one whose index item does not agree. */
+/** Selects the identities that a person really has: an interrupted link leaves one whose index item does not agree. */
 export async function ownIdentities(identities: UserIdentity[]): Promise<UserIdentity[]> {
   // Two may have the same index item, and a batch read takes each key once.
   const slots = [...new Set(identities.flatMap(({ slot }) => slot ?? []))];
