@@ -7,14 +7,8 @@ import { oidc } from './oidc/protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
 
 /** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
-export const protocols: Protocols = { oauth1, oauth2, oidc };
-
-interface Protocols {
-  oauth1: typeof oauth1;
-  oauth2: typeof oauth2;
-  oidc: typeof oidc;
-}
+export const protocols = { oauth1, oauth2, oidc };
 
 /** The protocol that a provider speaks. */
-export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
+export const protocolOf = (provider: ProviderId): (typeof protocols)[ProtocolName] =>
   protocols[protocolNames[provider]];

@@ -72,8 +72,8 @@ describe('a preset', () => {
   );
 
   test.each(presetNames)('%s: the page about providers links its documentation', (name) => {
-    const page = readFileSync('docs/providers.md', 'utf8');
-    expect(presets[name].documentation.filter((link) => !page.includes(`(${link})`))).toEqual([]);
+    const row = new RegExp(`^\\| \`${name}\` \\|.*\\]\\(https://[^)]+\\)`, 'm');
+    expect(readFileSync('docs/providers.md', 'utf8')).toMatch(row);
   });
 });
 

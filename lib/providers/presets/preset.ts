@@ -28,8 +28,6 @@ export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id' | 'issuer' | '
 
 /** A well-known provider: its addresses and its audience validation, by the protocols that it speaks. */
 export interface Preset {
-  /** The provider's own pages that the settings follow. */
-  documentation: string[];
   needs?: Need[];
   oauth1?: (options: PresetOptions) => object;
   oauth2?: (options: PresetOptions) => object;
@@ -41,28 +39,19 @@ export interface Preset {
   codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
 }
 
-type PresetIssuer = {
+interface PresetIssuer {
   issuer: string;
   jwks_uri?: string;
   nonce_form?: NonceForm;
   code_exchange?: object;
   user_profile?: object;
-};
+}
 
 /** The one app id of a provider whose secret belongs to it. */
 export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;
 
-/** The exchange of authorization codes, when the operator gave a redirect URI. */
-export const codeExchange = (options: PresetOptions, tokenUrl: string, special: object = {}): object =>
-  options.redirectUris?.length ? exchangeAt(tokenUrl, options, special) : {};
-
-/** The exchange of authorization codes, whether or not there is a redirect URI. */
-export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object) => ({
-  authorization_code: exchangeSettings(tokenUrl, options, special),
-});
-
 /** The settings of the exchange of codes at a token endpoint. */
-export const exchangeSettings = (tokenUrl: string, options: PresetOptions, special: object) => ({
+export const exchangeSettings = (tokenUrl: string, options: PresetOptions, special: object = {}) => ({
   token_url: tokenUrl,
   client_id: firstOf(options),
   client_secret: options.appSecret,
@@ -71,16 +60,20 @@ export const exchangeSettings = (tokenUrl: string, options: PresetOptions, speci
   ...special,
 });
 
+/** The exchange of authorization codes, when the operator gave a redirect URI. */
+export const codeExchange = (options: PresetOptions, tokenUrl: string, special?: object): object =>
+  options.redirectUris?.length ? { authorization_code: exchangeSettings(tokenUrl, options, special) } : {};
+
 /** The exchange of authorization codes of a provider whose id token alone says who a person is. */
 export const exchangeForIdToken = (
   tokenUrl: string,
   options: PresetOptions,
   issuer: PresetIssuer,
-  special: object = {},
+  special?: object,
 ) => {
   const { namespace, notifications } = options;
   const id_token = definedOnly({ ...issuer, namespace: namespace || undefined, notifications });
-  return exchangeAt(tokenUrl, options, { ...special, id_token });
+  return { authorization_code: exchangeSettings(tokenUrl, options, { ...special, id_token }) };
 };
 
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */

@@ -2,7 +2,6 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import { knownIssuers } from './companies.ts';
 import {
   codeExchange,
-  exchangeAt,
   exchangeForIdToken,
   exchangeSettings,
   firstOf,
@@ -29,13 +28,9 @@ const microsoft = (options: PresetOptions) =>
     nonce_form: 'plain',
   }) as const;
 
-/** Presets of well-known providers, all of which say which app a token was issued to. */
+/** Presets of well-known providers, by the pages that docs/providers.md links. All say which app a token was issued to. */
 export const presets = {
   facebook: {
-    documentation: [
-      'https://developers.facebook.com/docs/graph-api/reference/debug_token',
-      'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow',
-    ],
     needs: ['app-secret'],
     oauth2: (options) => ({
       // The id is the `sub` of Limited Login's id tokens: a person is one Login User, whatever the app sends.
@@ -65,10 +60,6 @@ export const presets = {
     }),
   },
   google: {
-    documentation: [
-      'https://developers.google.com/identity/openid-connect/openid-connect',
-      'https://docs.cloud.google.com/docs/authentication/token-types',
-    ],
     oidc: () => google,
     oauth2: (options) => ({
       // The `sub` is that of the id tokens: a person is one Login User, whatever the app sends.
@@ -77,7 +68,6 @@ export const presets = {
       audience_validation: {
         method: 'token_info',
         url: 'https://oauth2.googleapis.com/tokeninfo',
-        token_parameter: 'access_token',
         audience_field: 'aud',
         subject_field: 'sub',
         audiences: options.appIds,
@@ -88,10 +78,6 @@ export const presets = {
     }),
   },
   twitter: {
-    documentation: [
-      'https://docs.x.com/fundamentals/authentication/oauth-1-0a/authorizing-a-request',
-      'https://docs.x.com/x-api/users/lookup/quickstart/authenticated-lookup',
-    ],
     needs: ['app-secret'],
     oauth1: (options) => ({
       verify_url: 'https://api.x.com/2/users/me',
@@ -101,16 +87,12 @@ export const presets = {
     }),
   },
   x: {
-    documentation: [
-      'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token',
-      'https://docs.x.com/x-api/users/lookup/quickstart/authenticated-lookup',
-    ],
     // X does not say which app an access token was issued to, but redeems a code only for its own app.
     codes: {
       needs: ['app-secret', 'redirect-uri'],
       settings: (options) => ({
         user_info: { url: 'https://api.x.com/2/users/me', subject_field: 'data.id' },
-        ...exchangeAt('https://api.x.com/2/oauth2/token', options, {
+        authorization_code: exchangeSettings('https://api.x.com/2/oauth2/token', options, {
           client_authentication: 'basic',
           // X's error for a code or a verifier that is wrong.
           refused_errors: ['invalid_request', 'invalid_grant'],
@@ -119,18 +101,12 @@ export const presets = {
     },
   },
   github: {
-    documentation: [
-      'https://docs.github.com/en/rest/apps/oauth-applications#check-a-token',
-      'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
-      'https://docs.github.com/en/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors',
-    ],
     needs: ['app-secret'],
     oauth2: (options) => ({
       user_info: { url: 'https://api.github.com/user', subject_field: 'id', subject_type: 'integer' },
       audience_validation: {
         method: 'token_info',
         url: `https://api.github.com/applications/${encodeURIComponent(firstOf(options))}/token`,
-        token_parameter: 'access_token',
         send_token_as: 'json',
         client_id: firstOf(options),
         client_secret: options.appSecret,
@@ -145,16 +121,11 @@ export const presets = {
     }),
   },
   line: {
-    documentation: [
-      'https://developers.line.biz/en/reference/line-login/#verify-access-token',
-      'https://developers.line.biz/en/reference/line-login/#issue-access-token',
-    ],
     oauth2: (options) => ({
       user_info: { url: 'https://api.line.me/v2/profile', subject_field: 'userId' },
       audience_validation: {
         method: 'token_info',
         url: 'https://api.line.me/oauth2/v2.1/verify',
-        token_parameter: 'access_token',
         audience_field: 'client_id',
         audiences: options.appIds,
       },
@@ -162,12 +133,6 @@ export const presets = {
     }),
   },
   apple: {
-    documentation: [
-      'https://developer.apple.com/documentation/signinwithapple/verifying-a-user',
-      'https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens',
-      'https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret',
-      'https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens',
-    ],
     // Apps on iOS send Apple the hash of the nonce. A web page that gets a code may send either.
     oidc: (options) => ({
       ...knownIssuers.apple,
@@ -185,11 +150,6 @@ export const presets = {
     },
   },
   microsoft: {
-    documentation: [
-      'https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc',
-      'https://learn.microsoft.com/en-us/entra/identity-platform/id-token-claims-reference',
-      'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
-    ],
     needs: ['tenant'],
     oidc: microsoft,
     codes: {
@@ -199,15 +159,10 @@ export const presets = {
     },
   },
   'facebook-limited': {
-    documentation: [
-      'https://developers.facebook.com/docs/facebook-login/limited-login/token',
-      'https://developers.facebook.com/docs/facebook-login/limited-login/token/validating',
-    ],
     // Facebook repeats any nonce: some apps send it the nonce, others the hash.
     oidc: () => knownIssuers.facebook,
   },
   discord: {
-    documentation: ['https://discord.com/developers/docs/topics/oauth2'],
     oauth2: (options) => ({
       user_info: { url: 'https://discord.com/api/v10/users/@me', subject_field: 'id' },
       audience_validation: {
@@ -223,29 +178,19 @@ export const presets = {
     }),
   },
   twitch: {
-    documentation: ['https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/'],
     ...openId({ ...knownIssuers.twitch, nonce_form: 'plain' }, 'https://id.twitch.tv/oauth2/token'),
   },
   linkedin: {
-    documentation: [
-      'https://learn.microsoft.com/en-us/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2',
-      'https://learn.microsoft.com/en-us/linkedin/shared/authentication/authorization-code-flow',
-    ],
     ...openId(
       { ...knownIssuers.linkedin, nonce_form: 'plain' },
       'https://www.linkedin.com/oauth/v2/accessToken',
     ),
   },
   kakao: {
-    documentation: [
-      'https://developers.kakao.com/docs/latest/en/kakaologin/utilize',
-      'https://developers.kakao.com/docs/latest/en/kakaologin/rest-api',
-    ],
     // Kakao repeats any nonce: some apps send it the nonce, others the hash.
     ...openId(knownIssuers.kakao, 'https://kauth.kakao.com/oauth/token'),
   },
   oidc: {
-    documentation: ['https://openid.net/specs/openid-connect-core-1_0.html'],
     needs: ['issuer'],
     oidc: ({ issuer = '', jwksUri }) => definedOnly({ issuer, jwks_uri: jwksUri }),
   },
