@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { anyClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { clientIdParameter } from '../lib/login-apps/client-authentication.ts';
+import { clientIdParameter } from '../lib/login-apps/client-metadata.ts';
 import { requireEnabled } from '../lib/login-apps/clients.ts';
 import { newNonce, nonceLifetimes } from '../lib/providers/service-nonce.ts';
 import { countField } from '../lib/schema/json-schema.ts';

@@ -19,22 +19,17 @@ export const statusAttributes = {
 const statusItem = itemKind(v.object(statusAttributes), loginAppKey);
 type Stored = ItemOf<typeof statusItem>;
 
-/** The status of a Login App, which holds for each of its clients, sessions and tokens. */
-export interface LoginAppStatus {
-  isEnabled: boolean;
-  /** Whether people may log in for the first time. */
-  isOpen: boolean;
-  /** Epoch seconds. Sessions that began before have ended. */
-  sessionsValidFrom: number;
-}
-
 const readStored = (loginAppId: string) => readItem(statusItem(loginAppId));
 
-const statusOf = (stored: Stored | undefined): LoginAppStatus => ({
+/** The status of a Login App, which holds for each of its clients, sessions and tokens. */
+const statusOf = (stored: Stored | undefined) => ({
   isEnabled: stored !== undefined && stored.disabled_at === undefined,
+  /** Whether people may log in for the first time. */
   isOpen: stored?.sign_ups_closed_at === undefined,
+  /** Epoch seconds. Sessions that began before have ended. */
   sessionsValidFrom: stored?.sessions_valid_from ?? 0,
 });
+export type LoginAppStatus = ReturnType<typeof statusOf>;
 
 const findStored = cached(readStored, (id) => id);
 
@@ -49,24 +44,16 @@ export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
 export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
   statusOf(await readStored(loginAppId));
 
-/** Disables or enables a Login App. False when there is none. */
-export const setLoginAppDisabled = (loginAppId: string, disabled: boolean): Promise<boolean> =>
+/** Disables a Login App, or closes it for new people; or undoes that. False when there is no such Login App. */
+export const setStatus = (
+  loginAppId: string,
+  attribute: 'disabled_at' | 'sign_ups_closed_at',
+  isSet: boolean,
+): Promise<boolean> =>
   updateOwnItem(statusItem(loginAppId), {
-    ...(disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] }),
+    ...(isSet ? { setIfAbsent: { [attribute]: timestamp() } } : { remove: [attribute] }),
     when: { pk: { exists: true } },
   });
-
-/** Lets people log in for the first time, or none. False when there is no such Login App. */
-export const setSignUps = (loginAppId: string, signUps: 'open' | 'closed'): Promise<boolean> =>
-  updateOwnItem(statusItem(loginAppId), {
-    ...(signUps === 'closed'
-      ? { setIfAbsent: { sign_ups_closed_at: timestamp() } }
-      : { remove: ['sign_ups_closed_at'] }),
-    when: { pk: { exists: true } },
-  });
-
-/** Seconds by which the clock of an instance may be fast when it stamps a session. */
-const clockTolerance = 1;
 
 /**
  * Ends every session of a Login App that began before now, with one write. Sessions know the second in which they began,
@@ -76,7 +63,7 @@ const clockTolerance = 1;
  */
 export async function endAllSessions(loginAppId: string): Promise<number> {
   const stored = await requireStored(loginAppId);
-  const sessions_valid_from = epochSeconds() + 1 + clockTolerance;
+  const sessions_valid_from = epochSeconds() + 2;
   const sessions_valid_from_before = stored.sessions_valid_from ?? 0;
   await replaceLogout(loginAppId, stored, { sessions_valid_from, sessions_valid_from_before });
   return sessions_valid_from;
@@ -106,7 +93,7 @@ async function requireStored(loginAppId: string): Promise<Stored> {
   return stored;
 }
 
-/** Replaces the latest logout, if nobody has logged the Login App out or undone a logout since. Two of one second differ in what was before. */
+/** Replaces the latest logout, if there was no other since. Two of one second differ in what was before. */
 async function replaceLogout(loginAppId: string, before: Stored, set: Stored): Promise<void> {
   const { done } = await updateItem(statusItem(loginAppId), {
     set,
@@ -116,10 +103,11 @@ async function replaceLogout(loginAppId: string, before: Stored, set: Stored): P
       sessions_valid_from_before: still(before.sessions_valid_from_before),
     },
   });
-  if (done) return;
-  const message =
-    'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.';
-  throw new ServiceError('invalid_request', message);
+  if (!done)
+    throw new ServiceError(
+      'invalid_request',
+      'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
+    );
 }
 
 const still = (is: number | undefined) => (is === undefined ? { exists: false } : { is });

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { proofAlgorithms } from '../login-apps/client-authentication.ts';
+import { proofAlgorithms } from '../login-apps/client-metadata.ts';
 import { endOfNonce, newNonce } from '../providers/service-nonce.ts';
 import { useOnce } from '../storage/use-once.ts';
 import { issuer } from './issuer.ts';

@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import {
   assertionAlgorithms,
   authenticationMethods,
+  grantTypes,
   methodsWithNone,
   proofAlgorithms,
-} from '../login-apps/client-authentication.ts';
-import { grantTypes } from '../login-apps/grant-types.ts';
+} from '../login-apps/client-metadata.ts';
 import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
 

@@ -5,7 +5,7 @@ import {
   assertionAlgorithms,
   jwtAssertionType,
   proofAlgorithms,
-} from '../../../lib/login-apps/client-authentication.ts';
+} from '../../../lib/login-apps/client-metadata.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
 import { type Components, jsonSchemaOf, withNamedAlternatives } from './json-schema.ts';
 

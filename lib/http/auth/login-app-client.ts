@@ -1,7 +1,7 @@
 import { isId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-import { jwtAssertionType } from '../../login-apps/client-authentication.ts';
+import { jwtAssertionType } from '../../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, findPublicClient } from '../../login-apps/clients.ts';
 import { verifyProof } from '../../tokens/dpop-proof.ts';
 import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { loginAppIdOf } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { keysIn, replaceKeys, shownKey, thumbprintsOf } from '../../login-apps/client-keys.ts';
+import { grantTypes } from '../../login-apps/client-metadata.ts';
 import {
   clientItem,
   createClient,
@@ -14,7 +15,6 @@ import {
   type SecretlessCredential,
   setGrantTypes,
 } from '../../login-apps/clients.ts';
-import { grantTypes } from '../../login-apps/grant-types.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { checkKeys } from '../../providers/oidc/protocol.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';

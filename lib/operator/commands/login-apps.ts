@@ -9,7 +9,7 @@ import {
   revokeLoginAppToken,
   type StoredLoginAppToken,
 } from '../../login-apps/login-app-tokens.ts';
-import { endAllSessions, setLoginAppDisabled, setSignUps, undoLogout } from '../../login-apps/status.ts';
+import { endAllSessions, setStatus, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { choice, defineCommands, id, invalid, onOff } from '../command.ts';
@@ -29,7 +29,7 @@ import {
 } from './shared.ts';
 
 async function disable(login_app_id: string, disabled: boolean): Promise<Record<string, unknown>> {
-  existing(await setLoginAppDisabled(login_app_id, disabled), 'Login App');
+  existing(await setStatus(login_app_id, 'disabled_at', disabled), 'Login App');
   return { login_app_id, disabled };
 }
 
@@ -104,7 +104,7 @@ export const loginAppCommands = defineCommands({
       'sign-ups': choice(['open', 'closed'], 'Whether people may log in for the first time'),
     },
     run: async ({ 'login-app': login_app_id, 'sign-ups': sign_ups }) => {
-      existing(await setSignUps(login_app_id, sign_ups), 'Login App');
+      existing(await setStatus(login_app_id, 'sign_ups_closed_at', sign_ups === 'closed'), 'Login App');
       return { login_app_id, sign_ups };
     },
   },

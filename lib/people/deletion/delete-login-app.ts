@@ -1,6 +1,6 @@
 import { clock } from '../../foundation/clock.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import { setLoginAppDisabled } from '../../login-apps/status.ts';
+import { setStatus } from '../../login-apps/status.ts';
 import { loginUserIn, peopleLists } from '../../login-users/login-user.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
@@ -56,7 +56,7 @@ async function readPeople(list: string, start?: Item) {
  */
 export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;
-  await setLoginAppDisabled(login_app_id, true);
+  await setStatus(login_app_id, 'disabled_at', true);
   const hasTime = timeLimit();
   const removed = { login_users: 0, devices: 0 };
   let tokens_not_revoked = 0;

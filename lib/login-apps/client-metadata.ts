@@ -1,12 +1,20 @@
+// What clients can be, by the names that client and server metadata have. Apart from what the grants and methods do, so that
+// the function which only describes the server needs none of the providers, keys and secrets.
+
 import * as v from 'valibot';
 import { required } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 
-/**
- * How clients authenticate, by the names that server metadata have. Apart from what the methods do, so that the function
- * which only describes the server needs none of it.
- * @see RFC 7591, section 2
- */
+/** Every grant type that the token endpoint supports. */
+export const grantTypes = [
+  'provider_credentials',
+  'provider_authorization_code',
+  'refresh_token',
+  'client_credentials',
+] as const;
+export type GrantType = (typeof grantTypes)[number];
+
+/** Methods by which clients authenticate. @see RFC 7591, section 2 */
 export const authenticationMethods = ['client_secret_basic', 'private_key_jwt'] as const;
 
 /** The methods of endpoints that public clients may use, too. */
