@@ -3,18 +3,10 @@ import { logEvent } from '../log/log.ts';
 import { rejected } from './credential.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
-/** Milliseconds for all calls of one verification together. */
-const verificationTimeout = 3_000;
 /** The statuses for a request that its credential makes too long. @see RFC 9110 section 15.5, RFC 6585 section 5 */
 const tooLongStatuses = [413, 414, 431];
 /** The most bytes of an answer that are read, after decompression. */
 const mostBytes = 64 * 1024;
-
-interface ProviderAnswer {
-  status: number;
-  /** The JSON body; undefined for an error answer that has none. */
-  body: unknown;
-}
 
 interface ProviderCall {
   url: string;
@@ -27,14 +19,15 @@ interface ProviderCall {
   signal: AbortSignal;
 }
 
-/** The time limit of one verification. */
-export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verificationTimeout);
+/** The time limit for all calls of one verification together. */
+export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(3_000);
 
 /**
  * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
- * @throws ProviderFailure when there is no usable answer; answers of 4xx are returned
+ * @returns the JSON body, undefined for an answer of 4xx that has none
+ * @throws ProviderFailure when there is no usable answer
  */
-export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> {
+export async function callProvider(call: ProviderCall): Promise<{ status: number; body: unknown }> {
   const { url, headers, form, json, statusOnly = false, signal } = call;
   const body = form ? new URLSearchParams(form) : json && JSON.stringify(json);
   const startedAt = performance.now();
@@ -43,9 +36,8 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
       method: body ? 'POST' : 'GET',
       headers: definedOnly({
         accept: 'application/json',
-        // A socket may die while Lambda has frozen the instance, and a request on it would fail. It must not be sent again
-        // either: it may hold an authorization code.
-        // @see AWS Lambda developer guide, "Best practices for working with AWS Lambda functions": idle connections are purged
+        // A socket may die while Lambda has frozen the instance. A request that failed on it must not be sent again: it may
+        // hold an authorization code. @see AWS Lambda developer guide, "Best practices": idle connections are purged
         connection: 'close',
         'content-type': json && 'application/json',
         ...headers,
@@ -72,12 +64,8 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
   }
 }
 
-/**
- * A call that presents a person's credential.
- * @throws ProviderFailure
- * @throws ServiceError when the credential is too long for the provider
- */
-export async function presentCredential(call: ProviderCall): Promise<ProviderAnswer> {
+/** A call that presents a person's credential. @throws ProviderFailure, ServiceError for one that is too long for the provider */
+export async function presentCredential(call: ProviderCall) {
   const answer = await callProvider(call);
   if (tooLongStatuses.includes(answer.status)) throw rejected('credential_too_long');
   return answer;

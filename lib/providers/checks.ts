@@ -1,11 +1,10 @@
 import { ServiceError } from '../foundation/service-error.ts';
-import { ProviderFailure, type ProviderFault } from './provider-failure.ts';
+import { explainFailure, ProviderFailure } from './provider-failure.ts';
 
-/** Outcome of one call to the provider. */
+/** Outcome of one call to the provider, with a sentence for the person who set it up. */
 export interface CheckResult {
   check: string;
   ok: boolean;
-  /** A sentence for the person who set it up. */
   detail: string;
 }
 
@@ -40,24 +39,3 @@ export const rejectsDummy = (
       detail: 'The provider accepts a made-up credential: this address does not verify anything.',
     };
   });
-
-const explanations: Record<ProviderFault, (address: string, detail: string) => string> = {
-  unreachable: (address, detail) =>
-    `There is no connection to ${address}${inBrackets(detail)}. Is the address right, and the provider up?`,
-  timed_out: (address) => `${address} does not answer within 3 seconds.`,
-  redirected: (address) =>
-    `${address} redirects, which is not followed: set the address that it leads to, if that is the provider's.`,
-  answer_too_large: (address) =>
-    `${address} answers with more than 64 KiB: that is not what should be there. Is the address right?`,
-  answer_not_json: (address) => `${address} does not answer in JSON. Is the address right?`,
-  unexpected_status: (address, detail) => `${address} answers with status ${detail}. Is the address right?`,
-  unexpected_answer: (address, detail) => `${address} does not answer as it should${inBrackets(detail)}.`,
-  refused_our_credentials: (address, detail) =>
-    `The provider rejects our own credentials at ${address}${inBrackets(detail)}. Are the app's id and secret right?`,
-};
-
-const inBrackets = (detail: string): string => (detail === '' ? '' : ` (${detail})`);
-
-/** A sentence for the operator about what a provider did instead of answering. */
-export const explainFailure = ({ code, address, detail }: ProviderFailure): string =>
-  explanations[code](address, detail);

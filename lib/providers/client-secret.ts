@@ -4,11 +4,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { described, textSchema } from './settings/fields.ts';
 
-/** Apple accepts six months at most; the secret is used at once. */
-const lifetimeSeconds = 300;
-const audience = 'https://appleid.apple.com';
-
-/** Material of a client secret for Apple, which is signed with a private key. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
+/** Material of a client secret for Apple. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
 export const clientSecretJwtSchema = v.strictObject({
   team_id: described(textSchema, 'for Apple: your team id'),
   key_id: described(textSchema, 'the id of the private key'),
@@ -22,29 +18,22 @@ type ClientSecretJwt = v.InferOutput<typeof clientSecretJwtSchema>;
 /** The keys of the settings that a warm function knows, each imported once. */
 const importedKeys = new WeakMap<ClientSecretJwt, KeyObject>();
 
-/** The secret with which our app authenticates at a provider: a text, or one that is signed for each call. */
-interface ClientCredential {
-  client_id: string;
-  client_secret?: string | undefined;
-  client_secret_jwt?: ClientSecretJwt | undefined;
-}
-
-/** The client secret of our app: the one of the settings, or one that we sign. */
-export const clientSecretOf = async ({ client_id, client_secret, client_secret_jwt }: ClientCredential) =>
-  client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : (client_secret ?? '');
-
-async function signClientSecret(clientId: string, settings: ClientSecretJwt): Promise<string> {
+/** A client secret for Apple, signed for one call. */
+export async function signClientSecret(clientId: string, settings: ClientSecretJwt): Promise<string> {
   const key = importedKeys.get(settings) ?? createPrivateKey(settings.private_key_secret);
   importedKeys.set(settings, key);
   const now = epochSeconds();
-  return new SignJWT()
-    .setProtectedHeader({ alg: 'ES256', kid: settings.key_id })
-    .setIssuer(settings.team_id)
-    .setSubject(clientId)
-    .setAudience(audience)
-    .setIssuedAt(now)
-    .setExpirationTime(now + lifetimeSeconds)
-    .sign(key);
+  return (
+    new SignJWT()
+      .setProtectedHeader({ alg: 'ES256', kid: settings.key_id })
+      .setIssuer(settings.team_id)
+      .setSubject(clientId)
+      .setAudience('https://appleid.apple.com')
+      .setIssuedAt(now)
+      // Apple accepts six months at most; the secret is used at once.
+      .setExpirationTime(now + 300)
+      .sign(key)
+  );
 }
 
 function isKeyOfApple(pem: string): boolean {

@@ -14,28 +14,23 @@ export const rejected = (reason: LogReason): ServiceError =>
     reason,
   });
 
-/** The longest credential that is looked at, in characters. */
-const longestCredential = 16_384;
-
 /** Returns a credential that is visible ASCII and of a possible length. @throws ServiceError for another @see RFC 6749 appendix A */
 export function wellFormedCredential(credential: string): string {
-  if (credential.length > longestCredential) throw rejected('credential_too_long');
+  if (credential.length > 16_384) throw rejected('credential_too_long');
   if (!/^[\x21-\x7e]+$/.test(credential)) throw rejected('credential_malformed');
   return credential;
 }
 
-/** The longest subject that is stored, in characters; OpenID Connect allows 255. */
-const longestSubject = 255;
-
 /**
- * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty, too long, or not
- * well-formed Unicode, which no store keeps. Nor is an integer beyond 2^53 an id: JSON readers round it, so two people could share it.
+ * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty, longer than the 255 characters
+ * of OpenID Connect, or not well-formed Unicode, which no store keeps. Nor is an integer beyond 2^53 an id: JSON readers round
+ * it, so two people could share it.
  */
 export function subjectAt(answer: unknown, path: string, type: 'string' | 'integer' = 'string') {
   const value = valueAtPath(answer, path);
   if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
   if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
-  return value.length > 0 && value.length <= longestSubject ? value : undefined;
+  return value.length > 0 && value.length <= 255 ? value : undefined;
 }
 
 /** The person's id in an answer, as text. @throws ProviderFailure for an answer without a usable one */
@@ -47,11 +42,11 @@ export function requiredSubject(answer: unknown, url: string, path: string, type
 
 /** Claims of a token about who asked for it and where it may be used, as the provider sent them: unchecked. */
 interface TokenAudience {
-  /** The one app that it was issued to, for providers that name it; undefined when `aud` names it. */
+  /** The one app that it was issued to; undefined when `aud` names it. */
   client?: unknown;
   /** Text or a list of texts; may be missing only beside `client`. */
   aud?: unknown;
-  /** The authorized party, from each claim that names it; none when the token has no such claim. Null is no app. */
+  /** The authorized party, from each claim that names it. Null is no app. */
   parties: unknown[];
 }
 
@@ -59,9 +54,8 @@ interface TokenAudience {
 const appClaims = ['azp', 'client_id', 'cid', 'appid'];
 
 /**
- * The audience of a JWT. Its `aud` may be an API that other apps call, too, so whatever claim names the app counts as the
- * authorized party.
- * @param field where it has the app that it was issued to
+ * The audience of a JWT, with the app that it was issued to in a `field`. Its `aud` may be an API that other apps call, too, so
+ * whatever claim names the app counts as the authorized party.
  */
 export function audienceIn(claims: object, field: string): TokenAudience {
   const app = valueAtPath(claims, field) ?? null;
@@ -70,10 +64,9 @@ export function audienceIn(claims: object, field: string): TokenAudience {
 }
 
 /**
- * A token must have been issued to one of our apps: its authorized party is ours, by each claim that names it, and so is
- * its client or else one of its audiences. A token for several audiences must name its authorized party, since nobody
- * could tell which of them asked for it.
- * @throws ServiceError `invalid_grant`
+ * Rejects a token that was issued to another app: the authorized party must be ours, by each claim that names it, and so must
+ * the client or else one of the audiences. With several audiences there must be an authorized party, or nobody could tell which
+ * of them asked for the token.
  * @see OpenID Connect Core 1.0, section 3.1.3.7, steps 3 to 5
  */
 export function rejectForeign({ client, aud, parties }: TokenAudience, audiences: string[]): void {
@@ -85,9 +78,7 @@ export function rejectForeign({ client, aud, parties }: TokenAudience, audiences
   if (!areNames || !isForUs || !isAskedForByUs) throw rejected('issued_to_another_app');
 }
 
-/**
- * The profile that settings name, from a provider's answer or id token; undefined when there is none.
- */
+/** The profile that settings name, from a provider's answer or id token; undefined when there is none. */
 export const profileIn = (answer: unknown, setting: ProfileSetting): Profile | undefined =>
   usable(
     profileSchema,
@@ -106,10 +97,7 @@ export const loginClaimsIn = (
     (fields) => logEvent('login_claims_left_out', { fields }),
   );
 
-/**
- * The claims that a schema accepts; undefined when there are none. One that is too long or of another type is left out and
- * logged by its name. No claim is worth a login that fails.
- */
+/** The claims that a schema accepts, undefined for none. Others are logged by their names: no claim is worth a login that fails. */
 function usable<Claims>(
   schema: v.GenericSchema<unknown, Claims>,
   named: (readonly [name: string, value: unknown])[],

@@ -4,12 +4,13 @@ import {
   requireEnabled,
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
-import { type SortedParameters, sorted } from '../schema/form-parameters.ts';
+import { sorted } from '../schema/form-parameters.ts';
 import { loginAppPartition, loginAppSortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { codeParameters, parametersOf } from './parameters.ts';
 import { companyAt } from './presets/companies.ts';
 import { type ProtocolName, type ProviderId, protocolNames, providerIds } from './provider-ids.ts';
+import { hostOf } from './settings/fields.ts';
 import { issuersIn } from './settings/issuers.ts';
 
 const issuerSchema = v.object({
@@ -27,7 +28,6 @@ const grantSchema = v.object({
 });
 type Grant = v.InferOutput<typeof grantSchema>;
 
-/** A provider of a Login App, as those who write the app need to know it. */
 export const offeredProviderSchema = v.pipe(
   v.object({
     provider: v.picklist(providerIds),
@@ -66,8 +66,8 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const { verify_url, user_info, authorization_code: exchange } = settings;
   const { idTokens, accessTokens } = issuersIn(stored);
   const issuers = [...idTokens, ...accessTokens].map(({ issuer }) => companyAt(issuer) ?? issuer);
-  const addresses = [verify_url ?? user_info?.url ?? exchange?.token_url].filter((one) => one !== undefined);
-  const hosts = addresses.map((address) => companyAt(address) ?? new URL(address).host);
+  const address = verify_url ?? user_info?.url ?? exchange?.token_url;
+  const hosts = address === undefined ? [] : [companyAt(address) ?? hostOf(address)];
   const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || settings.audience_validation !== undefined;
   const isNonceRequired = idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
@@ -83,10 +83,13 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
     user: idTokens.some(({ user_profile }) => user_profile !== undefined),
   };
   const taken = (names: string[]) => names.filter((name) => isTaken[name] ?? true);
-  const grant = (grant_type: Grant['grant_type'], { required, optional }: SortedParameters): Grant => ({
+  const grant = (grant_type: Grant['grant_type'], names: ReturnType<typeof sorted>): Grant => ({
     grant_type,
-    required: [...taken(required), ...(isNonceRequired && optional.includes('nonce') ? ['nonce'] : [])],
-    optional: taken(optional),
+    required: [
+      ...taken(names.required),
+      ...(isNonceRequired && names.optional.includes('nonce') ? ['nonce'] : []),
+    ],
+    optional: taken(names.optional),
   });
   return {
     provider,

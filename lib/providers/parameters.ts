@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { forbidden, optional, required, type SortedParameters, sorted } from '../schema/form-parameters.ts';
+import { forbidden, optional, required, sorted } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import {
   authorizationCodeProvider,
@@ -69,8 +69,7 @@ export const credentialParameters = {
 } satisfies Record<ProtocolName, v.ObjectEntries>;
 
 /** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
-export const parametersOf = (provider: ProviderId): SortedParameters =>
-  sorted(credentialParameters[protocolNames[provider]]);
+export const parametersOf = (provider: ProviderId) => sorted(credentialParameters[protocolNames[provider]]);
 
 /** The parameters of a form with an authorization code of a provider. */
 export const codeParameters = {

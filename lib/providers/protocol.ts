@@ -29,10 +29,38 @@ export interface Credential extends BoundParameters {
   provider: ProviderId;
   /**
    * The person of the credential; undefined where the provider is not set up for such ones.
-   * @throws ServiceError when the provider does not accept it
-   * @throws ProviderFailure when the provider gives no verdict
+   * @throws ServiceError when the provider does not accept it, ProviderFailure when it gives no verdict
    */
   verify: (stored: StoredSettings) => Promise<VerifiedIdentity | undefined>;
+}
+
+/**
+ * The schema of a form with a credential, which becomes a `Credential`.
+ * @param before parameters of the caller's, which are named first where several are missing
+ * @param own the parameters of the credential
+ * @param after those of the caller's that are named last
+ */
+export function credentialForm<
+  const Before extends v.ObjectEntries,
+  const Own extends v.ObjectEntries,
+  const After extends v.ObjectEntries,
+>(
+  before: Before,
+  own: Own,
+  after: After,
+  verify: (
+    stored: StoredSettings,
+    credential: v.InferOutput<v.ObjectSchema<Own, undefined>>,
+  ) => Promise<VerifiedIdentity | undefined>,
+) {
+  const ownSchema = v.object(own);
+  return v.pipe(
+    parameters({ ...before, ...own, ...after }),
+    v.transform((form) => ({
+      ...form,
+      verify: async (stored: StoredSettings) => verify(stored, v.parse(ownSchema, form)),
+    })),
+  );
 }
 
 /** A protocol: its settings, what a login sends, and how a provider that speaks it vouches for a person. */
@@ -46,10 +74,7 @@ interface Definition<
   title: string;
   /** The schema of the settings. Fields named `…_secret` are stored encrypted. */
   settings: Settings;
-  /**
-   * Merges new settings of an operator, which have been checked, into the stored ones.
-   * @param current what is stored
-   */
+  /** Merges new settings of an operator, which have been checked, into the `current` ones that are stored. */
   merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;
   /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */
   parameters: Entries;
@@ -71,57 +96,40 @@ export function protocol<
   Entries extends v.ObjectEntries,
 >({ parameters: entries, merge, verify, check, ...described }: Definition<Name, Settings, Entries>) {
   const { settings } = described;
-  const ownEntries = v.object(entries);
-  /** The settings of a stored record, decrypted and parsed once. @throws Error for settings that are not ours */
-  const read = memoize(async (stored: StoredSettings) =>
-    v.parse(settings, await decryptSecrets(stored.settings, stored.place)),
-  );
+  const readings = new WeakMap<object, Promise<v.InferOutput<Settings>>>();
+  /** The settings of a stored record, decrypted and parsed once for each. @throws Error for settings that are not ours */
+  const read = (stored: StoredSettings): Promise<v.InferOutput<Settings>> => {
+    const known = readings.get(stored.settings);
+    if (known) return known;
+    const reading = decryptSecrets(stored.settings, stored.place).then((decrypted) =>
+      v.parse(settings, decrypted),
+    );
+    readings.set(stored.settings, reading);
+    // A failure is not remembered.
+    reading.catch(() => readings.delete(stored.settings));
+    return reading;
+  };
   return {
     ...described,
     read,
     merge: (input: SettingsInput, current: object | undefined): MergeResult =>
       merge(v.parse(settings, input.settings), input, current),
-    /**
-     * The schema of a form with a credential of a provider, which becomes a `Credential`.
-     * @param before parameters of the caller's, which are named first where several are missing
-     * @param after those that are named last
-     */
+    /** The schema of a form with a credential of a provider, as `credentialForm` makes it. */
     form: <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
       provider: ProviderId,
       before: Before,
       after: After,
-    ) =>
-      v.pipe(
-        parameters({
-          ...before,
-          provider: v.literal(provider),
-          // Ignored, they would protect nothing, though the caller counts on them.
-          code_verifier: forbidden('code_verifier', withoutCode),
-          redirect_uri: forbidden('redirect_uri', withoutCode),
-          ...entries,
-          ...after,
-        }),
-        v.transform((form) => ({
-          ...form,
-          verify: async (stored: StoredSettings) => verify(await read(stored), v.parse(ownEntries, form)),
-        })),
-      ),
+    ) => {
+      const own = {
+        provider: v.literal(provider),
+        // Ignored, they would protect nothing, though the caller counts on them.
+        code_verifier: forbidden('code_verifier', withoutCode),
+        redirect_uri: forbidden('redirect_uri', withoutCode),
+        ...entries,
+      };
+      return credentialForm(before, own, after, async (stored, form) => verify(await read(stored), form));
+    },
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
-  };
-}
-
-/** Remembers what was made of a record, as long as the record itself is kept. A failure is not remembered. */
-function memoize<Stored extends { settings: object }, Value>(
-  make: (stored: Stored) => Promise<Value>,
-): (stored: Stored) => Promise<Value> {
-  const made = new WeakMap<object, Promise<Value>>();
-  return (stored) => {
-    const known = made.get(stored.settings);
-    if (known) return known;
-    const making = make(stored);
-    made.set(stored.settings, making);
-    making.catch(() => made.delete(stored.settings));
-    return making;
   };
 }
 

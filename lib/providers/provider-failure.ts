@@ -1,31 +1,44 @@
-/** Fault of a provider that gave no verdict. */
-export type ProviderFault =
-  | 'unreachable'
-  | 'timed_out'
-  | 'redirected'
-  | 'answer_too_large'
-  | 'answer_not_json'
-  | 'unexpected_status'
-  | 'unexpected_answer'
-  | 'refused_our_credentials';
+/** Faults of a provider that gave no verdict, each with what an operator should know about it. */
+const explanations = {
+  unreachable: (address: string, detail: string) =>
+    `There is no connection to ${address}${inBrackets(detail)}. Is the address right, and the provider up?`,
+  timed_out: (address: string) => `${address} does not answer within 3 seconds.`,
+  redirected: (address: string) =>
+    `${address} redirects, which is not followed: set the address that it leads to, if that is the provider's.`,
+  answer_too_large: (address: string) =>
+    `${address} answers with more than 64 KiB: that is not what should be there. Is the address right?`,
+  answer_not_json: (address: string) => `${address} does not answer in JSON. Is the address right?`,
+  unexpected_status: (address: string, detail: string) =>
+    `${address} answers with status ${detail}. Is the address right?`,
+  unexpected_answer: (address: string, detail: string) =>
+    `${address} does not answer as it should${inBrackets(detail)}.`,
+  refused_our_credentials: (address: string, detail: string) =>
+    `The provider rejects our own credentials at ${address}${inBrackets(detail)}. Are the app's id and secret right?`,
+};
+
+const inBrackets = (detail: string): string => detail && ` (${detail})`;
 
 /**
  * The provider is down or slow, or its answer is unusable. The credential is neither accepted nor rejected, so the
- * request ends as an unknown error. The message holds the address without its query, never a credential.
+ * request ends as an unknown error.
  */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
-  readonly code: ProviderFault;
+  readonly code: keyof typeof explanations;
   /** The address that was called, without the query, which can hold a credential. */
   readonly address: string;
   readonly detail: string;
 
-  constructor(fault: ProviderFault, url: string, detail = '') {
+  constructor(fault: keyof typeof explanations, url: string, detail = '') {
     const { origin, pathname } = new URL(url);
     const address = `${origin}${pathname}`;
-    super(`${fault}: ${address}${detail && ` (${detail})`}`);
+    super(`${fault}: ${address}${inBrackets(detail)}`);
     this.code = fault;
     this.address = address;
     this.detail = detail;
   }
 }
+
+/** A sentence for the operator about what a provider did instead of answering. */
+export const explainFailure = ({ code, address, detail }: ProviderFailure): string =>
+  explanations[code](address, detail);

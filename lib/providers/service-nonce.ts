@@ -7,7 +7,7 @@ import { useOnce } from '../storage/use-once.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
-/** The one who presents a credential: a client or a person of a Login App. */
+/** Who presents a credential: a client or a person of a Login App. */
 export interface CredentialCaller {
   loginAppId: string;
   /** Whether the client is a public one, whose id anybody knows. */
@@ -28,10 +28,7 @@ type Use = keyof typeof nonceLifetimes;
 
 const nonceForm = /^(ln\.(\d{10})\.[\w-]{22}\.([\w-]{8}))\.([\w-]{43})$/;
 
-/**
- * A nonce: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers what it is for, too, so nothing is stored until it is used.
- * @param whose the Login App or the like, in which alone it is valid
- */
+/** A nonce for the Login App or the like: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers what it is for, so nothing is stored. */
 export async function newNonce(use: Use, whose: string): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
   const expires = epochSeconds() + nonceLifetimes[use];
@@ -66,8 +63,8 @@ export function requireOfPublicClient({ isPublic }: CredentialCaller, form: Boun
 /**
  * Checks the nonce of a login or a link, if the service made it: that of a public client always, since its own would be known
  * to whoever has seen the id token.
- * @returns what uses it up, once the rest is verified: throws ServiceError `invalid_grant` if somebody else was faster
- * @throws ServiceError `invalid_grant`
+ * @returns what uses it up, once the rest is verified
+ * @throws ServiceError `invalid_grant`, also when it is used up and somebody else was faster
  */
 export async function checkNonce({ loginAppId, isPublic }: CredentialCaller, nonce: string | undefined) {
   if (nonce === undefined || !(isPublic || nonceForm.test(nonce))) return async () => {};

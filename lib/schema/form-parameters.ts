@@ -16,22 +16,18 @@ export const optional = (name: string) => v.optional(required(name));
 export const forbidden = (name: string, why: string) =>
   v.optional(v.never(`The parameter ${name} must not be supplied ${why}.`));
 
-/** The names of parameters, by whether they must, may or must not be sent. */
-export type SortedParameters = Record<'required' | 'optional' | 'forbidden', string[]>;
-
-/** The parameters of a form, sorted by whether they must be sent. */
-export function sorted(entries: v.ObjectEntries): SortedParameters {
-  const names = Object.keys(entries);
-  const isOptional = (name: string) => v.is(v.object({ type: v.literal('optional') }), entries[name]);
-  const isForbidden = (name: string) => v.is(neverSchema, entries[name]);
-  return {
-    required: names.filter((name) => !isOptional(name)),
-    optional: names.filter((name) => isOptional(name) && !isForbidden(name)),
-    forbidden: names.filter(isForbidden),
-  };
-}
 /** A schema that `forbidden` has made. */
-const neverSchema = v.object({ wrapped: v.object({ type: v.literal('never') }) });
+const forbiddenSchema = v.object({ wrapped: v.object({ type: v.literal('never') }) });
+
+/** The names of the parameters of a form, by whether they must, may or must not be sent. */
+export function sorted(entries: v.ObjectEntries) {
+  const kinds = Object.groupBy(Object.keys(entries), (name) => {
+    if (entries[name]?.type !== 'optional') return 'required';
+    return v.is(forbiddenSchema, entries[name]) ? 'forbidden' : 'optional';
+  });
+  const { required = [], optional = [], forbidden = [] } = kinds;
+  return { required, optional, forbidden };
+}
 
 /** The message for a parameter with a value that it does not take. */
 export const mustBeOneOf = (name: string, values: readonly string[]): string =>

@@ -9,7 +9,7 @@ import { clientIdParameter, type GrantType, grantTypes } from '../login-apps/cli
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
 import { logIn, putSession } from '../people/sessions/log-in.ts';
 import { refreshSession } from '../people/sessions/refresh-session.ts';
-import { codeForm } from '../providers/oauth2/authorization-code.ts';
+import { codeForm } from '../providers/oauth2/protocol.ts';
 import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
 import { type Credential, verifyCredential } from '../providers/protocol.ts';
 import { providerIds } from '../providers/provider-ids.ts';

@@ -5,15 +5,15 @@ import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import { type LoginUser, loginUserItem, readLoginUser, whileExisting } from '../../login-users/login-user.ts';
+import { type SignedEvent, verifySignedRequest } from '../../providers/oauth2/signed-request.ts';
 import {
-  type DeletionReceipt,
-  type SignedEvent,
-  verifySignedRequest,
-} from '../../providers/oauth2/signed-request.ts';
-import { verifyLogoutToken } from '../../providers/oidc/logout-token.ts';
-import { type Notification, type Received, verifyNotification } from '../../providers/oidc/notification.ts';
+  longestAge,
+  type Notification,
+  type Received,
+  verifyLogoutToken,
+  verifyNotification,
+} from '../../providers/oidc/notification.ts';
 import { verifySecurityEvents } from '../../providers/oidc/security-events.ts';
-import { longestAge } from '../../providers/oidc/signed-message.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import type { StoredSettings } from '../../providers/settings/encryption.ts';
@@ -84,7 +84,7 @@ function verifierOf(
   stored: StoredSettings,
   provider: ProviderId,
   { form, event }: Message,
-): (text: string) => Promise<Received & { receipt?: DeletionReceipt }> {
+): (text: string) => Promise<Received> {
   if (form === 'signed_request') {
     const protocol = protocolOf(provider);
     if (protocol.name !== 'oauth2') throw notSetUp(provider);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { codeForm } from '../../providers/oauth2/authorization-code.ts';
+import { codeForm } from '../../providers/oauth2/protocol.ts';
 import type { Credential } from '../../providers/protocol.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';

@@ -57,10 +57,8 @@ export const oauth1 = protocol({
 });
 
 /**
- * The person of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself
- * rejects a token that was issued to another app.
- * @throws ServiceError, ProviderFailure
- * @see RFC 5849 section 3
+ * The person of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself rejects a
+ * token that was issued to another app.
  */
 async function verifyOAuth1(
   settings: OAuth1Settings,

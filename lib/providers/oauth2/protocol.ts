@@ -1,13 +1,21 @@
+import type * as v from 'valibot';
+import { ServiceError } from '../../foundation/service-error.ts';
+import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import { type CheckResult, dummy, rejectsDummy } from '../checks.ts';
-import { checkKeys } from '../oidc/protocol.ts';
-import { credentialParameters } from '../parameters.ts';
-import { protocol } from '../protocol.ts';
+import { dummy, rejectsDummy } from '../checks.ts';
+import { checkKeys, verifyCode } from '../oidc/protocol.ts';
+import { requireNonce } from '../oidc/verify.ts';
+import { codeParameters, credentialParameters } from '../parameters.ts';
+import { credentialForm, protocol } from '../protocol.ts';
 import { keepNamespace } from '../settings/fields.ts';
-import { type AudienceValidation, oauth2SettingsSchema, type UserInfo } from './settings.ts';
-import { checkExchange } from './token-endpoint.ts';
-import { validateAudience } from './validate-audience.ts';
-import { askUserInfo, verifyAccessToken } from './verify.ts';
+import {
+  type AudienceValidation,
+  type CodeExchange,
+  type OAuth2Settings,
+  oauth2SettingsSchema,
+} from './settings.ts';
+import { type AuthorizationCode, checkExchange, exchangeCode } from './token-endpoint.ts';
+import { askUserInfo, validateAudience, verifyAccessToken, verifyOwnToken } from './verify.ts';
 
 /** An access token, verified by audience validation and user info. @see RFC 6749 */
 export const oauth2 = protocol({
@@ -17,22 +25,59 @@ export const oauth2 = protocol({
   merge: keepNamespace,
   parameters: credentialParameters.oauth2,
   verify: (settings, { access_token }) => verifyAccessToken(settings, access_token, verificationDeadline()),
-  check: ({ audience_validation, user_info, authorization_code }) => {
+  check: ({ audience_validation: validation, user_info, authorization_code }) => {
     const signal = verificationDeadline();
+    const validate = (known: AudienceValidation) =>
+      known.method === 'jwt'
+        ? checkKeys(known)
+        : rejectsDummy('audience validation', () => validateAudience(known, dummy, signal, user_info));
     return [
-      ...(audience_validation ? [checkAudience(audience_validation, user_info, signal)] : []),
-      ...(user_info ? [rejectsDummy('user info', () => askUserInfo(user_info, dummy, signal))] : []),
-      ...(authorization_code ? [checkExchange('authorization code', authorization_code, signal)] : []),
-      ...(authorization_code?.id_token ? [checkKeys(authorization_code.id_token)] : []),
-    ];
+      validation && validate(validation),
+      user_info && rejectsDummy('user info', () => askUserInfo(user_info, dummy, signal)),
+      authorization_code && checkExchange('authorization code', authorization_code, signal),
+      authorization_code?.id_token && checkKeys(authorization_code.id_token),
+    ].filter((one) => one !== undefined);
   },
 });
 
-const checkAudience = (
-  settings: AudienceValidation,
-  userInfo: UserInfo | undefined,
-  signal: AbortSignal,
-): Promise<CheckResult> =>
-  settings.method === 'jwt'
-    ? checkKeys(settings)
-    : rejectsDummy('audience validation', () => validateAudience(settings, dummy, signal, userInfo));
+/**
+ * The schema of a form with an authorization code of a provider, which becomes a `Credential`.
+ * @param before parameters of the caller's, which are named first where several are missing
+ * @param after those that are named last
+ */
+export const codeForm = <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
+  before: Before,
+  after: After,
+) =>
+  credentialForm(before, codeParameters, after, async (stored, credential) =>
+    verifyAuthorizationCode(await oauth2.read(stored), credential),
+  );
+
+/** The person of an authorization code, which is exchanged at the provider; undefined when the settings do not say how. */
+async function verifyAuthorizationCode(
+  settings: OAuth2Settings,
+  credential: AuthorizationCode & { nonce?: string | undefined },
+): Promise<VerifiedIdentity | undefined> {
+  const { authorization_code: exchange, audience_validation } = settings;
+  if (!exchange) return undefined;
+  if (exchange.id_token) {
+    requireNonce(exchange.id_token, credential.nonce);
+    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, credential);
+    return { ...person, revocableToken: revocable(exchange, refresh_token) };
+  }
+  const { nonce, ...code } = credential;
+  if (nonce !== undefined)
+    throw new ServiceError(
+      'invalid_request',
+      'The parameter nonce must not be supplied, since the settings of this provider use no id token.',
+    );
+  const signal = verificationDeadline();
+  const { access_token = '', refresh_token } = await exchangeCode(exchange, code, signal);
+  const verify = audience_validation ? verifyAccessToken : verifyOwnToken;
+  const person = await verify(settings, access_token, signal);
+  return person && { ...person, revocableToken: revocable(exchange, refresh_token) };
+}
+
+/** The provider's refresh token, if the settings say where it can be revoked. */
+const revocable = ({ revocation_url }: CodeExchange, token: string | undefined) =>
+  revocation_url === undefined || token === undefined ? undefined : { text: token };

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { clientSecretJwtSchema } from '../client-secret.ts';
-import { issuerEntries, issuerOf } from '../oidc/issuer.ts';
-import { onUnlinked } from '../oidc/notification-settings.ts';
+import { issuerEntries, issuerOf, notificationEntries } from '../oidc/issuer.ts';
 import {
   audiences,
   authorityIn,
@@ -27,7 +26,6 @@ const userInfoSchema = v.strictObject({
   profile,
 });
 
-/** @see RFC 7662 */
 const introspectionSchema = v.strictObject({
   method: described(v.literal('introspection'), '`introspection`: token introspection by RFC 7662'),
   url: described(providerUrlSchema, 'the introspection endpoint'),
@@ -72,7 +70,6 @@ const tokenInfoSchema = v.strictObject({
   audiences,
 });
 
-/** @see RFC 9068 */
 const jwtSchema = v.strictObject({
   method: described(
     v.literal('jwt'),
@@ -126,22 +123,14 @@ const exchangeEntries = {
   ),
 };
 
-interface ClientSecrets {
+/** The message for an exchange without exactly one secret of our app: a text, or a key that signs it. */
+const problemOfSecrets = ({ input }: v.BaseIssue<unknown>): string =>
+  valueAtPath(input, 'client_secret') ? 'must not stand beside client_secret_jwt' : 'is missing';
+
+const hasOneSecret = (exchange: {
   client_secret?: string | undefined;
   client_secret_jwt?: object | undefined;
-}
-
-/** Our app has one secret: a text, or a key that signs it. */
-function requireOneSecret<Exchange extends ClientSecrets>({
-  dataset,
-  addIssue,
-}: v.RawCheckContext<Exchange>): void {
-  if (!dataset.typed) return;
-  const { client_secret, client_secret_jwt } = dataset.value;
-  if ((client_secret === undefined) !== (client_secret_jwt === undefined)) return;
-  const message = client_secret ? 'must not stand beside client_secret_jwt' : 'is missing';
-  addIssue({ message, path: [pathItem(dataset.value, 'client_secret')] });
-}
+}) => (exchange.client_secret === undefined) !== (exchange.client_secret_jwt === undefined);
 
 const authorizationCodeSchema = v.pipe(
   v.strictObject({
@@ -152,7 +141,10 @@ const authorizationCodeSchema = v.pipe(
     ),
     id_token: v.optional(v.strictObject(issuerEntries)),
   }),
-  v.rawCheck(requireOneSecret),
+  v.forward(
+    v.check((exchange) => hasOneSecret(exchange), problemOfSecrets),
+    ['client_secret'],
+  ),
 );
 
 /** The exchange of a code that comes along with an id token: all that it is for is a token to revoke. */
@@ -164,13 +156,16 @@ export const issuerExchangeSchema = v.pipe(
       "the revocation endpoint (RFC 7009), where the provider's refresh token is revoked when the person is deleted",
     ),
   }),
-  v.rawCheck(requireOneSecret),
+  v.forward(
+    v.check((exchange) => hasOneSecret(exchange), problemOfSecrets),
+    ['client_secret'],
+  ),
 );
 
 /** Signed requests, as Facebook sends them. */
 const notificationsSchema = v.strictObject({
   app_secret: described(textSchema, 'for Facebook: the secret of your app, by which its requests are signed'),
-  on_unlinked: onUnlinked,
+  on_unlinked: notificationEntries.on_unlinked,
   data_deletion_url: described(
     v.optional(providerUrlSchema),
     'your page about deletions: Facebook shows its address, with a `confirmation_code`, to a person who wanted their data deleted. Without it, such requests are rejected',
@@ -202,7 +197,9 @@ export const oauth2SettingsSchema = v.pipe(
     for (const key of isForCodesAlone ? (['user_info'] as const) : accessTokenKeys) {
       // The subject of a JWT is in the JWT.
       if (key === 'user_info' && audience_validation?.method === 'jwt') continue;
-      if (!dataset.value[key]) addIssue({ message: 'is missing', path: [pathItem(dataset.value, key)] });
+      const value = dataset.value[key];
+      const place = { type: 'object', origin: 'value', input: { ...dataset.value }, key, value } as const;
+      if (!value) addIssue({ message: 'is missing', path: [place] });
     }
   }),
   v.transform((settings) => ({
@@ -212,14 +209,6 @@ export const oauth2SettingsSchema = v.pipe(
 );
 
 const accessTokenKeys = ['user_info', 'audience_validation'] as const;
-
-const pathItem = (input: object, key: string): v.ObjectPathItem => ({
-  type: 'object',
-  origin: 'value',
-  input: { ...input },
-  key,
-  value: valueAtPath(input, key),
-});
 
 export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;
 export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;

@@ -4,19 +4,12 @@ import type { Identity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { hashOf } from '../../storage/keys.ts';
 import { rejected, subjectAt, wellFormedCredential } from '../credential.ts';
-import { notAccepted, type Received } from '../oidc/notification.ts';
-import { longestAge, refused } from '../oidc/signed-message.ts';
+import { longestAge, notAccepted, type Received, refused } from '../oidc/notification.ts';
 import { rejectOutdated } from '../oidc/verify.ts';
 import type { OAuth2Settings } from './settings.ts';
 
 /** The event of a signed request, which only the address that it is sent to says. */
 export type SignedEvent = 'deauthorize' | 'data_deletion';
-
-/** The answer to a request to delete somebody's data: where they can read about it, and the code to quote. */
-export interface DeletionReceipt {
-  url: string;
-  confirmation_code: string;
-}
 
 const payloadSchema = v.pipe(
   v.string(),
@@ -35,7 +28,7 @@ export function verifySignedRequest(
   { namespace, notifications: settings, user_info }: OAuth2Settings,
   text: string,
   event: SignedEvent | undefined,
-): Received & { receipt?: DeletionReceipt } {
+): Received {
   if (!settings || namespace === undefined)
     throw refused('The provider settings have no notifications with an app_secret.');
   if (event === undefined) throw refused('The query parameter event must be deauthorize or data_deletion.');
@@ -68,7 +61,7 @@ export function verifySignedRequest(
 }
 
 /** Receipt for a person, whose code is always the same, so that whoever asks again gets it again. It tells nobody who they are. */
-function receiptFor({ namespace, subject }: Identity, page: string): DeletionReceipt {
+function receiptFor({ namespace, subject }: Identity, page: string) {
   const confirmation_code = Buffer.from(hashOf('deletion', namespace, subject), 'base64url')
     .toString('hex')
     .slice(0, 24);

@@ -7,8 +7,8 @@ import {
   presentCredential,
   verificationDeadline,
 } from '../call-provider.ts';
-import { type CheckResult, dummy, rejectsDummy } from '../checks.ts';
-import { clientSecretOf } from '../client-secret.ts';
+import { dummy, rejectsDummy } from '../checks.ts';
+import { signClientSecret } from '../client-secret.ts';
 import { rejected, wellFormedCredential } from '../credential.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import type { CodeExchange } from './settings.ts';
@@ -16,9 +16,8 @@ import type { CodeExchange } from './settings.ts';
 /** An authorization code, with what the app used to get it. */
 export interface AuthorizationCode {
   authorization_code: string;
-  /** @see RFC 7636 section 4.1 */
   code_verifier?: string | undefined;
-  /** The redirect URI to which the code was sent; the first of the settings when the login does not say. */
+  /** Where the code was sent; the first of the settings when the login does not say. */
   redirect_uri?: string | undefined;
 }
 
@@ -61,6 +60,10 @@ export async function exchangeCode(
   return { access_token, id_token, refresh_token };
 }
 
+/** The secret with which our app authenticates: that of the settings, or one that is signed for this call. */
+const clientSecretOf = async ({ client_id, client_secret = '', client_secret_jwt }: CodeExchange) =>
+  client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : client_secret;
+
 /** A form with our app's credentials, where the provider wants them. @see RFC 6749 section 2.3.1 */
 const authenticated = (
   { client_id, client_authentication }: CodeExchange,
@@ -71,7 +74,6 @@ const authenticated = (
     ? { form, headers: { authorization: basicAuthorization(client_id, client_secret) } }
     : { form: { ...form, client_id, client_secret } };
 
-/** The redirect URI to send: the one that the login names, if it is ours. @throws ServiceError */
 function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefined): string | undefined {
   if (named === undefined) return redirect_uris[0];
   if (redirect_uris.includes(named)) return named;
@@ -82,18 +84,15 @@ function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefine
 }
 
 /** An error code for the log, if it looks like one, and does not repeat what we sent. */
-const errorCode = (error: unknown, sent: string[]): string[] => {
+function errorCode(error: unknown, sent: string[]): string[] {
   const text = String(error ?? '');
   const isRepeated = sent.some((value) => value !== '' && (value.includes(text) || text.includes(value)));
   return /^[\w.-]{1,64}$/.test(text) && !isRepeated ? [text] : [];
-};
+}
 
 /**
- * Revokes a refresh token of a provider that the exchange of a code gave us. A token that the provider no longer knows
- * needs no revocation.
- * @param exchange as the settings have it now
- * @throws ProviderFailure when the provider does not confirm it
- * @throws Error when the settings no longer say where
+ * Revokes a refresh token that the exchange of a code gave us. One that the provider no longer knows needs no revocation.
+ * @throws ProviderFailure when the provider does not confirm it, Error when the settings no longer say where
  * @see RFC 7009 section 2.1
  */
 export async function revokeProviderToken(
@@ -116,9 +115,5 @@ export async function revokeProviderToken(
 }
 
 /** Whether a token endpoint knows our app, and rejects a made-up code. */
-export const checkExchange = (
-  name: string,
-  exchange: CodeExchange,
-  signal: AbortSignal,
-): Promise<CheckResult> =>
+export const checkExchange = (name: string, exchange: CodeExchange, signal: AbortSignal) =>
   rejectsDummy(name, () => exchangeCode(exchange, { authorization_code: dummy }, signal));

@@ -1,9 +1,27 @@
+import { errors, type JWTPayload } from 'jose';
+import { epochSeconds } from '../../foundation/clock.ts';
+import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
-import { presentCredential } from '../call-provider.ts';
-import { profileIn, rejected, requiredSubject, wellFormedCredential } from '../credential.ts';
+import { valueAtPath } from '../../schema/value-at-path.ts';
+import { basicAuthorization, presentCredential } from '../call-provider.ts';
+import {
+  profileIn,
+  rejected,
+  rejectForeign,
+  requiredSubject,
+  subjectAt,
+  wellFormedCredential,
+} from '../credential.ts';
+import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import type { OAuth2Settings, UserInfo } from './settings.ts';
-import { validateAudience, verifyJwtAccessToken } from './validate-audience.ts';
+import type {
+  AudienceValidation,
+  Introspection,
+  JwtValidation,
+  OAuth2Settings,
+  TokenInfo,
+  UserInfo,
+} from './settings.ts';
 
 /**
  * The person of an OAuth 2.0 access token that was issued to our app; undefined if the provider only takes codes.
@@ -66,4 +84,163 @@ export async function askUserInfo(
   if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   return { subject: requiredSubject(body, url, subject_field, subject_type), answer: body };
+}
+
+/**
+ * Makes sure that an access token was issued to one of our apps.
+ * @returns the token's subject, where the answer has one that is comparable with the user info's
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 6749 section 10.16
+ */
+export async function validateAudience(
+  settings: AudienceValidation,
+  token: string,
+  signal: AbortSignal,
+  userInfo: UserInfo | undefined,
+): Promise<string | undefined> {
+  const isComparable = userInfo?.subject_field === 'sub';
+  if (settings.method === 'jwt') {
+    const subject = await verifyJwtAccessToken(settings, token);
+    return isComparable ? subject : undefined;
+  }
+  if (settings.method === 'token_info') return askTokenInfo(settings, token, signal, userInfo?.subject_type);
+  return introspect(settings, token, signal, isComparable);
+}
+
+/** @see RFC 7662 section 2 */
+async function introspect(
+  { url, client_id, client_secret, audiences }: Introspection,
+  token: string,
+  signal: AbortSignal,
+  isComparable: boolean,
+): Promise<string | undefined> {
+  const { status, body } = await presentCredential({
+    url,
+    form: { token, token_type_hint: 'access_token' },
+    headers: { authorization: basicAuthorization(client_id, client_secret) },
+    signal,
+  });
+  if ([401, 403].includes(status)) throw new ProviderFailure('refused_our_credentials', url, String(status));
+  const active = valueAtPath(body, 'active');
+  if (status !== 200 || typeof active !== 'boolean')
+    throw new ProviderFailure('unexpected_answer', url, String(status));
+  if (!active) throw rejected('token_inactive');
+  // `client_id` says who got the token, `aud` where it may be used; the second names the app only without the first.
+  const clientId = valueAtPath(body, 'client_id') ?? undefined;
+  rejectOtherApps(body, clientId === undefined ? 'aud' : 'client_id', audiences, url);
+  rejectExpired(body, url);
+  const sub = valueAtPath(body, 'sub') ?? null;
+  return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
+}
+
+async function askTokenInfo(
+  settings: TokenInfo,
+  token: string,
+  signal: AbortSignal,
+  subjectType: 'string' | 'integer' | undefined,
+): Promise<string | undefined> {
+  const { url, valid_field, subject_field } = settings;
+  const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
+  const hasAppCredential = settings.app_token_secret !== undefined || settings.client_secret !== undefined;
+  const refusedStatuses = settings.refused_statuses ?? (hasAppCredential ? [] : [400, 401]);
+  const error = String(valueAtPath(body, settings.error_field));
+  if (refusedStatuses.includes(status) || settings.refused_errors.includes(error))
+    throw rejected('token_info_refused');
+  if (hasAppCredential && [400, 401, 403].includes(status))
+    throw new ProviderFailure('refused_our_credentials', url, String(status));
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  if (valid_field) rejectInvalid(body, valid_field, url);
+  rejectOtherApps(body, settings.audience_field, settings.audiences, url);
+  rejectExpired(body, url);
+  return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
+}
+
+function tokenInfoCall(settings: TokenInfo, token: string) {
+  const { token_parameter, app_token_parameter, app_token_secret, client_id, client_secret } = settings;
+  const url = new URL(settings.url);
+  if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
+  const headers =
+    client_id && client_secret ? { authorization: basicAuthorization(client_id, client_secret) } : {};
+  if (settings.send_token_as === 'json')
+    return { url: url.href, headers, json: { [token_parameter]: token } };
+  if (settings.send_token_as === 'bearer')
+    return { url: url.href, headers: { authorization: `Bearer ${token}` } };
+  url.searchParams.set(token_parameter, token);
+  return { url: url.href, headers };
+}
+
+function rejectInvalid(body: unknown, validField: string, url: string): void {
+  const valid = valueAtPath(body, validField);
+  if (typeof valid !== 'boolean') throw new ProviderFailure('unexpected_answer', url, `no ${validField}`);
+  if (!valid) throw rejected('token_invalid');
+}
+
+/** @param field where the answer has the app: `aud` may be a list, which another field may not */
+function rejectOtherApps(body: unknown, field: string, audiences: string[], url: string): void {
+  const app = valueAtPath(body, field);
+  const hasVerdict = Array.isArray(app) || (typeof app === 'string' && app !== '');
+  if (!hasVerdict) throw new ProviderFailure('unexpected_answer', url, 'no app id');
+  const client = field === 'aud' ? undefined : app;
+  const azp = valueAtPath(body, 'azp');
+  const parties = azp === undefined ? [] : [azp];
+  rejectForeign({ client, aud: valueAtPath(body, 'aud'), parties }, audiences);
+}
+
+/** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */
+function rejectExpired(body: unknown, url: string): void {
+  const end = Number(valueAtPath(body, 'exp') ?? Infinity);
+  const secondsLeft = Number(valueAtPath(body, 'expires_in') ?? Infinity);
+  if (Number.isNaN(end + secondsLeft)) throw new ProviderFailure('unexpected_answer', url, 'no usable end');
+  if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
+}
+
+/**
+ * The subject of an access token that is a JWT: the issuer has signed it for one of our apps.
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 9068 section 4
+ */
+async function verifyJwtAccessToken(settings: JwtValidation, token: string): Promise<string> {
+  try {
+    const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
+      types: /^(application\/)?(at\+)?jwt$/i,
+      claims: ['exp', 'sub'],
+      appField: settings.audience_field,
+    });
+    if (!isAccessToken(payload, typ)) throw rejected('not_an_access_token');
+    const subject = subjectAt(payload, 'sub');
+    if (subject === undefined) throw rejected('no_usable_subject');
+    return subject;
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error;
+    const reason = reasonOf(error);
+    throw rejected(reasonsOfAccessTokens[reason] ?? reason);
+  }
+}
+
+/** The reasons that are about id tokens alone, with their counterparts. */
+const reasonsOfAccessTokens: Partial<Record<LogReason, LogReason>> = {
+  id_token_expired: 'token_expired',
+  not_an_id_token: 'not_an_access_token',
+};
+
+/**
+ * Claims of tokens that are no bearer tokens of the person: of id tokens; of logout tokens and notifications; of a token
+ * for the holder of a key (RFC 7800), and of one for somebody who acts for the person (RFC 8693, section 4.1).
+ */
+const foreignClaims = [...claimsOfIdTokens, 'events', 'cnf', 'act'];
+
+/**
+ * Whether a JWT says that it is an access token: by its type (RFC 9068), by a claim of Keycloak (`typ`) or Cognito
+ * (`token_use`), or by a scope: a text, since UAA's id tokens have a list, or the `scp` of Entra and Okta. An id token
+ * need not say what it is.
+ */
+function isAccessToken(claims: JWTPayload, headerType: string): boolean {
+  const { typ = 'Bearer', token_use = 'access' } = claims;
+  if (foreignClaims.some((claim) => claims[claim] !== undefined)) return false;
+  if (typeof typ !== 'string' || !/^bearer$/i.test(typ) || token_use !== 'access') return false;
+  return (
+    /at\+jwt$/i.test(headerType) ||
+    typeof claims.scope === 'string' ||
+    ['typ', 'token_use', 'scp'].some((claim) => claims[claim] !== undefined)
+  );
 }

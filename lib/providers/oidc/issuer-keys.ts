@@ -4,10 +4,10 @@ import { clock, isYounger } from '../../foundation/clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
 import { type ItemKey, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
-import { verificationDeadline } from '../call-provider.ts';
-import type { KeySource } from '../presets/companies.ts';
+import { callProvider, verificationDeadline } from '../call-provider.ts';
+import { type KeySource, keysAddressOf } from '../presets/companies.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { fetchIssuerKeys, issuerKeySetSchema } from './fetch-issuer-keys.ts';
+import { hostOf, providerUrlSchema } from '../settings/fields.ts';
 
 /** Milliseconds for which keys are used without asking the issuer again. */
 const freshFor = 60 * 60_000;
@@ -16,9 +16,14 @@ const usableFor = 24 * 60 * 60_000;
 /** Milliseconds between two times that an issuer is asked. */
 const coolDown = 60_000;
 
+/** The keys of an issuer. @see RFC 7517 section 5 */
+const keySetSchema = v.message(
+  v.object({ keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()) }),
+  'it has no keys',
+);
 const issuerKeysSchema = v.object({
   /** JSON, since a key set may have numbers and levels that an item can't; older items have it as attributes. */
-  key_set: v.union([v.pipe(v.string(), v.parseJson(), issuerKeySetSchema), issuerKeySetSchema]),
+  key_set: v.union([v.pipe(v.string(), v.parseJson(), keySetSchema), keySetSchema]),
   /** Milliseconds since 1970. */
   fetched_at: v.number(),
 });
@@ -50,11 +55,9 @@ const unstored = new Map<string, { issuer: string; keys: KnownKeys }>();
 const renewals = new Map<string, Promise<Knowledge>>();
 
 /**
- * The issuer's key that a token names. The issuer is asked for an unknown key at most once a minute, and
- * so is one that is down.
- *
- * `createRemoteJWKSet` of jose cannot do this: it drops the last keys in an outage, asks a broken issuer
- * again at each login, and shares its cache with no other function.
+ * The issuer's key that a token names. The issuer is asked for an unknown key at most once a minute, and so is one that is
+ * down. `createRemoteJWKSet` of jose cannot do this: it drops the last keys in an outage, asks a broken issuer again at each
+ * login, and shares its cache with no other function.
  * @throws ProviderFailure when there are no usable keys, or the issuer could not be asked for this one
  * @throws JOSEError when the issuer has no such key
  */
@@ -155,4 +158,57 @@ const nameOf = ({ issuer, jwks_uri }: KeySource): string => (jwks_uri ? `${issue
 function recentFailure(name: string): ProviderFailure | undefined {
   const latest = failures.get(name);
   return latest && isYounger(latest.at, coolDown) ? latest.failure : undefined;
+}
+
+/**
+ * Fetches the keys with which an issuer signs, from the address in its settings or else from its own host. So no issuer
+ * can send the service elsewhere.
+ * @throws ProviderFailure
+ */
+export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource, signal: AbortSignal) {
+  const known = keysAddressOf({ issuer, jwks_uri });
+  const address = known ?? (await discoverKeys(issuer, signal));
+  if (known === undefined && isElsewhere(issuer, address)) {
+    const message = 'its keys are on another host, so the settings need jwks_uri';
+    throw new ProviderFailure('unexpected_answer', issuer, message);
+  }
+  return fetchDocument(address, keySetSchema, signal);
+}
+
+/** Whether the address of an issuer's keys is not on the issuer's own host. */
+export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
+
+/**
+ * The address of an issuer's keys, as its discovery document says, in the normal form in which it has only visible ASCII.
+ * @throws ProviderFailure
+ * @see OpenID Connect Discovery 1.0, section 4
+ */
+export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
+  const discovery = v.object(
+    {
+      issuer: v.literal(issuer, 'it names another issuer; a slash at the end counts'),
+      jwks_uri: v.pipe(
+        v.custom<string>(
+          (value) => v.is(providerUrlSchema, value),
+          'it names no address of keys that may be called',
+        ),
+        v.transform((address) => new URL(address).href),
+      ),
+    },
+    'it is no discovery document',
+  );
+  const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  return (await fetchDocument(discoveryUrl, discovery, signal)).jwks_uri;
+}
+
+async function fetchDocument<Schema extends v.GenericSchema>(
+  url: string,
+  schema: Schema,
+  signal: AbortSignal,
+): Promise<v.InferOutput<Schema>> {
+  const { status, body } = await callProvider({ url, signal });
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  const result = v.safeParse(schema, body);
+  if (!result.success) throw new ProviderFailure('unexpected_answer', url, result.issues[0].message);
+  return result.output;
 }

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
-import { described, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
-import { notificationEntries } from './notification-settings.ts';
+import { audiences, described, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
 
 /**
  * Google's id tokens name their issuer in one of two ways, and its security event tokens in a third.
@@ -27,18 +26,14 @@ export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 
 
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
-/** Action on a person of whom their issuer tells something. */
+
+/** Action on a person of whom Apple tells something. */
 export const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
 
 export const nonceRuleSchema = v.picklist(['optional', 'required'], 'must be optional or required');
 const nonceFormSchema = v.picklist(['plain', 'sha256', 'either'], 'must be plain, sha256 or either');
 /** The form in which an issuer's id tokens carry the nonce of a login. */
 export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
-
-const loginClaimsRule = v.array(
-  v.keyof(loginClaimsSchema, 'must be acr or amr'),
-  'must be a list of acr and amr',
-);
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
@@ -52,6 +47,35 @@ export const issuerOf = (tokens: string) =>
     v.transform(canonicalIssuer),
     providerUrlSchema,
   );
+
+const endOrNot = v.picklist(['end_sessions', 'nothing'], 'must be end_sessions or nothing');
+const endOrDelete = v.picklist(
+  ['end_sessions', 'nothing', 'delete'],
+  'must be end_sessions, nothing or delete',
+);
+/** The action on a person of whom a provider tells something. */
+export type Action = v.InferOutput<typeof endOrDelete>;
+
+/** Settings of what an issuer may tell, and what happens then. Without them, it is not listened to. */
+export const notificationEntries = {
+  audiences: described(
+    v.optional(audiences),
+    'the `aud` of its security events and logout tokens; your app ids when left out',
+  ),
+  on_account_disabled: described(
+    v.optional(endOrNot),
+    'what happens when the account is disabled, as when it was hijacked: `end_sessions`, also when left out, or `nothing`',
+  ),
+  on_account_purged: described(v.optional(endOrDelete), 'when it is deleted: these, or `delete` the person'),
+  on_sessions_revoked: described(v.optional(endOrNot), 'when its sessions are revoked'),
+  on_tokens_revoked: described(v.optional(endOrNot), 'when its tokens are revoked'),
+  on_credential_change: described(
+    v.optional(endOrNot),
+    'when a credential or an address changes, is to change, or is compromised; `nothing` when left out, unless it is compromised',
+  ),
+  on_unlinked: described(v.optional(endOrDelete), 'when a person unlinked your app: these, or `delete`'),
+  on_logout: described(v.optional(endOrNot), 'when the person logs out there'),
+};
 
 /** The settings that any trusted issuer has, besides its audiences. */
 export const issuerEntries = {
@@ -76,16 +100,14 @@ export const issuerEntries = {
     v.optional(
       v.pipe(
         v.number(maxAgeRule),
-        v.integer(maxAgeRule),
-        v.minValue(60, maxAgeRule),
-        v.maxValue(2_592_000, maxAgeRule),
+        v.check((age) => Number.isInteger(age) && age >= 60 && age <= 2_592_000, maxAgeRule),
       ),
     ),
     `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
   ),
   profile,
   login_claims: described(
-    v.optional(loginClaimsRule),
+    v.optional(v.array(v.keyof(loginClaimsSchema, 'must be acr or amr'), 'must be a list of acr and amr')),
     'which of `acr` and `amr` the tokens of a session have, as its login had them; a list, none when left out',
   ),
   hook_claims: described(

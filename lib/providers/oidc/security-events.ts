@@ -1,12 +1,12 @@
+import type { JWTPayload } from 'jose';
 import * as v from 'valibot';
 import { logEvent } from '../../log/log.ts';
 import { jsonObject } from '../../schema/validation.ts';
+import { subjectAt } from '../credential.ts';
 import type { KnownIssuer } from '../settings/issuers.ts';
-import { authorityOf } from './issuer.ts';
-import { type Notification, notAccepted, type Received } from './notification.ts';
-import type { notificationEntries } from './notification-settings.ts';
-import { logoutEvent, refused, verifyFromIssuer } from './signed-message.ts';
-import { readSubject } from './subject-identifier.ts';
+import { authorityOf, canonicalIssuer, type notificationEntries } from './issuer.ts';
+import { logoutEvent, type Notification, type Received, refused, verifyFromIssuer } from './notification.ts';
+import { providerSessionOf } from './verify.ts';
 
 type Setting = Exclude<keyof typeof notificationEntries, 'audiences'>;
 
@@ -52,40 +52,37 @@ const eventsSchema = v.pipe(jsonObject('no object'), v.record(v.string(), jsonOb
  * @see RFC 8417 section 2.2; OpenID RISC Profile, OpenID CAEP, OpenID Shared Signals Framework 1.0
  */
 export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string): Promise<Received> {
-  try {
-    const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, {
-      types: /^(jwt|secevent\+jwt)?$/i,
-      claims: ['iat', 'jti'],
-      isForMany: true,
-    });
-    const events = v.safeParse(eventsSchema, payload.events);
-    const told = events.success ? Object.entries(events.output) : [];
-    if (told.length === 0 || told.some(([uri]) => uri === logoutEvent))
-      throw refused('The token has no security events.');
-    const notifications = told.flatMap(([uri, event]): Notification[] => {
-      const name = uri.startsWith(uris) ? uri.slice(uris.length) : '';
-      const known = kinds.get(name);
-      if (!known) {
-        logOther(issuer.issuer, name, event);
-        return [];
-      }
-      const [kind, setting, otherwise = 'end_sessions'] = known;
-      const { subject, providerSession } = readSubject(issuer, payload, event);
-      return [
-        {
-          kind,
-          person: subject === undefined ? undefined : { namespace: authorityOf(issuer), subject },
-          providerSession,
-          issuedAt: payload.iat ?? 0,
-          action: setting ? (settings[setting] ?? otherwise) : 'nothing',
-          isHijacking: kind === 'account_disabled' && 'reason' in event && event.reason === 'hijacking',
-        },
-      ];
-    });
-    return { id, notifications };
-  } catch (error) {
-    throw notAccepted(error, 'body is not a security event token');
-  }
+  const what = 'body is not a security event token';
+  const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, what, {
+    types: /^(jwt|secevent\+jwt)?$/i,
+    claims: ['iat', 'jti'],
+    isForMany: true,
+  });
+  const events = v.safeParse(eventsSchema, payload.events);
+  const told = events.success ? Object.entries(events.output) : [];
+  if (told.length === 0 || told.some(([uri]) => uri === logoutEvent))
+    throw refused('The token has no security events.');
+  const notifications = told.flatMap(([uri, event]): Notification[] => {
+    const name = uri.startsWith(uris) ? uri.slice(uris.length) : '';
+    const known = kinds.get(name);
+    if (!known) {
+      logOther(issuer.issuer, name, event);
+      return [];
+    }
+    const [kind, setting, otherwise = 'end_sessions'] = known;
+    const { subject, providerSession } = readSubject(issuer, payload, event);
+    return [
+      {
+        kind,
+        person: subject === undefined ? undefined : { namespace: authorityOf(issuer), subject },
+        providerSession,
+        issuedAt: payload.iat ?? 0,
+        action: setting ? (settings[setting] ?? otherwise) : 'nothing',
+        isHijacking: kind === 'account_disabled' && 'reason' in event && event.reason === 'hijacking',
+      },
+    ];
+  });
+  return { id, notifications };
 }
 
 /** Logs an event that is about no person: one about the stream, or one that we do not know. */
@@ -97,3 +94,66 @@ function logOther(issuer: string, name: string, event: object): void {
   else logEvent('provider_event_ignored', { issuer, kind: about ?? 'other' });
 }
 const statuses = ['enabled', 'paused', 'disabled'] as const;
+
+interface Subject {
+  subject?: string | undefined;
+  /** The hash of the provider's session. */
+  providerSession?: string | undefined;
+}
+
+const identifierSchema = v.looseObject({
+  format: v.optional(v.string()),
+  /** The name of `format` in the drafts, which Google and Kakao send. */
+  subject_type: v.optional(v.string()),
+  user: v.optional(v.unknown()),
+  session: v.optional(v.looseObject({ id: v.optional(v.string()) })),
+});
+
+/**
+ * The person, or the session, that a security event is about: at the top of the token, or in the event as in the drafts.
+ * Only the issuer's own people are its subjects.
+ * @see RFC 9493 section 3.2.3; OpenID Shared Signals Framework 1.0, section 3.2
+ */
+function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, event: object): Subject {
+  const inEvent = 'subject' in event ? event.subject : undefined;
+  const found = [sub_id, inEvent]
+    .filter((one) => one !== undefined)
+    .map((identifier) => readIdentifier(issuer, identifier));
+  const [first] = found;
+  if (!first) throw refused('The token names no subject.');
+  const named = new Set([...found.map(({ subject }) => subject), ...(sub === undefined ? [] : [sub])]);
+  if (named.size > 1) throw refused('The token names different subjects.');
+  return first;
+}
+
+function readIdentifier(issuer: KnownIssuer, identifier: unknown): Subject {
+  const { output, form } = parsed(identifier);
+  // Google names a token, and we keep none that it could mean.
+  if (form === 'oauth_token') return {};
+  if (form !== 'complex') return { subject: ownSubject(issuer, identifier) };
+  const { user, session } = output;
+  const providerSession = providerSessionOf(issuer, session?.id);
+  const subject = user === undefined ? undefined : ownSubject(issuer, user);
+  if (subject === undefined && providerSession === undefined)
+    throw refused('A complex subject needs a user or a session.');
+  return { subject, providerSession };
+}
+
+function parsed(identifier: unknown) {
+  const { success, output } = v.safeParse(identifierSchema, identifier);
+  if (!success) throw refused('The subject is malformed.');
+  const { format = output.subject_type ?? 'complex' } = output;
+  return { output, form: format.replaceAll('-', '_') };
+}
+
+/** The `sub` of an identifier that names the issuer of the token. */
+function ownSubject({ issuer }: KnownIssuer, identifier: unknown): string {
+  const { output, form } = parsed(identifier);
+  if (form !== 'iss_sub') throw refused('The subject must be of the format iss_sub.');
+  const { iss } = output;
+  if (typeof iss !== 'string' || canonicalIssuer(iss) !== issuer)
+    throw refused('The issuer of the subject is not the issuer of the token.');
+  const subject = subjectAt(output, 'sub');
+  if (subject === undefined) throw refused('The subject has no usable sub.');
+  return subject;
+}

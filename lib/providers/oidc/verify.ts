@@ -3,6 +3,7 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { hashOf } from '../../storage/keys.ts';
@@ -16,9 +17,15 @@ import {
   wellFormedCredential,
 } from '../credential.ts';
 import type { KeySource } from '../presets/companies.ts';
-import { authorityOf, canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer } from './issuer.ts';
+import {
+  authorityOf,
+  canonicalIssuer,
+  defaultMaxAge,
+  type NonceForm,
+  spellingsOf,
+  type TrustedIssuer,
+} from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
-import { rejectOtherNonce, requireNonce } from './nonce.ts';
 
 /** The signature algorithms that are allowed: asymmetric ones alone, so that no public key can serve as a shared secret. */
 const algorithms = [
@@ -37,23 +44,17 @@ const algorithms = [
 /** Seconds by which the clocks may differ. */
 const leeway = 60;
 
-/** An id token with what belongs to it, from a login or from the answer to a code exchange. */
-interface IdTokenCredential {
-  id_token: string;
-  access_token?: string | undefined;
-  nonce?: string | undefined;
-}
-
 /**
  * The person of an id token that one of the trusted issuers has issued to one of our apps, by itself or together with
- * an access token.
+ * an access token: from a login, or from the answer to a code exchange.
  * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3.7
  */
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
-  { id_token, access_token, nonce }: IdTokenCredential,
+  sent: { id_token: string; access_token?: string | undefined; nonce?: string | undefined },
 ): Promise<VerifiedIdentity> {
+  const { id_token, access_token, nonce } = sent;
   try {
     const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     requireNonce(trusted, nonce);
@@ -98,10 +99,7 @@ export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: 
   return trusted;
 }
 
-/**
- * The payload of a JWT that an issuer has signed for one of our apps.
- * @throws ServiceError, JOSEError, ProviderFailure
- */
+/** The payload of a JWT that an issuer has signed for one of our apps. @throws ServiceError, JOSEError, ProviderFailure */
 export async function verifiedJwt(
   trusted: KeySource & { audiences: string[] },
   jwt: string,
@@ -176,14 +174,35 @@ function hasScopeOfAccessToken(claims: JWTPayload): boolean {
   return claims.scope !== undefined && telling.every((claim) => claims[claim] === undefined);
 }
 
-/** Seconds for which an id token may be valid, unless its issuer's settings allow a higher age. Nobody needs one for longer than to log in with it. */
+/** Seconds for which an id token may be valid, unless its issuer's settings allow a higher age. */
 const longestValidity = 86_400;
 
-/** @param maxAge the seconds for which a JWT counts after it was issued @throws ServiceError */
+/** @param maxAge seconds for which a JWT counts after it was issued @throws ServiceError */
 export function rejectOutdated({ iat = 0 }: JWTPayload, maxAge: number): void {
   const age = epochSeconds() - iat;
   if (age < -leeway) throw rejected('issued_in_the_future');
   if (age > maxAge + leeway) throw rejected('issued_too_long_ago');
+}
+
+/** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
+export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonce: string | undefined): void {
+  if (rule === 'required' && nonce === undefined)
+    throw new ServiceError('invalid_request', 'The parameter nonce is required for this issuer.');
+}
+
+/**
+ * Makes sure that an id token was made for this login, by the nonce, literally or as its SHA-256 in hex or base64url: iOS apps
+ * send the hash to the provider. A token with a nonce counts for a request without one: some SDKs add a nonce on their own.
+ * @param form the one that counts. Where tokens carry the hash, whoever has seen a token knows it, so it is no nonce there
+ * @see OpenID Connect Core 1.0, section 15.5.2
+ */
+function rejectOtherNonce(claim: unknown, nonce: string | undefined, form: NonceForm = 'either'): void {
+  if (nonce === undefined || (form !== 'sha256' && claim === nonce)) return;
+  const digest = createHash('sha256').update(nonce).digest();
+  const isHash =
+    typeof claim === 'string' &&
+    (claim === digest.toString('base64url') || claim.toLowerCase() === digest.toString('hex'));
+  if (form === 'plain' || !isHash) throw rejected('nonce_mismatch');
 }
 
 /** An id token with `at_hash` must have the hash of the access token that was sent with it. @see OpenID Connect Core 1.0, section 3.1.3.8 */

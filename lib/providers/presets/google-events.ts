@@ -5,8 +5,7 @@ import { epochSeconds } from '../../foundation/clock.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { callProvider, verificationDeadline } from '../call-provider.ts';
-import { explainFailure } from '../checks.ts';
-import { ProviderFailure } from '../provider-failure.ts';
+import { explainFailure, ProviderFailure } from '../provider-failure.ts';
 
 const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
 const uris = 'https://schemas.openid.net/secevent';

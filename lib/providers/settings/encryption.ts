@@ -1,9 +1,13 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { ServiceSecret } from '../../secrets/service-secret.ts';
-import { type ServiceKeys, serviceKeysFor, serviceKeysFrom } from '../../secrets/service-secret.ts';
+import {
+  type ServiceKeys,
+  type ServiceSecret,
+  serviceKeysFor,
+  serviceKeysFrom,
+} from '../../secrets/service-secret.ts';
 
 const purpose = 'provider-settings';
-// Pure, so that a bundle that only reads or writes the item, as that of check-new-versions, doesn't want the secret.
+// Pure, so that a bundle that only reads or writes the item doesn't want the secret.
 const serviceKeys = /* @__PURE__ */ serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
 
 /** The Login App and the provider that settings belong to. Secrets encrypted for one place cannot be decrypted for another. */
@@ -19,36 +23,8 @@ export interface StoredSettings {
 }
 
 /** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
-export const encryptSecrets = async (
-  settings: object,
-  place: SettingsPlace,
-): Promise<Record<string, unknown>> => encryptWith(await serviceKeys(), settings, place);
-
-/** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
-export const decryptSecrets = async (settings: object, place: SettingsPlace): Promise<object> =>
-  decryptWith(await serviceKeys(), settings, place);
-
-/**
- * Settings encrypted again with the current key of a secret; undefined if they are already, and `unreadable` if they are
- * not ours, or from another place.
- */
-export function reencryptSecrets(
-  { settings, place }: StoredSettings,
-  secret: ServiceSecret,
-): Record<string, unknown> | 'unreadable' | undefined {
-  const keys = serviceKeysFrom(secret, purpose);
-  let isCurrent = true;
-  mapSecrets(settings, (text) => {
-    isCurrent &&= text.startsWith(`${keys.current.id}.`);
-    return text;
-  });
-  if (isCurrent) return undefined;
-  try {
-    return encryptWith(keys, decryptWith(keys, settings, place), place);
-  } catch {
-    return 'unreadable';
-  }
-}
+export const encryptSecrets = async (settings: object, place: SettingsPlace) =>
+  encryptWith(await serviceKeys(), settings, place);
 
 function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace) {
   return mapSecrets(settings, (secret, path) => {
@@ -59,7 +35,11 @@ function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, pl
   });
 }
 
-function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace): object {
+/** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
+export const decryptSecrets = async (settings: object, place: SettingsPlace) =>
+  decryptWith(await serviceKeys(), settings, place);
+
+function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace) {
   return mapSecrets(settings, (text, path) => {
     const [keyId = '', encoded = ''] = text.split('.');
     const key = keys.withId(keyId)?.key;
@@ -72,6 +52,25 @@ function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace):
       .setAuthTag(bytes.subarray(-16));
     return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
   });
+}
+
+/**
+ * Settings encrypted again with the current key of a secret; undefined if they are already, and `unreadable` if they are
+ * not ours, or from another place.
+ */
+export function reencryptSecrets({ settings, place }: StoredSettings, secret: ServiceSecret) {
+  const keys = serviceKeysFrom(secret, purpose);
+  let isCurrent = true;
+  mapSecrets(settings, (text) => {
+    isCurrent &&= text.startsWith(`${keys.current.id}.`);
+    return text;
+  });
+  if (isCurrent) return undefined;
+  try {
+    return encryptWith(keys, decryptWith(keys, settings, place), place);
+  } catch {
+    return 'unreadable';
+  }
 }
 
 /** Settings with every secret hidden, to be shown. */

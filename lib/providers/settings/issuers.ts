@@ -1,6 +1,11 @@
 import * as v from 'valibot';
-import { actionsSchema, authorityOf, canonicalIssuer, nonceRuleSchema } from '../oidc/issuer.ts';
-import { notificationEntries } from '../oidc/notification-settings.ts';
+import {
+  actionsSchema,
+  authorityOf,
+  canonicalIssuer,
+  nonceRuleSchema,
+  notificationEntries,
+} from '../oidc/issuer.ts';
 
 /** An issuer in settings, whose rules were checked when they were set. */
 const knownIssuerSchema = v.object({

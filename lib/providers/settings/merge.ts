@@ -1,10 +1,9 @@
 import * as v from 'valibot';
 import { verificationDeadline } from '../call-provider.ts';
-import { explainFailure } from '../checks.ts';
-import { discoverKeys, isElsewhere } from '../oidc/fetch-issuer-keys.ts';
+import { discoverKeys, isElsewhere } from '../oidc/issuer-keys.ts';
 import { keysAddressOf } from '../presets/companies.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
-import { ProviderFailure } from '../provider-failure.ts';
+import { explainFailure, ProviderFailure } from '../provider-failure.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
 import { protocolOf } from '../providers.ts';
 import { issuersIn, type KnownIssuer } from './issuers.ts';

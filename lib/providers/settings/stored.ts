@@ -39,13 +39,13 @@ export const providerSettingsItem = itemKind(
   providerSettingsKey,
 );
 
-type Place = readonly [loginAppId: string, provider: ProviderId];
-
-const readStored = (place: Place) => readItem(providerSettingsItem(...place));
-
 /** @param deniedFor milliseconds for which a provider that is not set up is not looked for again */
 function finder(deniedFor?: number) {
-  const find = cached(readStored, (place: Place) => place.join(' '), deniedFor);
+  const find = cached(
+    (place: readonly [loginAppId: string, provider: ProviderId]) => readItem(providerSettingsItem(...place)),
+    (place) => place.join(' '),
+    deniedFor,
+  );
   return async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
     const stored = await find([loginAppId, provider], () => true);
     return stored && { settings: stored.settings, place: { loginAppId, provider } };
@@ -78,7 +78,7 @@ export async function changeProviderSettings(
   const key = providerSettingsItem(loginAppId, provider);
   const place = { loginAppId, provider };
   return retryOnConflict(async () => {
-    const current = await readStored([loginAppId, provider]);
+    const current = await readItem(key);
     const known = current?.settings;
     const settings = change(known && (await decryptSecrets(known, place).catch(() => withoutSecrets(known))));
     const { done } = await updateItem(key, {
@@ -104,9 +104,6 @@ export const removeProviderSettings = (loginAppId: string, provider: ProviderId)
 export const notSetUp = (provider: ProviderId): ServiceError =>
   new ServiceError('invalid_request', `The provider ${provider} is not set up for this Login App.`);
 
-/** The number of settings that are encrypted again at the same time, and that the list is asked for at once. */
-const batchSize = 25;
-
 /**
  * Encrypts the provider settings of all Login Apps with the current key of a secret. Skips settings that already use that
  * key, and those that no key of the secret can decrypt.
@@ -116,35 +113,29 @@ export async function reencryptProviderSettings(secret: ServiceSecret): Promise<
   const unreadable: string[] = [];
   let start: Item | undefined;
   do {
-    const page = { limit: batchSize, start };
-    const { items, next } = await readGlobalList('by_list', providerSettingsList, page);
+    const { items, next } = await readGlobalList('by_list', providerSettingsList, { limit: 25, start });
     const names = await Promise.all(
       items.map((item) => reencrypt({ ...keyOf(item), parse: providerSettingsItem.parse }, secret)),
     );
-    unreadable.push(...names.filter((name) => name !== undefined));
+    unreadable.push(...names.filter(Boolean));
     start = next;
   } while (start);
   return unreadable;
 }
 
-/** Encrypts one provider's settings again. Returns their name when they can't be read. */
-async function reencrypt(
-  key: ItemKey<ItemOf<typeof providerSettingsItem>>,
-  secret: ServiceSecret,
-): Promise<string | undefined> {
-  const { unreadable } = await retryOnConflict(async () => {
+/** Encrypts one provider's settings again. Returns their name if they can't be read, otherwise an empty text. */
+const reencrypt = (key: ItemKey<ItemOf<typeof providerSettingsItem>>, secret: ServiceSecret) =>
+  retryOnConflict(async () => {
     const item = await readItem(key);
     // Removed meanwhile.
-    if (!item) return {};
+    if (!item) return '';
     const { login_app_id, provider, settings, revision } = item;
     const encrypted = reencryptSecrets({ settings, place: { loginAppId: login_app_id, provider } }, secret);
-    if (encrypted === 'unreadable') return { unreadable: `${login_app_id} ${provider}` };
-    if (!encrypted) return {};
+    if (encrypted === 'unreadable') return `${login_app_id} ${provider}`;
+    if (!encrypted) return '';
     const { done } = await updateItem(key, {
       set: { settings: encrypted, revision: newId('r') },
       when: { revision: { is: revision } },
     });
-    return done ? {} : undefined;
+    return done ? '' : undefined;
   }, 'Others keep changing the provider settings.');
-  return unreadable;
-}
