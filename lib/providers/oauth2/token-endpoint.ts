@@ -17,7 +17,7 @@ import type { CodeExchange } from './settings.ts';
 export interface AuthorizationCode {
   authorization_code: string;
   code_verifier?: string | undefined;
-  /** Where the code was sent; the first of the settings when the login does not say. */
+  /** The address to which the code was sent; the first of the settings when the login does not say. */
   redirect_uri?: string | undefined;
 }
 
