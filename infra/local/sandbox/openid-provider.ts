@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
-import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
 import { logoutEvent } from '../../../lib/providers/oidc/notification.ts';
+import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
 import { createIdentityServer } from './identity-server.ts';
 import {
   type Apps,
