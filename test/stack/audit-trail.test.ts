@@ -6,6 +6,7 @@ import { isAudited } from '../../lib/http/endpoint.ts';
 import { functions, named, resources, rightsOf, template, templateWith, text } from '../support/template.ts';
 
 const { endpoints } = readFunctions();
+const development = await templateWith({ stage: 'development', auditRetentionDays: '731' });
 
 const groups = (of = template) =>
   resources(
@@ -29,15 +30,12 @@ describe('the audit log group', () => {
   test('outlives a production stack, but not one for development', async () => {
     const fate = (of: typeof template) => of.findResources('AWS::Logs::LogGroup')[auditGroup(of)?.id ?? ''];
     expect(fate(template)).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
-    const development = await templateWith({ stage: 'development' });
     expect(fate(development)).toMatchObject({ DeletionPolicy: 'Delete' });
     expect(auditGroup(development)?.properties.DeletionProtectionEnabled).toBe(false);
   });
 
   test('is kept for as long as is set', async () => {
-    expect(auditGroup(await templateWith({ auditRetentionDays: '731' }))?.properties.RetentionInDays).toBe(
-      731,
-    );
+    expect(auditGroup(development)?.properties.RetentionInDays).toBe(731);
     await expect(templateWith({ auditRetentionDays: 401 })).rejects.toThrow('must be one of 1, 3, 5');
   });
 
@@ -105,6 +103,6 @@ describe('the audit lines', () => {
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
     });
-    expect(fate(await templateWith({ stage: 'development' }))).toMatchObject({ DeletionPolicy: 'Delete' });
+    expect(fate(development)).toMatchObject({ DeletionPolicy: 'Delete' });
   });
 });

@@ -5,7 +5,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
-import { withKey } from '../support/deployments.ts';
+import { everything, withKey, withoutCanary } from '../support/deployments.ts';
 import { type Item, recordOf } from '../support/stream-records.ts';
 import { functions, named, resources, root, template, templateWith } from '../support/template.ts';
 
@@ -54,17 +54,24 @@ describe('the table', () => {
   });
 });
 
-test('the table is warm for as much as is set, and else as new tables are', async () => {
+const tokenAlgorithm = 'ES256';
+const replicaRegions = 'eu-west-1,us-gov-west-1';
+const changed = await templateWith({
+  warmWriteUnits: '8000',
+  archiveDays: '30',
+  tokenAlgorithm,
+  replicaRegions,
+});
+
+test('the table is warm for as much as is set, and else as new tables are', () => {
   template.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
-  (await templateWith({ warmWriteUnits: '8000' })).hasResourceProperties('AWS::DynamoDB::Table', {
-    WarmThroughput: { WriteUnitsPerSecond: 8000 },
-  });
+  changed.hasResourceProperties('AWS::DynamoDB::Table', { WarmThroughput: { WriteUnitsPerSecond: 8000 } });
 });
 
 test('the table takes at most as many writes as is set, and else as many as come', async () => {
   template.allResourcesProperties('AWS::DynamoDB::Table', { OnDemandThroughput: Match.absent() });
-  (await templateWith({ maxWriteUnits: '500' })).hasResourceProperties('AWS::DynamoDB::Table', {
-    OnDemandThroughput: { MaxWriteRequestUnits: 500 },
+  (await templateWith(everything)).hasResourceProperties('AWS::DynamoDB::Table', {
+    OnDemandThroughput: { MaxWriteRequestUnits: everything.maxWriteUnits },
   });
 });
 
@@ -80,10 +87,8 @@ test('no other function is updated before the new code has found that it can rea
 });
 
 test('without a canary, the format is checked and noted all the same, and again for another table', async () => {
-  const steps = formatSteps(
-    await templateWith({ canary: false, tableName: 'another', publishEvents: false }),
-  );
-  for (const [step] of Object.values(steps)) expect(step?.Properties.TableName).toBe('another');
+  const steps = formatSteps(await templateWith(withoutCanary));
+  for (const [step] of Object.values(steps)) expect(step?.Properties.TableName).toBe(withoutCanary.tableName);
 });
 
 /** The parts of a deployment that look at the format of the table, and note it. */
@@ -125,10 +130,9 @@ describe('the secrets', () => {
   });
 
   test('have replicas in the regions of the setting, and else nowhere', async () => {
-    template.allResourcesProperties('AWS::SecretsManager::Secret', { ReplicaRegions: Match.absent() });
-    const replicaRegions = 'eu-west-1,us-gov-west-1';
     const type = 'AWS::SecretsManager::Secret';
-    (await templateWith({ replicaRegions })).allResourcesProperties(type, {
+    template.allResourcesProperties(type, { ReplicaRegions: Match.absent() });
+    changed.allResourcesProperties(type, {
       ReplicaRegions: [{ Region: 'eu-west-1' }, { Region: 'us-gov-west-1' }],
     });
     // The region that takes over has the same settings.
@@ -168,11 +172,10 @@ describe('the secrets', () => {
     });
   });
 
-  test('a change of the algorithm reaches the functions, and updates the schedule, which rotates at once', async () => {
-    const rulesFor = async (tokenAlgorithm: string): Promise<unknown> => {
-      const deployed = await templateWith({ tokenAlgorithm });
+  test('a change of the algorithm reaches the functions, and updates the schedule, which rotates at once', () => {
+    const rulesOf = (deployed: typeof template, algorithm: string): unknown => {
       deployed.allResourcesProperties('AWS::Lambda::Function', {
-        Environment: { Variables: { TOKEN_ALGORITHM: tokenAlgorithm } },
+        Environment: { Variables: { TOKEN_ALGORITHM: algorithm } },
       });
       const schedules = deployed.findResources('AWS::SecretsManager::RotationSchedule', {
         Properties: { SecretId: { Ref: 'SecretsSigningKeys20695C0E' } },
@@ -183,9 +186,9 @@ describe('the secrets', () => {
         return Properties.RotationRules;
       });
     };
-    const rsa = await rulesFor('RS256');
+    const rsa = rulesOf(template, 'RS256');
     expect(rsa).toEqual([expect.any(Object)]);
-    expect(await rulesFor('ES256')).not.toEqual(rsa);
+    expect(rulesOf(changed, tokenAlgorithm)).not.toEqual(rsa);
   });
 
   test.each([
@@ -387,9 +390,9 @@ test('the bus has the name of the stack', () => {
   expect(buses.map(({ Properties }) => Properties.Name)).toEqual(['a-stack']);
 });
 
-test('the bus has an archive only for as long as is set', async () => {
+test('the bus has an archive only for as long as is set', () => {
   template.resourceCountIs('AWS::Events::Archive', 0);
-  (await templateWith({ archiveDays: '30' })).hasResourceProperties('AWS::Events::Archive', {
+  changed.hasResourceProperties('AWS::Events::Archive', {
     ArchiveName: 'a-stack',
     SourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingBus'), 'Arn'] },
     RetentionDays: 30,

@@ -3,19 +3,21 @@ import { describe, expect, test } from '@jest/globals';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { version } from '../../infra/version.ts';
 import { edgeParts } from '../capacity/prices.ts';
-import { withEdge, withKey } from '../support/deployments.ts';
+import { withEdge, withEdgeLogs, withKey } from '../support/deployments.ts';
 import { edgeWith, stacksWith, templateWith } from '../support/template.ts';
 
 const { service } = await stacksWith(withEdge);
 const edge = await edgeWith();
 const { template } = edge;
-const { template: logging } = await edgeWith({ edgeLogs: true, logRetentionDays: 30, ...withKey });
+const originSecretVersion = createHash('md5').update('next').digest('hex');
+const { template: changed } = await edgeWith({ originSecretVersion, edgeRateLimit: 300 });
+const { template: logging } = await edgeWith(withEdgeLogs);
 
 test('the edge is a stack of its own in us-east-1, after that of the service', async () => {
   expect(edge.environment).toBe('aws://123456789012/us-east-1');
   expect([edge.name, edge.after]).toEqual(['a-stack-edge', [service.name]]);
   expect(edge.terminationProtection).toBe(true);
-  expect((await stacksWith({ ...withEdge, edge: false })).edge).toBeUndefined();
+  expect((await stacksWith()).edge).toBeUndefined();
 });
 
 test('both stacks, and so all their resources, have a tag with the version', () => {
@@ -54,7 +56,7 @@ test('CloudFront leads to the API by its own address, forwards the host, and cac
   });
 });
 
-test('the origin secret is a reference, and a rotation changes the reference', async () => {
+test('the origin secret is a reference, and a rotation changes the reference', () => {
   const headerOf = (of: Template): string =>
     JSON.stringify(of.findResources('AWS::CloudFront::Distribution')).match(
       /\{"HeaderName":"x-origin-secret".*?\}\]/,
@@ -62,15 +64,12 @@ test('the origin secret is a reference, and a rotation changes the reference', a
   expect(headerOf(template)).toMatch(
     /\{\{resolve:secretsmanager:.*"Ref":"OriginSecret\w+".*:SecretString:::\}\}/,
   );
-  const originSecretVersion = createHash('md5').update('next').digest('hex');
-  expect(headerOf((await edgeWith({ originSecretVersion })).template)).toContain(
-    `:SecretString:::${originSecretVersion}}}`,
-  );
+  expect(headerOf(changed)).toContain(`:SecretString:::${originSecretVersion}}}`);
 });
 
-test('AWS WAF stops an address that sends too much, and shows no requests, which hold credentials', async () => {
+test('AWS WAF stops an address that sends too much, and shows no requests, which hold credentials', () => {
   const visible = { SampledRequestsEnabled: false };
-  (await edgeWith({ edgeRateLimit: 300 })).template.hasResourceProperties('AWS::WAFv2::WebACL', {
+  changed.hasResourceProperties('AWS::WAFv2::WebACL', {
     Scope: 'CLOUDFRONT',
     DefaultAction: { Allow: {} },
     VisibilityConfig: visible,
@@ -86,6 +85,7 @@ test('AWS WAF stops an address that sends too much, and shows no requests, which
 
 describe('addresses that are allowed', () => {
   const allowed = ['192.0.2.0/24', '198.51.100.7/32', '2001:db8::/48'];
+  const limited = { edgeTokenRateLimit: 20, edgeAllowedAddresses: allowed.join(',') };
   const rules = async (more: Record<string, unknown>) =>
     Object.values((await edgeWith(more)).template.findResources('AWS::WAFv2::WebACL'))[0]?.Properties.Rules;
   const scopeOf = async (more: Record<string, unknown>, place: number) =>
@@ -102,8 +102,7 @@ describe('addresses that are allowed', () => {
   const outsideBoth = [outside('IPV4'), outside('IPV6')];
 
   test('are in a set for each version of IP, which the rule does not count', async () => {
-    const edgeAllowedAddresses = allowed.join(',');
-    const { template: allowing } = await edgeWith({ edgeAllowedAddresses });
+    const { template: allowing } = await edgeWith(limited);
     for (const [IPAddressVersion, Addresses] of [
       ['IPV4', allowed.slice(0, 2)],
       ['IPV6', allowed.slice(2)],
@@ -113,14 +112,13 @@ describe('addresses that are allowed', () => {
         IPAddressVersion,
         Addresses,
       });
-    expect(await scopeOf({ edgeAllowedAddresses }, 0)).toEqual(outsideBoth);
+    expect(await scopeOf(limited, 0)).toEqual(outsideBoth);
     template.resourceCountIs('AWS::WAFv2::IPSet', 0);
     expect(await scopeOf({}, 0)).toBeUndefined();
   });
 
   test('are not counted by the rule of the token route either, which has a limit of its own', async () => {
-    const more = { edgeTokenRateLimit: 20, edgeAllowedAddresses: allowed.join(',') };
-    expect(await rules(more)).toMatchObject([
+    expect(await rules(limited)).toMatchObject([
       { Priority: 0, Statement: { RateBasedStatement: { Limit: 2000 } } },
       {
         Priority: 1,
@@ -140,7 +138,7 @@ describe('addresses that are allowed', () => {
       statement({ Method: {} }, 'EXACTLY', 'POST'),
       statement({ UriPath: {} }, 'STARTS_WITH', '/v2/marketing/oauth/token'),
     ];
-    expect(await scopeOf(more, 1)).toEqual([...tokenRequests, ...outsideBoth]);
+    expect(await scopeOf(limited, 1)).toEqual([...tokenRequests, ...outsideBoth]);
     expect(await scopeOf({ edgeTokenRateLimit: 20 }, 1)).toEqual(tokenRequests);
     expect(await rules({})).toHaveLength(1);
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
+import { otherCanary, withoutCanary } from '../support/deployments.ts';
 import {
   named,
   readable,
@@ -17,7 +18,6 @@ const { endpoints } = readFunctions();
 describe('new code', () => {
   const live = 'AWS::Lambda::Alias';
   const group = 'AWS::CodeDeploy::DeploymentGroup';
-  const withoutCanary = { canary: false };
 
   test('gets a tenth of the requests for 15 minutes, and is rolled back on alarms about the API and about itself', () => {
     const groups = resources(
@@ -80,11 +80,10 @@ describe('new code', () => {
   });
 
   test('is watched for longer, and in larger groups, when the settings say so', async () => {
-    const settings = { canaryMinutes: '10', canariesAtOnce: 50 };
-    (await watchingWith(settings)).allResourcesProperties(group, {
-      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
+    (await watchingWith(otherCanary)).allResourcesProperties(group, {
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent30Minutes',
     });
-    const aliases = Object.values((await templateWith(settings)).findResources(live));
+    const aliases = Object.values((await templateWith(otherCanary)).findResources(live));
     for (const { DependsOn = [] } of aliases)
       expect([DependsOn].flat().filter((id) => /Live$/.test(id))).toEqual([]);
   });
@@ -124,24 +123,24 @@ describe('new code', () => {
     const provisioned = { ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 5 } };
     warm.resourcePropertiesCountIs(version, provisioned, 1);
     warm.hasResourceProperties(version, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
-  });
-
-  test('of the token function has them in the version alone: Lambda rejects an alias that has them and shifts weights', async () => {
-    const warm = await templateWith({ tokenConcurrency: 5 });
+    // Lambda rejects an alias that has them and shifts weights.
     warm.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
   });
 
   test('of the token function is published anew for another number of warm instances', async () => {
-    const publishedWith = async (tokenConcurrency: number): Promise<unknown> =>
-      Object.entries((await templateWith({ tokenConcurrency })).findResources('AWS::Lambda::Version'))
+    const [five, six] = [
+      await templateWith({ tokenConcurrency: 5 }),
+      await templateWith({ tokenConcurrency: 6 }),
+    ];
+    const publishedIn = (of: typeof template) =>
+      Object.entries(of.findResources('AWS::Lambda::Version'))
         .filter(([, { Properties }]) => Properties.FunctionName.Ref === 'IssueToken')
         .map(([id]) => id);
-    expect(await publishedWith(5)).not.toEqual(await publishedWith(6));
-    expect(await publishedWith(5)).not.toEqual(await publishedWith(0));
-    const configured = async (tokenConcurrency: number): Promise<unknown> =>
-      (await templateWith({ tokenConcurrency })).findResources('AWS::Lambda::Function').IssueToken
-        ?.Properties;
-    expect(await configured(5)).not.toEqual(await configured(6));
+    expect(publishedIn(five)).not.toEqual(publishedIn(six));
+    expect(publishedIn(five)).not.toEqual(publishedIn(template));
+    const configuredIn = (of: typeof template) =>
+      of.findResources('AWS::Lambda::Function').IssueToken?.Properties;
+    expect(configuredIn(five)).not.toEqual(configuredIn(six));
   });
 
   test('goes live in groups of at most five, each after the one before, with the token function in the last', () => {

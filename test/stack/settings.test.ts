@@ -6,7 +6,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { readSettings, settingNames } from '../../infra/settings/settings.ts';
-import { withEdge } from '../support/deployments.ts';
+import { withEdge, withEdgeLogs } from '../support/deployments.ts';
 import { resources, root, stacksWith, template, templateWith } from '../support/template.ts';
 
 const { endpoints } = readFunctions();
@@ -173,7 +173,7 @@ describe('settings', () => {
   });
 });
 
-const keptForAMonth = await templateWith({ logRetentionDays: 30 });
+const keptForAMonth = (await stacksWith(withEdgeLogs)).service.template;
 
 describe('the API', () => {
   const stageOf = (of: typeof template) => {
@@ -243,7 +243,7 @@ describe('the API', () => {
   });
 
   test('has a domain of its own when it is given one, which is then the issuer', async () => {
-    const own = await templateWith(domain);
+    const own = await templateWith(withEdge);
     own.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
       DomainName: 'login.example.com',
       DomainNameConfigurations: [{ CertificateArn: certificateArn, EndpointType: 'REGIONAL' }],
@@ -309,15 +309,10 @@ describe('a deployment for development', () => {
   });
 });
 
-test.each([{ team: 'login', stage: 'a=b' }, 'team=login,stage=a=b'])(
-  'the tags %j are those of each stack, which CloudFormation gives to what it makes',
-  async (tags) => {
-    const { service, edge } = await stacksWith({ ...withEdge, tags });
-    for (const one of [service, edge])
-      expect(one?.tags).toMatchObject({
-        team: 'login',
-        stage: 'a=b',
-        'login-service:version': expect.any(String),
-      });
-  },
-);
+test('the tags are those of each stack, which CloudFormation gives to what it makes', async () => {
+  const tags = { team: 'login', stage: 'a=b' };
+  expect(readSettings({ tags: 'team=login,stage=a=b' })).toEqual(readSettings({ tags }));
+  const { service, edge } = await stacksWith({ ...withEdge, tags });
+  for (const one of [service, edge])
+    expect(one?.tags).toMatchObject({ ...tags, 'login-service:version': expect.any(String) });
+});

@@ -3,7 +3,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { logicalIdOf, readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/log/metrics.ts';
-import { everything } from '../support/deployments.ts';
+import { everything, otherCanary } from '../support/deployments.ts';
 import { readable, resources, template, templateWith, watching, watchingWith } from '../support/template.ts';
 
 const { endpoints } = readFunctions();
@@ -377,7 +377,7 @@ describe('alarms', () => {
   });
 
   test('compare a new version for as long as it is a canary', async () => {
-    const longer = JSON.stringify(alarmsIn(await watchingWith({ canaryMinutes: 30 })));
+    const longer = JSON.stringify(alarmsIn(await watchingWith(otherCanary)));
     expect(longer.match(/"Period":1800/g)).toHaveLength(2 * endpoints.size);
   });
 

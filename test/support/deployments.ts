@@ -14,6 +14,9 @@ export const withKey = {
   edgeKmsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
 };
 
+/** Settings of a deployment whose edge has logs. */
+export const withEdgeLogs = { ...withEdge, ...withKey, edgeLogs: true, logRetentionDays: 30 };
+
 /** Settings of a deployment with everything that can be switched on. */
 export const everything = {
   ...withEdge,
@@ -26,15 +29,22 @@ export const everything = {
   alarmEmail: 'ops@example.com',
   tracing: true,
   loginHook: 'login-hook:live',
+  loginHookSeconds: 5,
   tokenConcurrency: 1,
   tokenReservedConcurrency: 10,
 };
+
+/** Settings of a deployment whose new versions get all requests at once. */
+export const withoutCanary = { canary: false, tableName: 'a-stack-restored', publishEvents: false };
+
+/** Settings of a deployment whose canaries take longer, more of them at once. */
+export const otherCanary = { canaryMinutes: '30', canariesAtOnce: 50 };
 
 /** Settings of deployments that differ in what is in their templates. */
 export const variants: Record<string, unknown>[] = [
   {},
   { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
-  { canary: false, tableName: 'a-stack-restored', publishEvents: false },
+  withoutCanary,
   {
     account: '123456789012',
     region: 'eu-central-1',
