@@ -44,6 +44,10 @@ runCheck(async (cleanUps) => {
   const inApp = { cwd: app, extendEnv: false, env: { PATH: process.env.PATH, HOME: temporary } } as const;
   const node = (words: string[], env: Record<string, string> = {}) =>
     execa(process.execPath, words, { ...inApp, env: { ...inApp.env, ...env } });
+  const options = '--noEmit --strict --skipLibCheck --module nodenext --target es2024 --types node'.split(
+    ' ',
+  );
+  const compile = (file: string) => execa(join(root, 'node_modules/.bin/tsc'), [...options, file], inApp);
 
   const example = codeBlock('embedding.md', 'ts', 'Use it');
   const synthesize = async (main: string): Promise<Assembly> => {
@@ -74,37 +78,12 @@ runCheck(async (cleanUps) => {
   await check('The app on the page is 15 lines, and its types are right', async () => {
     assert.ok(example.split('\n').length <= 15 + 1);
     writeFileSync(join(app, 'app.ts'), example);
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--skipLibCheck',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2024',
-      '--types',
-      'node',
-    ];
-    await execa(join(root, 'node_modules/.bin/tsc'), [...options, 'app.ts'], inApp);
+    await compile('app.ts');
   });
   await check('A wrong prop is an error of the compiler, and at synth one that names it', async () => {
     const wrong = example.replace("alarmEmail: 'ops@example.com'", "rateLimit: 'often'");
     writeFileSync(join(app, 'wrong.ts'), wrong);
-    const options = [
-      '--noEmit',
-      '--skipLibCheck',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2024',
-      '--types',
-      'node',
-    ];
-    const compiled = await execa(join(root, 'node_modules/.bin/tsc'), [...options, 'wrong.ts'], {
-      ...inApp,
-      reject: false,
-    });
-    assert.match(compiled.stdout, /wrong\.ts.*'string' is not assignable to type 'number/);
+    await assert.rejects(compile('wrong.ts'), /wrong\.ts.*'string' is not assignable to type 'number/);
     await assert.rejects(
       node(['wrong.ts']),
       /The setting rateLimit must be a whole number from 1 to 100000\./,
