@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { execa } from 'execa';
 
 /** The variables that the token function needs; `functions.test.ts` holds those of each function against its code. */
 const variables = {
@@ -16,38 +14,30 @@ const variables = {
   MAX_SESSIONS: '100',
   REFRESH_REPLAY_SECONDS: '60',
 };
-const environmentWithout = (lacking: string): Record<string, string> =>
-  Object.fromEntries(Object.entries(variables).filter(([name]) => name !== lacking));
 
-const cases = [
-  { title: 'loads with these alone', environment: variables, outcome: '' },
-  ...Object.keys(variables).map((lacking) => ({
-    title: `does not load without ${lacking}, and names it`,
-    environment: environmentWithout(lacking),
-    outcome: `Error: The environment variable ${lacking} is not set.`,
-  })),
-  ...Object.entries({ SESSION_IDLE_SECONDS: '30 days', REFRESH_GRACE_SECONDS: '-1' }).map(
-    ([name, value]) => ({
-      title: `does not load with the ${name} ${value}`,
-      environment: { ...variables, [name]: value },
-      outcome: `Error: The environment variable ${name} must be a whole number of seconds.`,
-    }),
-  ),
-];
+await import('../../functions/issue-token.ts');
+const { requireEnvironmentInLambda } = await import('../../lib/foundation/environment.ts');
+const isMissing = (name: string) => `The environment variable ${name} is not set.`;
+const isNoNumber = (name: string) => `The environment variable ${name} must be a whole number of seconds.`;
 
-// A process of its own, which has nothing else in its environment.
-const program = join(import.meta.dirname, 'load-token-function.ts');
-const environments = JSON.stringify(cases.map(({ environment }) => environment));
-const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, environments], { env: {} });
-const outcomes: unknown[] = JSON.parse(stdout);
+test.each([
+  ...Object.keys(variables).map((name) => [name, '', isMissing(name)] as const),
+  ['SESSION_IDLE_SECONDS', '30 days', isNoNumber('SESSION_IDLE_SECONDS')],
+  ['REFRESH_GRACE_SECONDS', '-1', isNoNumber('REFRESH_GRACE_SECONDS')],
+] as const)('the token function does not load with the %s %j', (name, value, message) => {
+  process.env = { ...variables, AWS_LAMBDA_FUNCTION_NAME: 'issue-token' };
+  expect(requireEnvironmentInLambda).not.toThrow();
+  process.env[name] = value;
+  expect(requireEnvironmentInLambda).toThrow(message);
+});
 
-test.each(cases.map((one, place) => ({ ...one, found: outcomes[place] })))(
-  'the token function $title',
-  ({ outcome, found }) => {
-    expect(found).toBe(outcome);
-  },
-);
-
-test('loading prints nothing', () => {
-  expect(stderr).toBe('');
+test('loading prints nothing, or the one error', async () => {
+  const load = (env: Record<string, string>) =>
+    execa(process.execPath, ['functions/issue-token.ts'], {
+      env: { AWS_REGION: 'us-east-1', AWS_LAMBDA_FUNCTION_NAME: 'issue-token', ...env },
+      extendEnv: false,
+      reject: false,
+    });
+  expect(await load(variables)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+  expect((await load({ ...variables, ISSUER: '' })).stderr).toContain(`Error: ${isMissing('ISSUER')}`);
 });
