@@ -7,6 +7,7 @@ import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { execa } from 'execa';
 import { decodeProtectedHeader } from 'jose';
 import { callOperator } from '../../infra/call-operator.ts';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { reviveDemo, seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { localDirectory } from '../../infra/local/local-files.ts';
@@ -14,8 +15,9 @@ import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts
 import { rotateSecret } from '../../infra/local/stack.ts';
 import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
+import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
-import { blackBoxTests } from '../support/select-tests.ts';
+import { newRealValues } from '../support/real-values.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { print, runCheck, step } from '../support/steps.ts';
@@ -54,7 +56,7 @@ const settings = {
 };
 
 /**
- * Deploys the last release to MiniStack with the CDK and today's code over it, runs the black-box tests against what was
+ * Deploys the last release to MiniStack with the CDK and today's code over it, calls every endpoint of what was
  * deployed, restores its table, deploys a changed stack over it, and destroys it.
  */
 runCheck(async (cleanUps) => {
@@ -119,8 +121,9 @@ runCheck(async (cleanUps) => {
   await step('Set what the release did not know', () => reviveDemo(demoStack, demo));
 
   await step(`npm run operator -- accounts create … --stack ${stack}`, () => operateByCommandLine(cloud));
-  await step('Run the black-box tests against the deployed API', () =>
-    runJest(blackBoxTests(), { SERVICE_DIR: serviceDirectory }),
+  await step('Call every endpoint', () => callEveryEndpoint(service));
+  await step('Run tests of headers, bodies and metadata against the deployed API', () =>
+    runJest(aboutRequests, { SERVICE_DIR: serviceDirectory }),
   );
 
   await step("Find an approval in a queue, through the table's stream and a rule of the event bus", () =>
@@ -170,6 +173,24 @@ runCheck(async (cleanUps) => {
   });
   print('\nThe deployment test has passed.');
 });
+
+/** The black-box tests about what a gateway does with requests and answers. */
+const aboutRequests = [
+  'test/docs/served-api-document.test.ts',
+  'test/http/bodies.test.ts',
+  'test/tokens/issue-token-client-authentication.test.ts',
+  'test/tokens/metadata.test.ts',
+];
+
+/** Sends the request of each endpoint's event file, with values of its own, since some end a session or delete a person. */
+async function callEveryEndpoint(service: Service): Promise<void> {
+  for (const key of readFunctions().endpoints.keys()) {
+    const { values } = await newRealValues(service);
+    const { path, init } = requestOf(filledIn(eventOf(key), values));
+    const { status, text } = await service.call(path, init);
+    assert.ok(status < 300, `${key}: ${status} ${text}`);
+  }
+}
 
 /** Each person's pause before a search. */
 const secondsBetweenRounds = 2;

@@ -1,28 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 
-/** What a test file needs: the names that its source uses. */
-const needs = {
-  /** A service of which it knows no more than address, sandbox and operator function. */
-  anyService: /\bsharedService\b/,
-  /** What only the stack on this machine has: its processes, its store, its command line. */
-  thisMachine:
-    /\b(ownService|startService\w*|sharedServiceWithStore|startProviderStandIn|startOwnTable)\b|support\/operator\.ts/,
-};
+/** The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. */
+const aboutTheStore =
+  /^test\/(access-requests\/|devices\/|publishing\/|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/many-sessions)/;
 
-const testFiles = (isWanted: (source: string) => boolean): string[] =>
-  globSync('test/**/*.test.ts').filter((file) => isWanted(readFileSync(file, 'utf8')));
-
-/** The black-box tests: they run against a deployed service as well, but for the slow ones, which try random input. */
-export const blackBoxTests = (): string[] =>
-  testFiles((source) => needs.anyService.test(source) && !needs.thisMachine.test(source)).filter(
-    (file) => !file.endsWith('.slow.test.ts'),
-  );
-
-/** The folders of tests that lean on what a store does: conditions, indexes, pages, streams, errors. */
-const aboutTheStore = /^test\/(access-requests|devices|http|people|publishing|sessions)\//;
+/** What a test uses that has a store: a service, or the domain with a table of its own. */
+const withStore = /\b(sharedService|ownService|startService)|\bstartOwnTable\b/;
 
 /** Every test that shows whether another store does the same. */
 export const testsWithStore = (): string[] =>
-  testFiles((source) => needs.anyService.test(source) || needs.thisMachine.test(source)).filter((file) =>
-    aboutTheStore.test(file),
+  globSync('test/**/*.test.ts').filter(
+    (file) => aboutTheStore.test(file) && withStore.test(readFileSync(file, 'utf8')),
   );
