@@ -102,26 +102,27 @@ runCheck(async (cleanUps) => {
     }),
   );
 
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [390, 1200]) {
-      await check(`readable, ${colorScheme}, ${width} pixels wide`, () =>
-        visit(page, { width, colorScheme }, async (tab) => {
-          await fillIn(tab);
-          for (const id of ['issue-token', 'search-events', 'end-device-relation']) {
-            await execute(await openOperation(tab, id));
-          }
-          if (withPictures)
-            await tab.screenshot({ path: join(pictures, `${colorScheme}-${width}.png`), fullPage: true });
-          assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), width);
-          assert.deepEqual(await cutOff(tab), []);
-          const title = await tab.evaluate(
-            "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/g).map(Number)",
-          );
-          assert.equal(Math.min(...v.parse(v.array(v.number()), title)) > 128, colorScheme === 'dark');
-          assert.deepEqual(await barriers(tab), []);
-        }),
-      );
-    }
+  for (const { colorScheme, width } of [
+    { colorScheme: 'light', width: 390 },
+    { colorScheme: 'dark', width: 1200 },
+  ] as const) {
+    await check(`readable, ${colorScheme}, ${width} pixels wide`, () =>
+      visit(page, { width, colorScheme }, async (tab) => {
+        await fillIn(tab);
+        for (const id of ['issue-token', 'search-events', 'end-device-relation']) {
+          await execute(await openOperation(tab, id));
+        }
+        if (withPictures)
+          await tab.screenshot({ path: join(pictures, `${colorScheme}-${width}.png`), fullPage: true });
+        assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), width);
+        assert.deepEqual(await cutOff(tab), []);
+        const title = await tab.evaluate(
+          "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/g).map(Number)",
+        );
+        assert.equal(Math.min(...v.parse(v.array(v.number()), title)) > 128, colorScheme === 'dark');
+        assert.deepEqual(await barriers(tab), []);
+      }),
+    );
   }
 
   if (withPictures) {
