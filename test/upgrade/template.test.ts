@@ -72,22 +72,6 @@ test.each<[what: string, change: Change, problem: string]>([
     `${secret} is deleted with the stack.`,
   ],
   ['the table has a name', setting(table, { TableName: 'people' }), `${table} has another TableName.`],
-  ['the table has other keys', setting(table, { KeySchema: [] }), `${table} has another KeySchema.`],
-  [
-    'a local index is gone',
-    setting(table, { LocalSecondaryIndexes: [] }),
-    `${table} has another LocalSecondaryIndexes.`,
-  ],
-  [
-    'the table has another stream, in which what is not published yet is missing',
-    setting(table, { StreamSpecification: { StreamViewType: 'KEYS_ONLY' } }),
-    `${table} has another StreamSpecification.`,
-  ],
-  [
-    'items expire by another attribute',
-    setting(table, { TimeToLiveSpecification: { AttributeName: 'ends_at', Enabled: true } }),
-    `${table} has another TimeToLiveSpecification.`,
-  ],
   [
     'an attribute has another type',
     setting(table, { AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'N' }] }),
@@ -107,32 +91,6 @@ test.each<[what: string, change: Change, problem: string]>([
     'an index has other keys',
     withIndexes({ ...first, KeySchema: [] }, ...indexes.slice(1)),
     `${table} changes the index ${first?.IndexName}, which can only be deleted and created.`,
-  ],
-  [
-    'a secret is generated in another way',
-    setting(secret, { GenerateSecretString: { PasswordLength: 32 } }),
-    `${secret} has another GenerateSecretString.`,
-  ],
-  ['the secret has a name', setting(secret, { Name: 'mine' }), `${secret} has another Name.`],
-  [
-    'a log group has another name',
-    setting('ApiAccessLog713001CC', { LogGroupName: '/access' }),
-    'ApiAccessLog713001CC has another LogGroupName.',
-  ],
-  [
-    'the API is another one',
-    setting('ApiHttp17514DA7', { ProtocolType: 'WEBSOCKET' }),
-    'ApiHttp17514DA7 has another ProtocolType.',
-  ],
-  [
-    'the bus has another name',
-    setting('EventPublishingBus86E32FD0', { Name: 'bus' }),
-    'EventPublishingBus86E32FD0 has another Name.',
-  ],
-  [
-    'the topic of the alarms is removed',
-    removing('AlarmsTopic3A2DFEBA'),
-    isGone('AlarmsTopic3A2DFEBA', 'AWS::SNS::Topic'),
   ],
   [
     'an output is gone',
