@@ -27,6 +27,8 @@ const startIn = async (data: string, PORT = '0', environment: Record<string, str
   return { running, service: serviceOf(running.demo, running.directory) };
 };
 
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
 const comment = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'A page is missing.' };
 
 /** Somebody logs in with a new phone. */
@@ -42,7 +44,10 @@ async function settle(service: Service) {
 
 test('what was there before a stop is there after the next start, and goes on working', async () => {
   const data = join(folder, 'stopped');
+  // Somebody else may look into the folder that somebody has made.
+  mkdirSync(data, { mode: 0o755 });
   const first = await startIn(data);
+  expect(modeOf(join(data, 'table'))).toBe(0o700);
   const { login, device_id } = await settle(first.service);
   const added = await first.service.addEvent('comments', comment);
   expect(await first.running.interrupt()).toBe(0);
@@ -121,6 +126,9 @@ test('another TOKEN_ALGORITHM signs from the start, and the tokens of before sta
   const first = await startWith('RS256');
   const before = (await first.service.logIn('alice')).body.access_token;
   expect(signedWith(before)).toBe('RS256');
+  // Only its owner may read the folder that the service has made, and its files.
+  expect(modeOf(data)).toBe(0o700);
+  for (const file of ['login-service.json', 'secrets.json']) expect(modeOf(join(data, file))).toBe(0o600);
   await first.running.stop();
 
   const changed = await startWith('ES256');
@@ -134,21 +142,6 @@ test('another TOKEN_ALGORITHM signs from the start, and the tokens of before sta
   expect(await idsOfKeys(unchanged.service)).toEqual(kids);
   for (const token of [before, after]) expect((await unchanged.service.listDevices(token)).status).toBe(200);
   await unchanged.running.stop();
-});
-
-test('only its owner may read the folder', async () => {
-  const data = join(folder, 'private');
-  // Somebody else may look into the folder that somebody has made.
-  const open = join(folder, 'open');
-  mkdirSync(open, { mode: 0o755 });
-  const other = await startIn(open);
-  expect(statSync(join(open, 'table')).mode & 0o777).toBe(0o700);
-  await other.running.stop();
-  const { running } = await startIn(data);
-  expect(statSync(data).mode & 0o777).toBe(0o700);
-  for (const file of ['login-service.json', 'secrets.json'])
-    expect(statSync(join(data, file)).mode & 0o777).toBe(0o600);
-  await running.stop();
 });
 
 test("a folder with somebody's files is left alone", async () => {
