@@ -26,6 +26,8 @@ export const everything = {
   edgeTokenRateLimit: 100,
   archiveDays: 30,
   maxWriteUnits: 1000,
+  warmReadUnits: 20_000,
+  replicaRegions: 'eu-west-1',
   alarmEmail: 'ops@example.com',
   tracing: true,
   loginHook: 'login-hook:live',
@@ -52,16 +54,5 @@ export const variants: Record<string, unknown>[] = [
     tableStreamArn:
       'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000',
   },
-  {
-    domainName: 'login.example.com',
-    certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
-    alarmEmail: 'ops@example.com',
-    tokenConcurrency: 1,
-    tokenReservedConcurrency: 10,
-    warmReadUnits: 20_000,
-    replicaRegions: 'eu-west-1',
-    tracing: true,
-  },
-  withEdge,
   everything,
 ];
