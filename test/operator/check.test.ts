@@ -1,11 +1,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
+import { checkService } from '../../infra/operator/check/check-service.ts';
+import { lookAtStack } from '../../infra/operator/check/check-stack.ts';
 import { readableCheck } from '../../infra/operator/check/run-check.ts';
 import { operator } from '../support/operator.ts';
 
@@ -147,4 +149,119 @@ test('nothing that the check was told can steer the terminal or add a line', asy
     path.includes('/.well-known/') ? JSON.stringify({ ...JSON.parse(text), issuer }) : text;
   const { stdout } = await checkBehind(change, '');
   expect(stdout).toMatch(/^metadata: The issuer is http:\/\/a\\u009b2J\\u000aEverything works\., not /m);
+});
+
+/** Checks a service whose key set is empty the first `looks` times; it issues no tokens. */
+async function checkWhileEmpty(looks: number, patience: number) {
+  let asked = 0;
+  const service = await serve(({ url = '' }, response) => {
+    if (url.endsWith('/keys')) asked += 1;
+    const keys = asked > looks ? [{ kty: 'EC', kid: 'first' }] : [];
+    const metadata = {
+      issuer: service.url,
+      token_endpoint: `${service.url}/token`,
+      jwks_uri: `${service.url}/keys`,
+    };
+    response.end(JSON.stringify(url.endsWith('/keys') ? { keys } : metadata));
+  });
+  const probe = {
+    issuer: service.url,
+    login_app_id: 'la',
+    client_id: 'cl',
+    client_secret: 'x',
+    account_id: 'ac',
+    account_secret: 'y',
+    access_request_id: 1,
+  };
+  try {
+    return { steps: await checkService(probe, { patience, pause: 1 }), asked };
+  } finally {
+    await service.close();
+  }
+}
+
+describe('the check of a service whose keys have not been rotated yet', () => {
+  test('waits for the first key, and goes on with it', async () => {
+    const { steps, asked } = await checkWhileEmpty(3, 60_000);
+    expect(asked).toBe(4);
+    expect(steps.map(({ step }) => step)).toContain('token');
+    expect(steps.find(({ step }) => step === 'signing keys')?.problem).toBeUndefined();
+  });
+
+  test('says where to look when there is still none, and stops there', async () => {
+    const { steps } = await checkWhileEmpty(Number.POSITIVE_INFINITY, 0);
+    expect(steps.at(-1)).toMatchObject({
+      step: 'signing keys',
+      problem: 'There was no key after 0 seconds: read the log of rotate-signing-keys.',
+    });
+  });
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'deployments-'));
+writeFileSync(join(folder, 'live.json'), JSON.stringify({ stage: 'production' }));
+
+const asDeployed = { deployment: 'live', stage: 'production', domainName: 'none', tableName: 'own' };
+const withProtection = { status: 'UPDATE_COMPLETE', protection: true, kept: asDeployed };
+
+/** What the check says about a stack that CloudFormation describes so. */
+async function whatIsSaidOf(stack: {
+  status: string;
+  protection: boolean;
+  kept: Record<string, string>;
+}): Promise<unknown> {
+  const pins = Object.entries(stack.kept).map(([pin, value]) => ({
+    name: `Pinned${pin.charAt(0).toUpperCase()}${pin.slice(1)}`,
+    value,
+  }));
+  const members = (key: string, value: string, suffix = ''): string =>
+    pins
+      .map((pin) => `<member><${key}>${pin.name}${suffix}</${key}><${value}>${pin.value}</${value}></member>`)
+      .join('');
+  const cloudFormation = await serve((_, response) => {
+    response.end(`<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/">
+      <DescribeStacksResult><Stacks><member><StackName>live</StackName>
+        <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>${stack.status}</StackStatus>
+        <EnableTerminationProtection>${stack.protection}</EnableTerminationProtection>
+        <Parameters>${members('ParameterKey', 'ParameterValue')}</Parameters>
+        <Outputs><member><OutputKey>Version</OutputKey><OutputValue>1.0.0</OutputValue></member>${members('OutputKey', 'OutputValue', 'Value')}</Outputs>
+      </member></Stacks></DescribeStacksResult></DescribeStacksResponse>`);
+  });
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
+    AWS_REGION: 'eu-central-1',
+    AWS_ACCESS_KEY_ID: 'x',
+    AWS_SECRET_ACCESS_KEY: 'x',
+  });
+  try {
+    return await lookAtStack('live', folder);
+  } finally {
+    delete process.env.AWS_ENDPOINT_URL_CLOUDFORMATION;
+    await cloudFormation.close();
+  }
+}
+
+test.each([
+  ['as its file says', withProtection, []],
+  [
+    'whose update failed',
+    { ...withProtection, status: 'UPDATE_FAILED' },
+    ["The stack is in the state UPDATE_FAILED: its last deployment hasn't ended, or has failed."],
+  ],
+  [
+    'of production without termination protection',
+    { ...withProtection, protection: false },
+    ['The stack is production but has no termination protection: deploy it again.'],
+  ],
+  [
+    'with another domain than its file',
+    { ...withProtection, kept: { ...asDeployed, domainName: 'login.example.com' } },
+    ['The stack was deployed with domainName login.example.com, but deployments/live.json says none.'],
+  ],
+  [
+    'without pins',
+    { ...withProtection, kept: {} },
+    ["The stack doesn't keep deployment, stage, domainName, tableName: deploy it once more, without change."],
+  ],
+])('the check of a deployed stack %s', async (_, stack, problems) => {
+  expect(await whatIsSaidOf(stack)).toEqual({ version: '1.0.0', problems });
 });

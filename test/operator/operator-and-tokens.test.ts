@@ -15,13 +15,6 @@ const create = async ({ login_app_id } = login_app): Promise<string> => {
 };
 
 describe('a long-lived Login App Token', () => {
-  test('registers devices for its Login App', async () => {
-    const [token, phone] = [await create(), device()];
-    const { status, body } = await service.register(phone, token);
-    expect(status).toBe(201);
-    expect((await service.register(phone, await service.loginAppToken())).body.id).toBe(body.id);
-  });
-
   test('is listed without its secret until it is revoked', async () => {
     const app = await createLoginApp(service, unique('one-token'));
     const flags = { 'login-app': app.login_app_id };
@@ -36,13 +29,6 @@ describe('a long-lived Login App Token', () => {
     await expect(
       service.operate('login-apps', 'tokens revoke', { ...flags, token: token_id }),
     ).rejects.toThrow('The Login App has no such token; it has none.');
-  });
-
-  test('revoked before it was ever used: 401', async () => {
-    const flags = { 'login-app': other_login_app.login_app_id };
-    const created = await service.operate('login-apps', 'tokens create', { ...flags, name: 'Android app' });
-    await service.operate('login-apps', 'tokens revoke', { ...flags, token: created.token_id });
-    expect((await service.register(device(), String(created.login_app_token))).status).toBe(401);
   });
 
   test('with another secret, another id or another Login App in it: 401', async () => {
