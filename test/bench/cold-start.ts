@@ -2,9 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Runtime } from 'aws-cdk-lib/aws-lambda';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import * as v from 'valibot';
 import { readSettings, tokenVariables } from '../../infra/settings/settings.ts';
-import { bundledFunctions, documentClientAlone } from './bundled-functions.ts';
+import { bundling } from '../../infra/stack/bundling.ts';
+import { deployService } from '../../infra/stack/deployment.ts';
+import { context } from '../support/synthesize.ts';
 
 /** How often each is measured. The least counts, since other work on the machine can only add to it. */
 const rounds = 30;
@@ -37,6 +43,35 @@ const environment = {
   PROVIDER_SETTINGS_SECRET_ID: 'x',
 };
 
+/** The name of the bundle that the functions are compared with. */
+const documentClientAlone = 'the DynamoDB document client';
+
+const bundled = v.object({ Metadata: v.object({ 'aws:asset:path': v.string() }) });
+
+/**
+ * Every function of the stack, built as for a deployment, and before them one that has nothing but the DynamoDB document
+ * client; each with the file that Lambda loads.
+ */
+function bundledFunctions(outdir: string): { name: string; file: string }[] {
+  const app = new App({ outdir, context: { ...context, 'aws:cdk:enable-asset-metadata': true } });
+  const alone = new Stack(app, 'Alone');
+  new NodejsFunction(alone, 'DocumentClient', {
+    entry: join(import.meta.dirname, 'document-client.ts'),
+    runtime: Runtime.NODEJS_24_X,
+    bundling,
+  });
+  const { stack: service } = deployService(app, readSettings({}));
+  app.synth();
+  return [alone, service].flatMap((stack) =>
+    Object.entries(Template.fromStack(stack).findResources('AWS::Lambda::Function')).map(
+      ([name, resource]) => ({
+        name: stack === alone ? documentClientAlone : name,
+        file: join(outdir, v.parse(bundled, resource).Metadata['aws:asset:path'], 'index.mjs'),
+      }),
+    ),
+  );
+}
+
 const loadingOf = (loader: string, file: string): Loading =>
   v.parse(
     loading,
@@ -55,7 +90,7 @@ async function main(directory: string): Promise<void> {
   const loader = inDirectory('load.mjs', load);
   const files = [
     { name: 'node:https', file: inDirectory('https.mjs', 'process.getBuiltinModule("node:https");') },
-    ...(await bundledFunctions(join(directory, 'cdk.out'))),
+    ...bundledFunctions(join(directory, 'cdk.out')),
   ];
   const all = files.map((file) => ({ ...file, loadings: [] as Loading[] }));
   // In rounds, so that other work on the machine affects all of them alike.
