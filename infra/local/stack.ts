@@ -114,7 +114,7 @@ async function loadLoginHook(functions: Map<string, InvocableFunction>): Promise
 /** Does what a deployment does before its code is live and after it. @throws Error when the code cannot read the table */
 async function useFormat(data: LocalData | undefined): Promise<void> {
   const { recordFormat, requireReadableFormat } = await import('../../lib/storage/table-format.ts');
-  await requireReadableFormat({ which: data && `The table in ${data.tableFolder}` });
+  await requireReadableFormat(undefined, data && `The table in ${data.tableFolder}`);
   await recordFormat();
 }
 

@@ -14,10 +14,7 @@ export const environments = ['production', 'sandbox'] as const;
 /** Types of push tokens: a device token of APNs, a registration token of FCM, or a Firebase installation id. */
 export const tokenTypes = ['apns', 'fcm', 'fid'] as const;
 
-/**
- * Details that a registration may leave out, as they are stored. Whatever takes or gives a device's details follows this
- * list: a registration, an import, an export, and what senders get.
- */
+/** Details that a registration may leave out. Registration, import, export and what senders get follow this list. */
 export const details = {
   /** The type of the push token; absent where nothing was said, which `tokenTypeOf` reads. */
   token_type: v.exactOptional(v.picklist(tokenTypes)),
@@ -31,7 +28,6 @@ export const details = {
 };
 export const detailNames = v.keyof(v.object(details)).options;
 
-/** A device as it is stored: a platform and a push token, registered for a Login App. */
 export const deviceItem = itemKind(
   v.object({
     device_id: v.string(),
@@ -61,7 +57,7 @@ export const deviceItem = itemKind(
 );
 export type Device = ItemOf<typeof deviceItem>;
 
-/** The person that a device is related to, as the item says it. */
+/** The person that a device is related to. */
 export const personSchema = v.pick(deviceItem.schema, [
   'login_user_id',
   'login_user_since',
@@ -88,11 +84,7 @@ export const deviceLifetimeSeconds = 400 * 86_400;
 export const activeSince = (): string => new Date(clock.now().getTime() - staleAfter).toISOString();
 
 /** Whether messages may be sent to a device. */
-export const isActive = ({
-  disabled_at,
-  replaced_by,
-  last_seen_at,
-}: Pick<Device, 'disabled_at' | 'replaced_by' | 'last_seen_at'>): boolean =>
+export const isActive = ({ disabled_at, replaced_by, last_seen_at }: Device): boolean =>
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();
 
 export async function readDevice(id: string): Promise<Device | undefined> {

@@ -11,7 +11,7 @@ import { claimInstallation } from './installation.ts';
 import { newDeviceSchema } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
-/** A device with its history; it can be imported if the Login App has what it needs. */
+/** A device with its history. */
 const lineSchema = v.intersect([
   newDeviceSchema,
   v.object({
@@ -23,12 +23,6 @@ const lineSchema = v.intersect([
 ]);
 type ImportedDevice = v.InferOutput<typeof lineSchema>;
 
-/** References of the lines, each read once: why a line cannot be imported, and since when its person exists. */
-interface References {
-  problems: Map<string, string>;
-  people: Map<string, string>;
-}
-
 /**
  * Adds devices that are not there yet, in the order of the lines where two of them are about the same installation. A
  * device that is there stays as it is, whether an earlier import has added it or the app has registered it meanwhile.
@@ -36,10 +30,8 @@ interface References {
  */
 export async function importDevices(loginAppId: string, lines: ImportLine[]): Promise<ImportResult> {
   const { read, result } = readLines(lines, lineSchema);
-  const references = await readReferences(
-    loginAppId,
-    read.map(({ content }) => content),
-  );
+  const contents = read.map(({ content }) => content);
+  const references = await readReferences(loginAppId, contents);
   const groups = Map.groupBy(read, ({ content }) => content.installation_id ?? content.token);
   await Promise.all(
     [...groups.values()].map(async (group) => {
@@ -54,8 +46,9 @@ export async function importDevices(loginAppId: string, lines: ImportLine[]): Pr
   return result;
 }
 
-async function readReferences(loginAppId: string, devices: ImportedDevice[]): Promise<References> {
-  const references: References = { problems: new Map(), people: new Map() };
+/** Reads what the lines refer to, each once: why it is no reference, and since when a person exists. */
+async function readReferences(loginAppId: string, devices: ImportedDevice[]) {
+  const references = { problems: new Map<string, string>(), people: new Map<string, string>() };
   const platforms = [...new Set(devices.map(({ platform }) => platform))];
   const ids = [...new Set(devices.flatMap(({ login_user_id }) => login_user_id ?? []))];
   await Promise.all([
@@ -75,7 +68,7 @@ async function readReferences(loginAppId: string, devices: ImportedDevice[]): Pr
 async function importDevice(
   loginAppId: string,
   { created_at, last_seen_at, login_user_id = '', related_at, ...device }: ImportedDevice,
-  { problems, people }: References,
+  { problems, people }: Awaited<ReturnType<typeof readReferences>>,
 ): Promise<'added' | 'repeated' | { reason: string }> {
   const now = timestamp();
   const lastSeenAt = last_seen_at ?? now;

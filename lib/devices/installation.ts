@@ -5,41 +5,30 @@ import { type Item, itemKind, readItems, updateItem } from '../storage/items.ts'
 import { devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
 import { type Device, deviceItem, deviceLifetimeSeconds, personSchema, relation } from './device.ts';
 
-/** An installation as it is stored: the device that it has, and those of the two registrations before. */
 const installationItem = itemKind(
   v.object({
     device_id: v.string(),
+    /** The devices of the two registrations before. */
     previous_device_id: v.exactOptional(v.nullable(v.string())),
     earlier_device_id: v.exactOptional(v.nullable(v.string())),
   }),
   installationKey,
 );
 
-/** Attributes in which a replaced device keeps whose it was, for a registration that was interrupted. */
+/** Attributes in which a replaced device keeps whose it was. */
 const former = Object.fromEntries(Object.keys(personSchema.entries).map((name) => [`former_${name}`, name]));
 export const formerAttributes = Object.keys(former);
 
 /** Seconds until a device that was replaced is deleted: 30 days. */
 const replacedLifetimeSeconds = 30 * 86_400;
 
-/** The device whose place another one takes in an installation. */
-interface Predecessor {
-  id: string;
-  /** Whether an earlier registration took its place. If it was interrupted, the person is still to be taken over. */
-  isEarlier: boolean;
-}
-
 /**
- * Makes a device the current one of its installation. One write decides: from then on, no message goes to the device
- * that the installation had before, even if this process dies here. The installation remembers the devices of two
- * registrations before: one that is interrupted, and another that is interrupted while it finishes the first one's work,
- * leave the predecessor to be found.
+ * Makes a device the current one of its installation. One write decides: from then on, no message goes to the device that
+ * the installation had before. It remembers the devices of two registrations, so that two that are interrupted, the second
+ * while it finishes the first one's work, leave the predecessor to be found.
+ * @returns the device whose place it takes, and whether an earlier registration took that already, perhaps without the person
  */
-export async function takeInstallation(
-  loginAppId: string,
-  installationId: string,
-  deviceId: string,
-): Promise<Predecessor | undefined> {
+export async function takeInstallation(loginAppId: string, installationId: string, deviceId: string) {
   const update = await updateItem(installationItem(loginAppId, installationId), {
     set: { device_id: deviceId, expires_at: epochSeconds() + deviceLifetimeSeconds },
     copy: { previous_device_id: 'device_id', earlier_device_id: 'previous_device_id' },
@@ -55,8 +44,8 @@ export async function takeInstallation(
 }
 
 /**
- * The change by which a device takes over from its predecessor: attributes to set, and to remove. The predecessor leaves all lists and
- * keeps whose it was, so that the new device can take it over at any time. One write; a second one changes nothing.
+ * The change by which a device takes over from its predecessor: attributes to set, and to remove. The predecessor leaves all
+ * lists and keeps whose it was. One write; a second one changes nothing.
  */
 export async function replaceDevice(predecessor: string, installationId: string, deviceId: string) {
   const update = await updateItem(deviceItem(predecessor), {
@@ -83,9 +72,7 @@ function formerOwner(item: Item = {}, by: unknown = item.replaced_by): Item {
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined));
 }
 
-/**
- * Makes an imported device the current one of its installation, unless there is one. False when that is another device.
- */
+/** Makes an imported device the current one of its installation, unless there is one. False when that is another device. */
 export async function claimInstallation(
   loginAppId: string,
   installationId: string,
@@ -101,14 +88,15 @@ export async function claimInstallation(
 
 /** Filters out devices that another device of the same installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
-  const places = devices.map(({ login_app_id, installation_id }) =>
-    installation_id === undefined ? undefined : installationItem(login_app_id, installation_id),
+  const installed = devices.flatMap(({ device_id, login_app_id, installation_id }) =>
+    installation_id === undefined
+      ? []
+      : [{ device_id, key: installationItem(login_app_id, installation_id) }],
   );
-  const keys = [...new Map(places.flatMap((key) => (key ? [[key.pk, key] as const] : []))).values()];
-  const items = await readItems(keys);
-  const current = new Map(keys.map(({ pk }, place) => [pk, items[place]?.device_id]));
-  return devices.filter(({ device_id, replaced_by }, place) => {
-    const owner = current.get(places[place]?.pk ?? '');
-    return replaced_by === undefined && (owner === undefined || owner === device_id);
-  });
+  const items = await readItems(installed.map(({ key }) => key));
+  const owners = new Map(installed.map(({ device_id }, place) => [device_id, items[place]?.device_id]));
+  return devices.filter(
+    ({ device_id, replaced_by }) =>
+      replaced_by === undefined && (owners.get(device_id) ?? device_id) === device_id,
+  );
 }

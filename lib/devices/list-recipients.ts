@@ -3,8 +3,7 @@ import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { isOfLoginApp } from '../login-users/login-user.ts';
-import { integerBetween, once } from '../schema/form-parameters.ts';
-import { jsonSchema } from '../schema/json-schema.ts';
+import { queryChoice, queryInteger, queryText } from '../schema/form-parameters.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   loginAppOfSender,
@@ -16,7 +15,7 @@ import {
   toRecipient,
 } from './recipients.ts';
 
-/** The query that a cursor continues. The cursor is invalid for any other query. */
+/** The query that a cursor continues; it is invalid for any other. */
 interface CursorScope {
   loginAppId: string;
   shard: number;
@@ -24,8 +23,8 @@ interface CursorScope {
 }
 
 /**
- * A place, and what the shard that its device is in leaves open of the query. It is not signed: a place that somebody makes
- * up only moves the start within a shard that they may read from its beginning.
+ * A place, with the Login App and the platform of the query; its device tells the shard. It is not signed: a place that
+ * somebody makes up only moves the start within a shard that they may read anyway.
  */
 const cursorSchema = v.pipe(
   v.string(),
@@ -53,45 +52,25 @@ function readCursor({ loginAppId, shard, platform }: CursorScope, cursor: string
   );
 }
 
-const mostRecipients = 1_000;
-
-const text = (name: string) => once(name, v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`)));
-
 /** The query parameters of a sender: a person, or a shard of the Login App's devices. */
 export const recipientsQuery = {
-  login_user_id: v.pipe(
-    v.optional(text('login_user_id')),
-    jsonSchema({ type: 'string', minLength: 1 }),
-    v.description('Devices of this person. Either this or `shard`.'),
+  login_user_id: queryText('login_user_id', 'Devices of this person. Either this or `shard`.'),
+  shard: queryInteger(
+    'shard',
+    [0, shards.length - 1],
+    'Devices of this shard: each device of the Login App is in one of the 16.',
   ),
-  shard: v.pipe(
-    v.optional(integerBetween('shard', 0, shards.length - 1)),
-    jsonSchema({ type: 'integer', minimum: 0, maximum: shards.length - 1 }),
-    v.description('Devices of this shard: each device of the Login App is in one of the 16.'),
+  limit: queryInteger('limit', [1, 1_000], 'With `shard`: how many devices a page has at most.', {
+    default: 100,
+  }),
+  cursor: queryText(
+    'cursor',
+    'With `shard`: the `next_cursor` of the page before, with the same `shard` and `platform`.',
   ),
-  limit: v.pipe(
-    v.optional(integerBetween('limit', 1, mostRecipients)),
-    jsonSchema({ type: 'integer', minimum: 1, maximum: mostRecipients, default: 100 }),
-    v.description('With `shard`: how many devices a page has at most.'),
-  ),
-  cursor: v.pipe(
-    v.optional(text('cursor')),
-    jsonSchema({ type: 'string', minLength: 1 }),
-    v.description(
-      'With `shard`: the `next_cursor` of the page before, with the same `shard` and `platform`.',
-    ),
-  ),
-  platform: v.pipe(
-    v.optional(
-      once('platform', v.picklist(platforms, `The parameter platform must be ${platforms.join(' or ')}.`)),
-    ),
-    jsonSchema({ type: 'string', enum: platforms }),
-    v.description('Only devices of this platform.'),
-  ),
+  platform: queryChoice('platform', platforms, 'Only devices of this platform.'),
 };
 type RecipientsQuery = v.InferOutput<v.ObjectSchema<typeof recipientsQuery, undefined>>;
 
-/** Devices that a sender may send to; with a shard, one page of them. */
 export const recipientListSchema = v.object({
   recipients: v.array(recipientSchema),
   next_cursor: v.pipe(
@@ -101,8 +80,8 @@ export const recipientListSchema = v.object({
 });
 
 /**
- * The devices of a person or of a shard that messages go to. A person of another Login App has none; asking for one
- * costs as much as asking for somebody unknown.
+ * The devices of a person or of a shard that messages go to. A person of another Login App has none, at the cost of an
+ * unknown one.
  * @throws ServiceError as `loginAppOfSender` does, and `invalid_request` unless the query names either a person or a shard,
  *   and pages only of a shard, with a cursor of this query
  */

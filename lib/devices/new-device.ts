@@ -17,7 +17,6 @@ const visible = (message: string, pattern: RegExp) => v.pipe(v.string(message), 
 
 const localeMessage = 'locale must be a language tag of at most 100 characters, such as de-AT.';
 
-/** Details of a device of any platform, as a registration gives them. */
 const anyDetails = {
   locale: v.optional(
     v.pipe(
@@ -45,7 +44,6 @@ const anyDetails = {
   ),
 } satisfies Record<Exclude<keyof typeof details, 'token_type' | 'environment'>, v.GenericSchema>;
 
-/** The type of a token, as clients read it. */
 const tokenTypeOnWire = v.pipe(
   v.picklist(tokenTypes),
   v.title('TokenType'),
@@ -76,7 +74,7 @@ const firebaseToken = (kind: string) =>
     v.regex(/^[\x21-\x7e]{1,4096}$/, `token must be 1 to 4096 visible ASCII characters for ${kind}.`),
   );
 
-/** A rule of the API document about one field. It is in an `allOf`, for tools that take any other object to be closed. */
+/** A rule of the API document about one field; in an `allOf`, for tools that take any other object to be closed. */
 const fieldWith = (name: string, schema: object) => ({
   allOf: [{ required: [name] }, { properties: { [name]: schema } }],
 });

@@ -35,10 +35,8 @@ export const recipientSchema = v.object({
 export type Recipient = v.InferOutput<typeof recipientSchema>;
 
 /** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
-export async function recipientsOfLoginUser(loginUserId: string): Promise<Device[]> {
-  const related = await readCurrentDevices(loginUserId);
-  return related.filter(isActive);
-}
+export const recipientsOfLoginUser = async (loginUserId: string): Promise<Device[]> =>
+  (await readCurrentDevices(loginUserId)).filter(isActive);
 
 /** A place in a shard: just after this device, which was last seen at this time. */
 export const placeSchema = v.object({
@@ -48,12 +46,9 @@ export const placeSchema = v.object({
 export type Place = v.InferOutput<typeof placeSchema>;
 
 /**
- * Some of the devices that messages to everyone go to, related or not. Workers read the shards side by side. The index
- * that finds the devices lags behind, so each one is read again, strongly consistent: none is listed for a person
- * whose device it is no longer. What was registered in the last seconds may be missing.
- *
- * The device seen least recently comes first. One that registers while a worker reads moves to the end, so the worker
- * may meet it again, but never misses it.
+ * Some of the devices that messages to everyone go to, related or not, the one seen least recently first. The index lags
+ * behind, so each device is read again: none is listed for a person whose it is no longer, but one of the last seconds may
+ * be missing. One that registers while a worker reads moves to the end: it may come again, but is never missed.
  * @param shard one of `shards`
  * @param limit how many are read, so at most how many are returned
  * @param after `next` of the page before
@@ -85,8 +80,7 @@ export async function recipientsOfLoginApp(
 }
 
 /**
- * Removes a device from every list of recipients: its push service reports the token as dead. Registering the device
- * again enables it. False when there is no such device.
+ * Removes a device from every list of recipients until it registers again. False when there is no such device.
  * @param loginAppId only if it is a device of this Login App
  */
 export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
@@ -114,13 +108,10 @@ export async function disableRecipient(client: AuthenticatedClient, id: string):
  * @throws ServiceError `forbidden` for a client that may not read recipients, `unauthorized_client` while the Login App is
  *   disabled
  */
-export async function loginAppOfSender({
-  loginAppId,
-  mayReadRecipients,
-}: AuthenticatedClient): Promise<string> {
-  if (!mayReadRecipients) throw new ServiceError('forbidden', 'The client may not read recipients.');
-  await requireEnabled(loginAppId);
-  return loginAppId;
+export async function loginAppOfSender(client: AuthenticatedClient): Promise<string> {
+  if (!client.mayReadRecipients) throw new ServiceError('forbidden', 'The client may not read recipients.');
+  await requireEnabled(client.loginAppId);
+  return client.loginAppId;
 }
 
 /** A device as a worker sees it; only one with a token of APNs has an environment. */

@@ -19,7 +19,6 @@ import {
 import { formerAttributes, replaceDevice, takeInstallation } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
 
-/** The device as registration and relation return it. */
 export const registeredDeviceSchema = v.object({
   id: v.pipe(
     v.string(),
@@ -34,9 +33,9 @@ export function deviceIdOf(loginAppId: string, { platform, token }: Pick<NewDevi
 }
 
 /**
- * Registers a device for push notifications. A token that registers again is the device that it was, however often. What
- * a registration says of it replaces what the one before said. One write, so of several requests at once exactly one
- * creates it; with an installation id, one more request before it, or two when the installation had another device.
+ * Registers a device for push notifications. A token that registers again is the device that it was; what the registration
+ * says replaces what the one before said. One write, so of several requests at once exactly one creates it; with an
+ * installation id, one more before it, or two when the installation had another device.
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(
@@ -75,10 +74,8 @@ export async function registerDevice(
   if (predecessor?.isEarlier && took_over !== predecessor.id) {
     // The registration that took the installation was interrupted before it took over the person.
     const left = await replaceDevice(predecessor.id, installation_id, id);
-    const later = await updateItem(deviceItem(id), {
-      ...left,
-      when: { replaced_by: { exists: false } },
-    });
+    const when = { replaced_by: { exists: false } };
+    const later = await updateItem(deviceItem(id), { ...left, when });
     noteFormerOwner(later, left.set);
   }
   const outcome = !update.done || update.created ? 'created' : 'known';

@@ -17,11 +17,11 @@ export const relationRequestSchema = v.object(
 );
 
 /**
- * Relates a registered device to a Login User; the last one wins. One conditional write. When the device was not
- * theirs before, the relations that exceed the limit per person then end. They end for a recent login alone: a token that
- * was stolen takes no messages away from the person's phones.
- * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced, `forbidden` for a device of another Login App,
- *   `unprocessable_entity` for a blocked user or a disabled device, `insufficient_user_authentication`
+ * Relates a registered device to a Login User; the last one wins. One conditional write. When the device was not theirs
+ * before, the relations that exceed the limit per person then end, for a recent login alone: a token that was stolen takes
+ * no messages away from the person's phones.
+ * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced, `forbidden` for one of
+ *   another Login App, `unprocessable_entity` for a blocked user or a disabled device, `insufficient_user_authentication`
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const { loginAppId, loginUserId, sessionId } = caller;
@@ -57,28 +57,19 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
   if (found.login_app_id !== loginAppId)
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   if (found.replaced_by !== undefined) throw noSuchDevice();
-  throw new ServiceError('unprocessable_entity', disabled, {
-    errors: [{ field: 'device_id', message: disabled }],
-  });
+  const message = 'The device is disabled; register it again first.';
+  throw new ServiceError('unprocessable_entity', message, { errors: [{ field: 'device_id', message }] });
 }
-
-const disabled = 'The device is disabled; register it again first.';
 
 const noSuchDevice = (): ServiceError => new ServiceError('not_found', 'The device does not exist.');
 
-/**
- * Ends the relation of a device to a Login User: one conditional write.
- * @throws ServiceError `not_found` when the device is not theirs, or does not exist
- */
+/** Ends the relation of a device to a Login User. @throws ServiceError `not_found` when it is not theirs, or does not exist */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
   if (!isId('d_…', id) || !(await unrelate(loginUserId, id)))
     throw new ServiceError('not_found', 'The Login User has no such device.');
 }
 
-/**
- * Ends the relations of some devices, when the sessions that made them are logged out, so that the next user of the phone
- * gets no message for this Login User. A device that another session has related since stays as it is.
- */
+/** Ends the relations of some devices, unless another session has related one since. */
 export async function endRelationsWhere(loginUserId: string, isEnding: (device: Device) => boolean) {
   const ending = (await readRelatedDevices(loginUserId)).filter(isEnding);
   await Promise.all(
@@ -93,10 +84,7 @@ export async function endAllRelations(loginUserId: string): Promise<number> {
   return related.length;
 }
 
-/**
- * The devices whose relations end for the sake of a new one, so that at most 20 remain: those seen least recently. Takes one
- * request when there are fewer.
- */
+/** The devices whose relations end for a new one, so that 20 remain: those seen least recently. One request, if there are fewer. */
 async function findSurplus(loginUserId: string, newDeviceId: string): Promise<Device[]> {
   const keys = await findRelated(loginUserId);
   if (keys.length < mostDevices) return [];
@@ -104,7 +92,6 @@ async function findSurplus(loginUserId: string, newDeviceId: string): Promise<De
   return related.filter(({ device_id }) => device_id !== newDeviceId).slice(mostDevices - 1);
 }
 
-/** Ends the relations that a new one leaves no room for. */
 async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const surplus = (await findSurplus(loginUserId, newDeviceId)).map(({ device_id }) => device_id);
   const ended = await Promise.all(surplus.map((id) => unrelate(loginUserId, id)));

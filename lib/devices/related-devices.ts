@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { findStatus } from '../login-apps/status.ts';
 import { sessionAllows } from '../login-users/sessions-of-person.ts';
 import { timestampField } from '../schema/json-schema.ts';
-import { type Item, keyOf, readAll, updateOwnItem } from '../storage/items.ts';
+import { type Item, keyOf, readEach, updateOwnItem } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
 import {
@@ -22,14 +22,13 @@ export const mostDevices = 20;
 const mostRead = 100;
 
 /**
- * Every device that is related to a Login User, the one seen last first. The index that finds them lags behind,
- * so each device is read again, strongly consistent: one that is another person's by now is never among them.
+ * Every device that is related to a Login User, the one seen last first. The index that finds them lags behind, so each is
+ * read again, strongly consistent: one that is another person's by now is never among them.
  */
-export async function readRelatedDevices(loginUserId: string): Promise<Device[]> {
-  return confirmRelated(loginUserId, await findRelated(loginUserId));
-}
+export const readRelatedDevices = async (loginUserId: string): Promise<Device[]> =>
+  confirmRelated(loginUserId, await findRelated(loginUserId));
 
-/** The devices of a Login User that were not replaced and whose relation stands. A relation that is left over ends here. */
+/** The devices of a Login User that were not replaced and whose relation stands. */
 export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
   const related = await readRelatedDevices(loginUserId);
   const devices = await endLeftoverRelations(await notReplaced(related));
@@ -50,10 +49,7 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
 
-/**
- * A device as its owner sees it. `active` is false when no messages are sent to it: its push service no longer knows it, or
- * it was not seen for 270 days.
- */
+/** A device as its owner sees it. */
 const shownDeviceSchema = v.object({
   id: v.string(),
   active: v.boolean(),
@@ -66,7 +62,6 @@ const shownDeviceSchema = v.object({
 
 export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
-/** The devices of a person, as the person sees them: all of them, the one seen last first. */
 export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
   const devices = related.map((device) => ({
@@ -93,18 +88,15 @@ export const unrelate = (loginUserId: string, deviceId: string, sessionId?: stri
 
 /**
  * Ends the leftover relations of some devices: the session that made one was logged out, or its Login User was deleted,
- * while the index did not show the device yet. Returns all the devices; those whose relation ended here have no owner.
- *
- * A relation that ended with all sessions of its Login App is left in the table, since a logout can be undone.
+ * while the index did not show the device yet. Returns all the devices; those whose relation ended here have no owner. A
+ * relation that ended with all sessions of its Login App is left in the table, since a logout can be undone.
  */
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
-  const keys = new Map(devices.flatMap(ownerKeys).map((key) => [nameOf(key), key]));
-  const items = await readAll([...keys.values()]);
-  const found = new Map([...keys.keys()].map((name, place) => [name, items[place]]));
+  const itemOf = await readEach(devices.flatMap(ownerKeys));
   return Promise.all(
     devices.map(async (device) => {
       if (device.login_user_id === undefined) return device;
-      const [user, session] = ownerKeys(device).map((key) => found.get(nameOf(key)));
+      const [user, session] = ownerKeys(device).map(itemOf);
       if (isCurrent(device, user, session))
         return (await isLoggedOut(device, session)) ? withoutOwner(device) : device;
       await unrelate(device.login_user_id, device.device_id, device.related_session_id);
@@ -113,7 +105,6 @@ export async function endLeftoverRelations(devices: Device[]): Promise<Device[]>
   );
 }
 
-/** The keys of the Login User and the session of a relation; none for a device without an owner. */
 function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
   if (login_user_id === undefined) return [];
   return [loginUserKey(login_user_id), sessionKey(login_user_id, related_session_id)];
@@ -137,5 +128,3 @@ function withoutOwner(device: Device): Device {
   const { login_user_id, login_user_since, related_at, related_session_id, ...others } = device;
   return others;
 }
-
-const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;

@@ -23,7 +23,7 @@ export const guardTableFormat = (event: unknown): Promise<void> =>
   answerCloudFormation(event, async (properties) => {
     const { Step, Format: formats } = v.parse(propertiesSchema, properties);
     try {
-      await (Step === 'check' ? requireReadableFormat({ formats }) : recordFormat());
+      await (Step === 'check' ? requireReadableFormat(formats) : recordFormat());
     } catch (error) {
       if (!(error instanceof UnreadableFormat)) throw error;
       return error.message;

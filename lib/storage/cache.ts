@@ -5,14 +5,6 @@ export const freshForMilliseconds = 30_000;
 /** The most records that are kept. Made-up ids crowd out others, at a read each: less than they cost themselves. */
 const mostRecords = 1_000;
 
-interface Cached<Record> {
-  record: Record | undefined;
-  /** Milliseconds since 1970. */
-  readAt: number;
-  /** Whether the caller for whom it was read was denied. */
-  denied: boolean;
-}
-
 /**
  * Caches records for 30 s in a warm function, so that a busy one does not read them for each request. A cached record
  * may grant access, but it denies only for the second after it was read and denied: guessing causes at most one read per
@@ -25,7 +17,7 @@ export function cached<Id, Record>(
   nameOf: (id: Id) => string,
   deniedFor = 1_000,
 ) {
-  const records = new Map<string, Cached<Record>>();
+  const records = new Map<string, { record: Record | undefined; readAt: number; denied: boolean }>();
   /** @param grants whether a record grants what the caller needs; the caller applies it to the answer too */
   return async (id: Id, grants: (record: Record) => boolean): Promise<Record | undefined> => {
     const name = nameOf(id);

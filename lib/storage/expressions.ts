@@ -34,10 +34,7 @@ export type Condition =
   | { isNotUpTo: number }
   | { exists: boolean };
 
-/**
- * How long an expression may be, in bytes. Stores on one machine take longer ones.
- * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
- */
+/** Bytes that an expression may have. @see Amazon DynamoDB developer guide, "Constraints" */
 const longest = 4096;
 
 /** Change of one item whose types have been checked. */
@@ -66,11 +63,11 @@ export class Expressions {
           `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(0)}) + ${this.value(by)}`,
       ),
     ];
-    const clause = (keyword: string, parts: string[]) =>
-      parts.length > 0 ? `${keyword} ${parts.join(', ')}` : '';
     const removals = [...remove, ...removed].map((name) => this.name(name));
-    const clauses = [clause('SET', assignments), clause('REMOVE', removals)];
-    const expression = clauses.filter(Boolean).join(' ');
+    const expression = [
+      ...(assignments.length > 0 ? [`SET ${assignments.join(', ')}`] : []),
+      ...(removals.length > 0 ? [`REMOVE ${removals.join(', ')}`] : []),
+    ].join(' ');
     if (expression.length > longest)
       throw new Error(`An update of ${expression.length} bytes is too long for DynamoDB.`);
     return expression;

@@ -23,7 +23,7 @@ export const keyOf = ({ pk, sk }: { pk?: unknown; sk?: unknown }): Key => ({
   sk: String(sk),
 });
 
-/** The key of an item, which knows its kind: how reads parse it, and what writes may set. */
+/** The key of an item, which knows its kind: how reads parse it, and what writes may set (a type, never called). */
 export interface ItemKey<Attributes, Written = Attributes> extends Key {
   parse: (item: Item) => Attributes;
   written?(attributes: Written): void;
@@ -61,13 +61,12 @@ async function readRaw(key: Key): Promise<Item | undefined> {
   return Item;
 }
 
+/** The most items that the store reads in one request. */
+const batchSize = 100;
 /** The most reads of a batch before a busy table counts as an error. */
 const mostAttempts = 6;
 /** Milliseconds, at most, before the second attempt; twice as many before each further one. */
 const firstPause = 50;
-
-/** The most items that the store reads in one request. */
-const batchSize = 100;
 
 type ItemsOf<Keys extends unknown[]> = {
   [Place in keyof Keys]: Keys[Place] extends ItemKey<infer Attributes, unknown>
@@ -77,7 +76,6 @@ type ItemsOf<Keys extends unknown[]> = {
 
 /**
  * Items, 100 in a request, strongly consistent, in the order of the keys; undefined where there is none.
- * @param keys different ones
  * @throws Error when the table is too busy to read them all
  */
 export async function readItems<Keys extends ItemKey<unknown, unknown>[]>(
@@ -89,32 +87,35 @@ export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unkn
 }
 
 /** The items that some keys lead to, as the table has them, in the order of the keys. */
-export async function readAll(keys: Key[]): Promise<(Item | undefined)[]> {
-  const starts = keys.map((_, place) => place).filter((place) => place % batchSize === 0);
-  return (await Promise.all(starts.map((start) => readBatch(keys.slice(start, start + batchSize))))).flat();
+export const readAll = async (keys: Key[]): Promise<(Item | undefined)[]> => keys.map(await readEach(keys));
+
+/** Reads the items of some keys, each once. @returns finds the item of one of the keys, as the table has it */
+export async function readEach(keys: Key[]): Promise<(key: Key) => Item | undefined> {
+  const distinct = [...new Map(keys.map(({ pk, sk }) => [nameOf({ pk, sk }), { pk, sk }])).values()];
+  const found = new Map<string, Item>();
+  const starts = distinct.map((_, place) => place).filter((place) => place % batchSize === 0);
+  await Promise.all(starts.map((start) => readBatch(distinct.slice(start, start + batchSize), found)));
+  return (key) => found.get(nameOf(key));
 }
 
-async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
-  const found = new Map<string, Item>();
-  let missing: Item[] = keys.map(({ pk, sk }) => ({ pk, sk }));
+async function readBatch(keys: Item[], found: Map<string, Item>): Promise<void> {
+  let missing = keys;
   for (let attempt = 0; missing.length > 0; attempt += 1) {
     if (attempt === mostAttempts) throw new Error('The table was too busy to read all items of a batch.');
     if (attempt > 0) await wait(Math.random() * firstPause * 2 ** (attempt - 1));
     const { Responses, UnprocessedKeys } = await documentClient.send(
       new BatchGetCommand({ RequestItems: { [tableName()]: { Keys: missing, ConsistentRead: true } } }),
     );
-    for (const item of Responses?.[tableName()] ?? []) found.set(`${item.pk}\n${item.sk}`, item);
+    for (const item of Responses?.[tableName()] ?? []) found.set(nameOf(keyOf(item)), item);
     missing = UnprocessedKeys?.[tableName()]?.Keys ?? [];
   }
-  return keys.map(({ pk, sk }) => found.get(`${pk}\n${sk}`));
 }
 
+const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;
+
 /**
- * Writes an item whole, whatever was there; or only where there is none under its key yet.
- *
- * When the answer to a put is lost, the SDK sends the put again, and the retry finds the item that the first attempt
- * created. `created_by`, the id of the write that created the item, tells it from another writer's. Only then is the item
- * read: a put that was sent once and failed has met another writer's.
+ * Writes an item whole, whatever was there; or only where there is none under its key yet. When the answer is lost, the
+ * SDK's retry finds the item of the first attempt: `created_by`, the id of the write, tells it from another writer's.
  * @returns whether it was written
  */
 export async function putItem<Written>(
@@ -122,7 +123,7 @@ export async function putItem<Written>(
   attributes: Stored<NoInfer<Written>>,
   { ifAbsent = false } = {},
 ): Promise<boolean> {
-  const created_by = newWriteId();
+  const created_by = newId('w');
   const put = { TableName: tableName(), Item: { ...keyOf(key), ...attributes, created_by } };
   const condition = ifAbsent ? { ConditionExpression: 'attribute_not_exists(pk)' } : {};
   try {
@@ -140,23 +141,18 @@ export const isPartitionFull = (error: unknown): boolean =>
   error instanceof ItemCollectionSizeLimitExceededException;
 
 /**
- * Deletes an item if there is one. It does not report whether there was one: if the answer is lost, the SDK sends the
- * delete again, and the second one cannot know what the first one deleted. A caller that needs to know reads the item
- * first.
- * @param when what must hold of the item; otherwise it stays
+ * Deletes an item if there is one, and `when` holds of it. It does not report whether there was one: a retry after a lost
+ * answer can't know what the first attempt deleted.
  */
 export async function deleteItem(key: Key, when: Conditions = {}): Promise<void> {
   const expressions = new Expressions();
   const ConditionExpression = expressions.condition(when);
-  const condition = ConditionExpression
-    ? {
-        ConditionExpression,
-        ExpressionAttributeNames: expressions.names,
-        ExpressionAttributeValues: expressions.values,
-      }
-    : {};
+  const { names: ExpressionAttributeNames, values: ExpressionAttributeValues } = expressions;
+  const condition = { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues };
   try {
-    await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: keyOf(key), ...condition }));
+    await documentClient.send(
+      new DeleteCommand({ TableName: tableName(), Key: keyOf(key), ...(ConditionExpression && condition) }),
+    );
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
   }
@@ -178,19 +174,17 @@ export type UpdateOutcome =
 /**
  * One conditional write on one item. A failed condition is an answer, not an exception.
  *
- * When the answer to an update is lost, the SDK sends the update again. The retry must neither change the item twice
- * nor fail on what the first attempt wrote. So each update stores its `write_id`, on the condition that the item does
- * not have it yet. An item that has it was written by the first attempt, whose outcome is then returned. An update that
- * creates an item also stores its write id in `created_by`. One case remains: another writer updates the same item
- * before the retry, which may come seconds later. The retry then meets that writer's `write_id`: a change whose `when`
- * still holds is applied again on top of that writer's, and any other is reported as not done. So a change without a
- * condition must be one that may be done twice.
+ * When the answer is lost, the SDK sends the update again. So each update stores its `write_id`, on the condition that the
+ * item does not have it yet: the retry finds it, and returns the outcome of the first attempt. An update that creates an
+ * item also stores it in `created_by`. Where another writer updates the item before the retry, a change whose `when` still
+ * holds is applied again on top, and any other is reported as not done: a change without a condition must be one that may
+ * be done twice.
  */
 export async function updateItem<Written>(
   key: ItemKey<unknown, Written>,
   change: Change<NoInfer<Written>>,
 ): Promise<UpdateOutcome> {
-  const write_id = newWriteId();
+  const write_id = newId('w');
   const expressions = new Expressions();
   const update = expressions.update({
     ...change,
@@ -199,22 +193,12 @@ export async function updateItem<Written>(
   });
   const condition = expressions.condition({ ...change.when, write_id: { isNot: write_id } });
   try {
-    const { Attributes } = await documentClient.send(
-      new UpdateCommand({
-        TableName: tableName(),
-        Key: keyOf(key),
-        UpdateExpression: update,
-        ConditionExpression: condition,
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        ExpressionAttributeNames: expressions.names,
-        ExpressionAttributeValues: expressions.values,
-        ReturnValues: 'ALL_OLD',
-      }),
-    );
+    const { Attributes } = await sendUpdate(key, update, condition, expressions, 'ALL_OLD');
     return { done: true, created: Attributes === undefined, before: Attributes };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const found = await currentItem(error, key);
+    // Some stores leave the item out of the error.
+    const found = error.Item ? unmarshall(error.Item) : await readRaw(key);
     return found?.write_id === write_id
       ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
       : { done: false, found };
@@ -233,21 +217,12 @@ export async function updateOwnItem<Written>(
   key: ItemKey<unknown, Written>,
   { when, ...change }: OwnChange<NoInfer<Written>> & { when: Conditions },
 ): Promise<boolean> {
-  const write_id = newWriteId();
+  const write_id = newId('w');
   const expressions = new Expressions();
   const update = expressions.update({ ...change, set: { ...change.set, write_id } });
   const own = expressions.condition({ write_id: { is: write_id } });
   try {
-    await documentClient.send(
-      new UpdateCommand({
-        TableName: tableName(),
-        Key: keyOf(key),
-        UpdateExpression: update,
-        ConditionExpression: `(${expressions.condition(when)}) OR ${own}`,
-        ExpressionAttributeNames: expressions.names,
-        ExpressionAttributeValues: expressions.values,
-      }),
-    );
+    await sendUpdate(key, update, `(${expressions.condition(when)}) OR ${own}`, expressions);
     return true;
   } catch (error) {
     if (error instanceof ConditionalCheckFailedException) return false;
@@ -255,10 +230,22 @@ export async function updateOwnItem<Written>(
   }
 }
 
-const newWriteId = (): string => newId('w');
-
-/** The item on which a condition failed. The error carries it, except in stores that leave it out, and when there is none. */
-const currentItem = async (
-  { Item: item }: ConditionalCheckFailedException,
+const sendUpdate = (
   key: Key,
-): Promise<Item | undefined> => (item ? unmarshall(item) : readRaw(key));
+  UpdateExpression: string,
+  ConditionExpression: string,
+  { names, values }: Expressions,
+  returned?: 'ALL_OLD',
+) =>
+  documentClient.send(
+    new UpdateCommand({
+      TableName: tableName(),
+      Key: keyOf(key),
+      UpdateExpression,
+      ConditionExpression,
+      ExpressionAttributeNames: names,
+      ExpressionAttributeValues: values,
+      ReturnValues: returned,
+      ReturnValuesOnConditionCheckFailure: returned,
+    }),
+  );

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { probeIssuer, ringIndexIn } from '../foundation/ids.ts';
 
 /**
- * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
- * actor id is hashed, an id is encoded by `encoded`. So no value looks like the prefix of another key, and none is too
- * long for a key. Only the names that operators give stand as they came, cut, in the places of a list of their own.
+ * Every key of the table is built here; `docs/data-model.md` shows an example of each, which a test compares. Nothing that
+ * comes from outside stands in a key as it came: a subject or an actor id is hashed, an id is encoded by `encoded`. So no
+ * value looks like the prefix of another key, and none is too long. Only the names that operators give stand as they came,
+ * cut, in the places of a list of their own.
  */
 export interface Key {
   pk: string;
@@ -51,7 +52,6 @@ export const hashOf = (...parts: string[]): string =>
  */
 const encoded = (id: string): string => (/^[\w.-]{1,100}$/.test(id) ? id : `=${hashOf(id)}`);
 
-/** `LOGIN_APP#la_9hX…`: a Login App with its clients, provider settings and mobile applications. */
 export const loginAppPartition = (loginAppId: string): string => `LOGIN_APP#${encoded(loginAppId)}`;
 /** The sort keys in a Login App's partition, or their beginnings. */
 export const loginAppSortKeys = {
@@ -61,100 +61,79 @@ export const loginAppSortKeys = {
   mobileApplication: 'MOBILE_APPLICATION#',
   token: 'LOGIN_APP_TOKEN#',
 } as const;
-/** `LOGIN_APP#la_9hX… / LOGIN_APP` */
 export const loginAppKey = (loginAppId: string): Key =>
   key(loginAppPartition(loginAppId), loginAppSortKeys.root);
-/** `LOGIN_APP#la_9hX… / CLIENT#la_9hX….Zk3…` */
 export const clientKey = (loginAppId: string, clientId: string): Key =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.client}${encoded(clientId)}`);
-/** `LOGIN_APP#la_9hX… / PROVIDER#provider_a` */
 export const providerSettingsKey = (loginAppId: string, provider: string): Key =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.provider}${encoded(provider)}`);
-/** `LOGIN_APP#la_9hX… / MOBILE_APPLICATION#ios` */
 export const mobileApplicationKey = (loginAppId: string, platform: string): Key =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.mobileApplication}${encoded(platform)}`);
-/** `LOGIN_APP#la_9hX… / LOGIN_APP_TOKEN#t_Gm0…` */
 export const loginAppTokenKey = (loginAppId: string, tokenId: string): Key =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.token}${encoded(tokenId)}`);
 
-/** `LOGIN_USER#lu_5nQ…`: a Login User with their sessions. */
 export const loginUserPartition = (loginUserId: string): string => `LOGIN_USER#${encoded(loginUserId)}`;
-/** `LOGIN_USER#lu_5nQ… / LOGIN_USER` */
 export const loginUserKey = (loginUserId: string): Key => key(loginUserPartition(loginUserId), 'LOGIN_USER');
-/** `LOGIN_USER#lu_5nQ… / DELETION`: the mark of a deletion that is under way, or was interrupted. */
+/** The mark of a deletion that is under way, or was interrupted. */
 export const deletionKey = (loginUserId: string): Key => key(loginUserPartition(loginUserId), 'DELETION');
 /** The list of those marks in the index `by_list`, by when the work began. */
 export const unfinishedList = 'UNFINISHED';
-/**
- * `LOGIN_USER#lu_5nQ… / SESSION#007`: the place of a session, which a later one may have taken by now; or, for one from
- * before there were places, `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…`.
- */
+/** The place of a session, `SESSION#007`, which a later one may have taken by now; `SESSION#s_b2F…` for one without a place. */
 export const sessionKey = (loginUserId: string, sessionId: string): Key =>
   key(loginUserPartition(loginUserId), `${sessionPrefix}${ringIndexIn(sessionId) ?? encoded(sessionId)}`);
-/** The beginning of the sort keys of sessions. */
 export const sessionPrefix = 'SESSION#';
 
-/** `LOGIN_USER#external#q1B… / EXTERNAL_ID`: the person of a Login App who has an id of another system, by its hash. */
+/** The person of a Login App who has an id of another system, by its hash. */
 export const externalIdKey = (loginAppId: string, externalId: string): Key =>
   key(`LOGIN_USER#external#${hashOf(loginAppId, externalId)}`, 'EXTERNAL_ID');
 
-/** `LOGIN_USER#notification#q1B… / NOTIFICATION`: a message of a provider that a Login App has received, by its hash. */
+/** A message of a provider that a Login App has received, by its hash. */
 export const notificationKey = (loginAppId: string, id: string): Key =>
   key(`LOGIN_USER#notification#${hashOf(loginAppId, id)}`, 'NOTIFICATION');
 
-/** `DEVICE#d_kP0… / DEVICE` */
 export const deviceKey = (deviceId: string): Key => key(`DEVICE#${encoded(deviceId)}`, 'DEVICE');
 
-/** `INSTALLATION#q1B… / INSTALLATION`: an installation of a Login App's app, by the hash of the id that the app chose. */
+/** An installation of a Login App's app, by the hash of the id that the app chose. */
 export const installationKey = (loginAppId: string, installationId: string): Key =>
   key(`INSTALLATION#${hashOf(loginAppId, installationId)}`, 'INSTALLATION');
 
-/** `ACCOUNT#ac_7Yt…`: an account with what its idempotency keys and its imports made. */
+/** An account with what its idempotency keys and its imports made. */
 export const accountPartition = (accountId: string): string => `ACCOUNT#${encoded(accountId)}`;
-/** `ACCOUNT#ac_7Yt… / ACCOUNT` */
 export const accountKey = (accountId: string): Key => key(accountPartition(accountId), 'ACCOUNT');
 
-/** `ACCOUNT#ac_7Yt… / NEW_ACCESS_REQUEST#gDl…`: what a request with an idempotency key made, by the hash of the key. */
+/** The access request that a request with an idempotency key made, by the hash of the key. */
 export const newAccessRequestKey = (accountId: string, keyHash: string): Key =>
   key(accountPartition(accountId), `NEW_ACCESS_REQUEST#${encoded(keyHash)}`);
 
-/** `ACCOUNT#ac_7Yt… / IMPORTED_ACCESS_REQUEST#gDl…`: what an import made, by the hash of the id that it had before. */
+/** The access request that an import made, by the hash of the id that it had before. */
 export const importedAccessRequestKey = (accountId: string, idHash: string): Key =>
   key(accountPartition(accountId), `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`);
 
-/** `ACCOUNT#ac_7Yt… / REFERENCE#gDl…`: the access request that has a reference, by the hash of the reference. */
+/** The access request that has a reference, by the hash of the reference. */
 export const referenceKey = (accountId: string, reference: string): Key =>
   key(accountPartition(accountId), `REFERENCE#${hashOf(reference)}`);
 
-/** `ACCESS_REQUESTS / COUNTER`: the last id that an access request was given. */
+/** The last id that an access request was given. */
 export const accessRequestCounterKey = (): Key => key(accessRequestsList, 'COUNTER');
 
-/** `ACCESS_REQUEST#42` */
 export const accessRequestPartition = (accessRequestId: number): string =>
   `ACCESS_REQUEST#${accessRequestId}`;
-/** `ACCESS_REQUEST#42 / ACCESS_REQUEST` */
 export const accessRequestKey = (accessRequestId: number): Key =>
   key(accessRequestPartition(accessRequestId), 'ACCESS_REQUEST');
-/** `ACCESS_REQUEST#42 / ACCOUNT#ac_7Yt…`: the access of an account. */
+/** The access of an account. */
 export const accessKey = (accessRequestId: number, accountId: string): Key =>
   key(accessRequestPartition(accessRequestId), `${accessPrefix}${encoded(accountId)}`);
-/** The beginning of the sort keys of accesses. */
 export const accessPrefix = 'ACCOUNT#';
-/** `ACCESS_REQUEST#42 / EVENT#0000000000000007` */
 export const eventKey = (accessRequestId: number, eventId: number): Key =>
   key(accessRequestPartition(accessRequestId), ordinalIn(eventList, eventId));
 
-/** A list whose members carry a dense ordinal 1, 2, 3 … in a sort key. `EVENT` */
+/** Lists whose members carry a dense ordinal 1, 2, 3 … in a sort key. */
 export const eventList = 'EVENT';
-/** `login_user` */
+export const reviewList = 'REVIEW';
 export const actorTypeList = (actorType: string): string => encoded(actorType);
-/** `gDl…`, the hash of an actor id */
 export const actorIdList = (actorId: string): string => hashOf(actorId);
-/** `custom#gDl…` */
 export const actorList = (actorType: string, actorId: string): string =>
   `${encoded(actorType)}#${hashOf(actorId)}`;
-/** `REVIEW` */
-export const reviewList = 'REVIEW';
 
 /** `EVENT#0000000000000007`: sorts as the number does. */
 export const ordinalIn = (list: string, ordinal: number): string =>
@@ -164,26 +143,21 @@ export const listNameOf = (sortKey: string): string => sortKey.slice(0, -17);
 /** 7, of `EVENT#0000000000000007`. */
 export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16));
 
-/** `SIGNING_KEYS / PUBLIC` */
 export const publicSigningKeysKey = (): Key => key('SIGNING_KEYS', 'PUBLIC');
 
-/**
- * `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer; `ISSUER#probe#Zx9… / KEYS` for that
- * of a probe, so that whoever may write the one can't write the other.
- */
+/** The keys of an identity provider, by the hash of its issuer. Whoever may write those of a probe can't write the others. */
 export const issuerKeysKey = (issuer: string): Key =>
   key(`ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`, 'KEYS');
 
-/** `USED_ONCE#q1B… / USED`: a client assertion, a proof or a nonce that was used, by the hash of its kind and its ids. */
+/** A client assertion, a proof or a nonce that was used, by the hash of its kind and its ids. */
 export const usedOnceKey = (...ids: string[]): Key => key(`USED_ONCE#${hashOf(...ids)}`, 'USED');
 
-/** `TABLE / FORMAT`: the format of the table. */
 export const tableFormatKey = (): Key => key('TABLE', 'FORMAT');
 
-/** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, by the time they were last seen. */
+/** The devices of a Login User in the index `by_list`, by the time they were last seen. */
 export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${encoded(loginUserId)}`;
 
-/** `DEVICES_OF#la_9hX…#07`: a shard of a Login App's devices in the index `by_shard`, in the same order. */
+/** A shard of a Login App's devices in the index `by_shard`, in the same order. */
 export const devicesOfLoginAppShard = (loginAppId: string, shard: number): string =>
   `DEVICES_OF#${encoded(loginAppId)}#${String(shard).padStart(2, '0')}`;
 
@@ -193,26 +167,23 @@ export const providerSettingsList = 'PROVIDER_SETTINGS';
 /** The list of all access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';
 
-/** `ACCESS_REQUESTS_OF#ac_7Yt…`: the access requests that an account has access to in the index `by_list`, in the same order. */
+/** The access requests that an account has access to in the index `by_list`, in the same order. */
 export const accessRequestsOfAccountList = (accountId: string): string =>
   `ACCESS_REQUESTS_OF#${encoded(accountId)}`;
 
-/** `ACCESS_REQUESTS_OF#ac_7Yt… / LIST#ALL#0000000000000003`: a block of a list, see `readList`. */
+/** A block of a list, see `readList`. */
 export const listBlockKey = (accountId: string, list: string, block: number): Key =>
   key(accessRequestsOfAccountList(accountId), ordinalIn(`LIST#${list}`, block));
-/** `ALL`: every access request of the account. */
+/** Lists of an account's access requests: all, by the actor type and by the actor id of who requested, by reference. */
 export const wholeList = 'ALL';
-/** `TYPE#custom`, by the actor type of who requested. */
 export const requesterTypeList = (actorType: string): string => `TYPE#${encoded(actorType)}`;
-/** `ID#gDl…`, by the actor id of who requested. */
 export const requesterIdList = (actorId: string): string => `ID#${hashOf(actorId)}`;
-/** `REFERENCE#gDl…` */
 export const referenceList = (reference: string): string => `REFERENCE#${hashOf(reference)}`;
 
-/** `ACCESS_REQUESTS_OF#ac_7Yt… / CHANGE#0000000000000042#m_b2F…`: the mark of a change that the lists may not have yet. */
+/** The mark of a change that the lists may not have yet. */
 export const changeMarkKey = (accountId: string, accessRequestId: number, markId: string): Key =>
   key(accessRequestsOfAccountList(accountId), `${ordinalIn('CHANGE', accessRequestId)}#${markId}`);
-/** `ACCESS_REQUESTS_OF#ac_7Yt… / DUE#2026-01-31T08:00:00.000Z#0000000000000042`: the mark of an expiry. */
+/** The mark of an expiry. */
 export const dueMarkKey = (accountId: string, time: string, accessRequestId: number): Key =>
   key(accessRequestsOfAccountList(accountId), ordinalIn(`DUE#${time}`, accessRequestId));
 /** The list of all these marks in the index `by_list`, by when they were made or are due. */
@@ -227,10 +198,10 @@ export const namePosition = (name: string, id: string): string => `${namePrefix(
 /** `back off`: the prefix shared by the positions of all names that start with this text, cut to 100 characters. */
 export const namePrefix = (start: string): string => [...start.toLowerCase()].slice(0, 100).join('');
 
-/** `LOGIN_USERS_OF#la_9hX…#07`: a shard of a Login App's people in the index `by_list`, by when they first logged in. */
+/** A shard of a Login App's people in the index `by_list`, by when they first logged in. */
 export const loginUsersOfLoginAppShard = (loginAppId: string, shard: number): string =>
   `LOGIN_USERS_OF#${encoded(loginAppId)}#${String(shard).padStart(2, '0')}`;
 
-/** `LOGIN_USERS_OF#la_9hX…#sid#q1B…`: the sessions in the index `by_list` that began in a session of a provider, by its hash. */
+/** The sessions in the index `by_list` that began in a session of a provider, by its hash. */
 export const sessionsOfProviderSessionList = (loginAppId: string, providerSession: string): string =>
   `LOGIN_USERS_OF#${encoded(loginAppId)}#sid#${encoded(providerSession)}`;

@@ -1,6 +1,6 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
-import { type Item, keyOf, readAll } from './items.ts';
+import { type Item, keyOf, readEach } from './items.ts';
 import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
@@ -8,7 +8,7 @@ import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 export interface DenseList {
   pk: string;
   /** The index it lives in; the table itself when absent. */
-  index?: LocalIndex;
+  index?: LocalIndex | undefined;
   /** The first part of its sort keys, such as `EVENT`. */
   name: string;
 }
@@ -19,25 +19,11 @@ export const readPartition = (pk: string, prefix = ''): Promise<Item[]> =>
 
 /** The items of a partition as the store reads them, 1 MB at a time: for one that may be too large to be read whole. */
 export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item[]> =>
-  queryPages({
-    ConsistentRead: true,
-    ...keyCondition(
-      `#pk = :pk${prefix && ' AND begins_with(#sk, :prefix)'}`,
-      table.partitionKey,
-      table.sortKey,
-    ),
-    ExpressionAttributeValues: { ':pk': pk, ...(prefix && { ':prefix': prefix }) },
-  });
+  queryPages({ ConsistentRead: true, ...keysIn(table, pk, beginningWith(prefix)) });
 
 /** The items of a partition whose sort keys are not outside two of them, strongly consistent. */
 export const readBetween = (pk: string, first: string, last: string): Promise<Item[]> =>
-  allOf(
-    queryPages({
-      ConsistentRead: true,
-      ...keyCondition('#pk = :pk AND #sk BETWEEN :first AND :last', table.partitionKey, table.sortKey),
-      ExpressionAttributeValues: { ':pk': pk, ':first': first, ':last': last },
-    }),
-  );
+  allOf(queryPages({ ConsistentRead: true, ...keysIn(table, pk, between(first, last)) }));
 
 /**
  * Whether there is an item whose attribute has a value, strongly consistent. The store compares: its answer is as long
@@ -46,9 +32,8 @@ export const readBetween = (pk: string, first: string, last: string): Promise<It
 export async function hasItemWith(key: Key, attribute: 'login_app_id', value: string): Promise<boolean> {
   const { Count } = await query({
     ConsistentRead: true,
-    ...keyCondition('#pk = :pk AND #sk = :sk', table.partitionKey, table.sortKey),
+    ...keysIn(table, key.pk, [' AND #sk = :sk', { ':sk': key.sk, ':value': value }]),
     FilterExpression: `${attribute} = :value`,
-    ExpressionAttributeValues: { ':pk': key.pk, ':sk': key.sk, ':value': value },
     Select: 'COUNT',
   });
   return Count === 1;
@@ -59,32 +44,23 @@ export async function hasItemWith(key: Key, attribute: 'login_app_id', value: st
  * @param attributes what is read of each; everything when left out
  */
 export function readRange(list: DenseList, first: number, last: number, attributes?: readonly string[]) {
-  const query = denseListQuery(list);
+  const range = ordinalsIn(list, first, last);
   const names = attributes?.map((attribute, place) => [`#a${place}`, attribute] as const);
-  const pages = queryPages({
-    ...query,
-    ...(names && {
-      ProjectionExpression: names.map(([name]) => name).join(', '),
-      ExpressionAttributeNames: { ...query.ExpressionAttributeNames, ...Object.fromEntries(names) },
+  return allOf(
+    queryPages({
+      ...range,
+      ...(names && {
+        ProjectionExpression: names.map(([name]) => name).join(', '),
+        ExpressionAttributeNames: { ...range.ExpressionAttributeNames, ...Object.fromEntries(names) },
+      }),
     }),
-    ExpressionAttributeValues: {
-      ':pk': list.pk,
-      ':first': ordinalIn(list.name, first),
-      ':last': ordinalIn(list.name, last),
-    },
-  });
-  return allOf(pages);
+  );
 }
 
 /** The ordinal of the last member, which is the number of members; 0 for an empty list. One request. */
 export async function readLastOrdinal(list: DenseList): Promise<number> {
   const { Items } = await query({
-    ...denseListQuery(list),
-    ExpressionAttributeValues: {
-      ':pk': list.pk,
-      ':first': ordinalIn(list.name, 0),
-      ':last': ordinalIn(list.name, Number.MAX_SAFE_INTEGER),
-    },
+    ...ordinalsIn(list, 0, Number.MAX_SAFE_INTEGER),
     ProjectionExpression: '#sk',
     ScanIndexForward: false,
     Limit: 1,
@@ -93,24 +69,31 @@ export async function readLastOrdinal(list: DenseList): Promise<number> {
   return typeof last === 'string' ? ordinalOf(last) : 0;
 }
 
+interface Page {
+  /** The least position. */
+  from?: string;
+  /** The text that their positions begin with. */
+  prefix?: string;
+  limit: number;
+  /** `next` of the page before. */
+  start?: Item | undefined;
+  order?: 'ascending' | 'descending';
+}
+
 /**
  * Some members of a list of a global index, last position first unless told otherwise, and where the next ones begin. Such
  * an index lags behind the table.
- * @param from the least position
- * @param limit how many members at most
- * @param start `next` of the page before
  */
 export async function readGlobalList(
   index: GlobalIndex,
   list: string,
-  page: { from?: string; limit: number; start?: Item | undefined; order?: 'ascending' | 'descending' },
+  { from, prefix = '', limit, start, order = 'descending' }: Page,
 ): Promise<{ items: Item[]; next: Item | undefined }> {
-  const { from = ' ', limit, start, order = 'descending' } = page;
-  const { partitionKey, sortKey } = table.globalIndexes[index];
+  const positions: SortKeys =
+    from === undefined ? beginningWith(prefix) : [' AND #sk >= :from', { ':from': from }];
   const { Items = [], LastEvaluatedKey } = await query({
     IndexName: index,
-    ...keyCondition('#pk = :pk AND #sk >= :from', partitionKey, sortKey),
-    ExpressionAttributeValues: { ':pk': list, ':from': from },
+    ...keysIn(table.globalIndexes[index], list, positions),
     ScanIndexForward: order === 'ascending',
     Limit: limit,
     ...(start && { ExclusiveStartKey: start }),
@@ -118,23 +101,10 @@ export async function readGlobalList(
   return { items: Items, next: LastEvaluatedKey };
 }
 
-/**
- * The keys of some members of a list of the index `by_list`, first position first, and where the next ones begin.
- * @param prefix what their positions begin with
- */
-export async function readListInOrder(
-  list: string,
-  { prefix = '', limit, start }: { prefix?: string; limit: number; start?: Item | undefined },
-): Promise<{ keys: Key[]; next: Item | undefined }> {
-  const { partitionKey, sortKey } = table.globalIndexes.by_list;
-  const { Items = [], LastEvaluatedKey } = await query({
-    IndexName: 'by_list',
-    ...keyCondition(`#pk = :pk${prefix && ' AND begins_with(#sk, :prefix)'}`, partitionKey, sortKey),
-    ExpressionAttributeValues: { ':pk': list, ...(prefix && { ':prefix': prefix }) },
-    Limit: limit,
-    ...(start && { ExclusiveStartKey: start }),
-  });
-  return { keys: Items.map(keyOf), next: LastEvaluatedKey };
+/** The keys of some members of a list of the index `by_list`, first position first, and where the next ones begin. */
+export async function readListInOrder(list: string, page: Omit<Page, 'order'>) {
+  const { items, next } = await readGlobalList('by_list', list, { ...page, order: 'ascending' });
+  return { keys: items.map(keyOf), next };
 }
 
 /** A name, and the place that it gives a member of a list by name. */
@@ -146,23 +116,43 @@ export const named = (list: string, id: string, name: string) => ({
 
 /** The members that an index has found, as the table has them: it may show one twice, or one that is gone. */
 export async function readMembers(keys: Key[]): Promise<Item[]> {
-  const distinct = new Map(keys.map((key) => [`${key.pk}\n${key.sk}`, key]));
-  return (await readAll([...distinct.values()])).filter((item) => item !== undefined);
+  const members = new Set(keys.map(await readEach(keys)));
+  return [...members].filter((item) => item !== undefined);
 }
 
-const denseListQuery = ({ index }: DenseList): Partial<QueryCommandInput> => ({
+const ordinalsIn = ({ pk, index, name }: DenseList, first: number, last: number) => ({
   ...(index && { IndexName: index }),
   ConsistentRead: true,
-  ...keyCondition('#pk = :pk AND #sk BETWEEN :first AND :last', table.partitionKey, sortKeyOf(index)),
+  ...keysIn(
+    { partitionKey: table.partitionKey, sortKey: sortKeyOf(index) },
+    pk,
+    between(ordinalIn(name, first), ordinalIn(name, last)),
+  ),
 });
 
 /** The attribute that sorts a local index, or the table itself. */
 export const sortKeyOf = (index: LocalIndex | undefined): string =>
   index ? table.localIndexes[index].sortKey : table.sortKey;
 
-const keyCondition = (expression: string, partitionKey: string, sortKey: string) => ({
-  KeyConditionExpression: expression,
-  ExpressionAttributeNames: { '#pk': partitionKey, ...(expression.includes('#sk') && { '#sk': sortKey }) },
+/** A condition on sort keys, with its values. */
+type SortKeys = [condition: string, values: Record<string, string>];
+
+const between = (first: string, last: string): SortKeys => [
+  ' AND #sk BETWEEN :first AND :last',
+  { ':first': first, ':last': last },
+];
+const beginningWith = (prefix: string): SortKeys =>
+  prefix ? [' AND begins_with(#sk, :prefix)', { ':prefix': prefix }] : ['', {}];
+
+/** The keys of a partition, of the table or an index, whose sort keys meet a condition. */
+const keysIn = (
+  { partitionKey, sortKey }: { partitionKey: string; sortKey: string },
+  pk: string,
+  [condition, values]: SortKeys,
+) => ({
+  KeyConditionExpression: `#pk = :pk${condition}`,
+  ExpressionAttributeNames: { '#pk': partitionKey, ...(condition && { '#sk': sortKey }) },
+  ExpressionAttributeValues: { ':pk': pk, ...values },
 });
 
 const query = (input: Omit<QueryCommandInput, 'TableName'>) =>

@@ -18,21 +18,12 @@ const tableFormatItem = itemKind(
   tableFormatKey,
 );
 
-interface Reading {
-  /** The table, as the error names it. */
-  which?: string | undefined;
-  /** The formats that the version reads. @default those of this code */
-  formats?: readonly number[];
-}
-
 /**
  * Makes sure that a version can read what is in the table.
+ * @param which the table, as the error names it
  * @throws UnreadableFormat naming both formats
  */
-export async function requireReadableFormat({
-  which = 'The table',
-  formats = readableFormats,
-}: Reading = {}): Promise<void> {
+export async function requireReadableFormat(formats = readableFormats, which = 'The table'): Promise<void> {
   const item = await readItem(tableFormatItem());
   // A new table gets the item at the end of its first deployment.
   const format = item?.format ?? 1;
