@@ -1,17 +1,9 @@
-import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endSessions } from '../lib/people/sessions/end-sessions.ts';
-import { once } from '../lib/schema/form-parameters.ts';
-import { jsonSchema } from '../lib/schema/json-schema.ts';
+import { queryChoice } from '../lib/schema/form-parameters.ts';
 import { activeUserErrors } from './shared/errors.ts';
-
-const exceptSchema = v.pipe(
-  v.optional(once('except', v.literal('current', 'The parameter except must be current.'))),
-  jsonSchema({ type: 'string', enum: ['current'] }),
-  v.description('`current` keeps the session of the request.'),
-);
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',
@@ -21,7 +13,9 @@ export const { endpoint, handler } = serve({
     'Ends all of them, including the session of the request; with `except=current`, all others. Their tokens are invalid at once, and the relations of devices that they made end.',
   tag: 'People',
   authenticate: loginUserToken,
-  parameters: { query: { except: exceptSchema } },
+  parameters: {
+    query: { except: queryChoice('except', ['current'], '`current` keeps the session of the request.') },
+  },
   responses: { 204: { description: 'The sessions have ended.' } },
   errors: {
     invalid_request: {

@@ -1,5 +1,5 @@
-import * as v from 'valibot';
-import { jsonSchema } from '../schema/json-schema.ts';
+import type * as v from 'valibot';
+import { queryChoice, queryText } from '../schema/form-parameters.ts';
 import { referenceList, requesterIdList, requesterTypeList, wholeList } from '../storage/keys.ts';
 import {
   codeIn,
@@ -14,25 +14,22 @@ import {
 } from './account-lists.ts';
 import { decisionOf, decisions, isDue } from './decision.ts';
 import { actorTypes } from './event.ts';
-import { choice, paging, resultSchema, text } from './search-request.ts';
+import { ordering, paging, resultSchema } from './search-request.ts';
 import { accessRequestSchema, shown } from './shown-access-request.ts';
 
 export const accessRequestsQuery = {
-  decision: v.pipe(choice('decision', decisions), v.description('Only those with this decision.')),
-  requested_by_type: v.pipe(
-    choice('requested_by_type', actorTypes),
-    v.description('Only those that this type of actor requested.'),
+  decision: queryChoice('decision', decisions, 'Only those with this decision.'),
+  requested_by_type: queryChoice(
+    'requested_by_type',
+    actorTypes,
+    'Only those that this type of actor requested.',
   ),
-  requested_by_id: v.pipe(text('requested_by_id'), v.description('Only those that this actor requested.')),
-  reference: v.pipe(text('reference'), v.description('Only those with this reference.')),
-  order: v.pipe(
-    v.optional(choice('order', ['newest', 'oldest']), ['newest']),
-    jsonSchema({ type: 'string', enum: ['newest', 'oldest'], default: 'newest' }),
-    v.description('The order by id: the newest first, or the oldest.'),
-  ),
+  requested_by_id: queryText('requested_by_id', 'Only those that this actor requested.'),
+  reference: queryText('reference', 'Only those with this reference.'),
+  order: ordering(['newest', 'oldest'], 'The order by id: the newest first, or the oldest.'),
   ...paging('access requests'),
 };
-export type AccessRequestsSearch = v.InferOutput<v.ObjectSchema<typeof accessRequestsQuery, undefined>>;
+type AccessRequestsSearch = v.InferOutput<v.ObjectSchema<typeof accessRequestsQuery, undefined>>;
 
 export const accessRequestsPageSchema = resultSchema(
   accessRequestSchema,
@@ -46,8 +43,8 @@ const fewMarks = 10;
 const mostMarks = 100;
 
 /**
- * Searches the access requests that an account has access to. The cost of a page depends on the page, and hardly on how many
- * there are: besides the page's own items it reads the marks and the lists of the filters, some bytes for each 4,096 ids.
+ * Searches the access requests that an account has access to. Besides the page's own items it reads the marks and the lists
+ * of the filters: some hundred bytes for each 4,096 ids.
  */
 export async function searchAccessRequests(accountId: string, search: AccessRequestsSearch) {
   const { page, page_size, order } = search;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { once } from '../schema/form-parameters.ts';
+import { once, queryChoice, queryText } from '../schema/form-parameters.ts';
 import { countField, jsonSchema } from '../schema/json-schema.ts';
 import { actorTypes } from './event.ts';
 
@@ -26,21 +26,13 @@ const eventIdsSchema = v.pipe(
   v.array(positiveInteger('The parameter ids must be event ids (positive integers) joined by commas.')),
 );
 
-/** A parameter that takes one of some values. */
-export const choice = <const Options extends readonly string[]>(name: string, options: Options) =>
+/** The order of a search. @param orders the default comes first */
+export const ordering = <const Order extends string>(orders: [Order, Order], description: string) =>
   v.pipe(
-    v.optional(once(name, v.picklist(options, `The parameter ${name} must be ${options.join(' or ')}.`))),
-    jsonSchema({ type: 'string', enum: options }),
+    v.optional(queryChoice('order', orders, description), [orders[0]]),
+    jsonSchema({ type: 'string', enum: orders, default: orders[0] }),
+    v.description(description),
   );
-/** A parameter that takes a text. */
-export const text = (name: string) =>
-  v.pipe(
-    v.optional(once(name, v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`)))),
-    jsonSchema({ type: 'string', minLength: 1 }),
-  );
-
-/** The order by id: the oldest event first, or the newest. */
-const orders = ['asc', 'desc'] as const;
 
 const page = positiveInteger('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
@@ -77,18 +69,17 @@ export const resultSchema = <Member extends v.GenericSchema>(
   );
 
 export const searchQuery = {
-  type: v.pipe(choice('type', ['review']), v.description('Only reviews.')),
-  actor_type: v.pipe(choice('actor_type', actorTypes), v.description('Only events of this type of author.')),
-  actor_id: v.pipe(text('actor_id'), v.description('Only events of this author.')),
+  type: queryChoice('type', ['review'], 'Only reviews.'),
+  actor_type: queryChoice('actor_type', actorTypes, 'Only events of this type of author.'),
+  actor_id: queryText('actor_id', 'Only events of this author.'),
   ids: v.pipe(
     v.optional(eventIdsSchema),
     jsonSchema({ type: 'array', minItems: 1, maxItems: mostEventIds, items: numberInText(largestNumber) }),
     v.description('Only events with these ids, joined by commas.'),
   ),
-  order: v.pipe(
-    v.optional(choice('order', orders), ['asc']),
-    jsonSchema({ type: 'string', enum: orders, default: 'asc' }),
-    v.description('The order of the events by their ids: ascending, or descending (the newest first).'),
+  order: ordering(
+    ['asc', 'desc'],
+    'The order of the events by their ids: ascending, or descending (the newest first).',
   ),
   ...paging('events'),
 };

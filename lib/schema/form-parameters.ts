@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { jsonSchema } from './json-schema.ts';
 import { keyRequired } from './validation.ts';
 
 /** The schema of a form with these parameters. Others are ignored (RFC 6749 section 3.2). */
@@ -52,17 +53,47 @@ export const once = <Output>(name: string, schema: v.GenericSchema<string, Outpu
     schema,
   );
 
-/** A query parameter that comes once and is a whole number, in at most four decimal digits. */
-export const integerBetween = (name: string, least: number, most: number) => {
-  const message = `The parameter ${name} must be an integer from ${least} to ${most}.`;
-  return once(
-    name,
-    v.pipe(
-      v.string(),
-      v.regex(/^\d{1,4}$/, message),
-      v.transform(Number),
-      v.minValue(least, message),
-      v.maxValue(most, message),
-    ),
+/** A query parameter that may be left out and takes a text. */
+export const queryText = (name: string, description: string) =>
+  v.pipe(
+    v.optional(once(name, v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`)))),
+    jsonSchema({ type: 'string', minLength: 1 }),
+    v.description(description),
+  );
+
+/** A query parameter that may be left out and takes one of some values. */
+export const queryChoice = <const Options extends readonly string[]>(
+  name: string,
+  options: Options,
+  description: string,
+) =>
+  v.pipe(
+    v.optional(once(name, v.picklist(options, `The parameter ${name} must be ${options.join(' or ')}.`))),
+    jsonSchema({ type: 'string', enum: options }),
+    v.description(description),
+  );
+
+/**
+ * A query parameter that may be left out and takes a whole number, in at most four decimal digits.
+ * @param keywords of its JSON Schema besides
+ */
+export const queryInteger = (
+  name: string,
+  [minimum, maximum]: [least: number, most: number],
+  description: string,
+  keywords: { default?: number } = {},
+) => {
+  const message = `The parameter ${name} must be an integer from ${minimum} to ${maximum}.`;
+  const schema = v.pipe(
+    v.string(),
+    v.regex(/^\d{1,4}$/, message),
+    v.transform(Number),
+    v.minValue(minimum, message),
+    v.maxValue(maximum, message),
+  );
+  return v.pipe(
+    v.optional(once(name, schema)),
+    jsonSchema({ type: 'integer', minimum, maximum, ...keywords }),
+    v.description(description),
   );
 };

@@ -9,6 +9,7 @@ export type JsonSchemaSource = v.GenericSchema | JsonKeywords;
  * Says how a value looks on the wire where its schema alone does not: where text is read as a number, or a check
  * has no counterpart in JSON Schema. The API document takes it in the place of the schema; validation ignores it.
  * @param rules keywords that hold besides, such as a rule across fields, which a schema cannot say
+ * @__NO_SIDE_EFFECTS__ so a bundle leaves out schemas that it doesn't use
  */
 export const jsonSchema = <Input>(format: JsonSchemaSource, rules: JsonKeywords = {}) =>
   v.metadata<Input, { wire: JsonSchemaSource; rules: JsonKeywords }>({ wire: format, rules });

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isoTime } from '../../foundation/clock.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
-import { integerBetween, once } from '../../schema/form-parameters.ts';
+import { once, queryInteger } from '../../schema/form-parameters.ts';
 import { described, jsonSchema, timestampField } from '../../schema/json-schema.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
@@ -34,10 +34,10 @@ export const sessionListSchema = v.object({
 
 /** The query parameters that ask for a page of the sessions. */
 export const sessionsQuery = {
-  limit: v.pipe(
-    v.optional(integerBetween('limit', 1, 100)),
-    jsonSchema({ type: 'integer', minimum: 1, maximum: 100 }),
-    v.description('How many sessions a page has at most. Without it, all are on one page.'),
+  limit: queryInteger(
+    'limit',
+    [1, 100],
+    'How many sessions a page has at most. Without it, all are on one page.',
   ),
   cursor: v.pipe(
     v.optional(
