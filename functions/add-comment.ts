@@ -1,4 +1,4 @@
-import { addEventFor } from '../lib/access-requests/append-events.ts';
+import { addEventFor } from '../lib/access-requests/add-events.ts';
 import { commentBodySchema } from '../lib/access-requests/new-event.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';

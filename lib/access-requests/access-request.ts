@@ -4,7 +4,15 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateItem } from '../storage/items.ts';
+import {
+  deleteItem,
+  type ItemKey,
+  type ItemOf,
+  itemKind,
+  putItem,
+  readItem,
+  updateItem,
+} from '../storage/items.ts';
 import {
   accessKey,
   accessPrefix,
@@ -13,12 +21,18 @@ import {
   accessRequestPartition,
   accessRequestsList,
   accessRequestsOfAccountList,
+  actorIdList,
+  actorList,
+  actorTypeList,
+  eventKey,
+  eventList,
   ordinalIn,
+  reviewList,
 } from '../storage/keys.ts';
-import { readPartition } from '../storage/lists.ts';
-import { actorSchema } from './event.ts';
+import { type DenseList, readPartition } from '../storage/lists.ts';
+import type { LocalIndex } from '../storage/table.ts';
+import { type AccessRequestEvent, actorSchema, eventSchema, type Writer } from './event.ts';
 
-/** An access request as it is stored. */
 export const accessRequestItem = itemKind(
   v.object({
     access_request_id: v.number(),
@@ -54,13 +68,11 @@ export type AccessRequest = ItemOf<typeof accessRequestItem>;
 export const idIsTaken = (id: number): Error =>
   new Error(`The id ${id} belongs to another access request already.`);
 
-/** The counter as it is stored: the last id that was taken. */
 const counterItem = itemKind(v.object({ last_id: v.number() }), accessRequestCounterKey);
 
 /**
  * Takes ids for access requests from the counter: one write, which no other writer makes fail. An id that is taken but not
  * used leaves a gap.
- * @param count how many ids
  * @returns the first of them; the others follow it
  */
 export async function takeIds(count: number): Promise<number> {
@@ -80,7 +92,6 @@ export const putAccessRequest = (made: AccessRequest): Promise<boolean> => {
 export const readAccessRequest = (id: number): Promise<AccessRequest | undefined> =>
   readItem(accessRequestItem(id));
 
-/** The access of an account to an access request, as it is stored. */
 export const accessItem = itemKind(
   v.object({
     access_request_id: v.number(),
@@ -98,8 +109,8 @@ export const accessItem = itemKind(
 export type Access = ItemOf<typeof accessItem>;
 
 /**
- * Checks an account's access, before anything else of the access request is read. The access of one account is an item
- * of its own: an access request that does not exist and one that belongs to others cost the same read, of nothing.
+ * Checks an account's access, before anything else of the access request is read: one that does not exist and one that
+ * belongs to others cost the same read, of nothing.
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
 export async function requireAccess(accountId: string, accessRequestId: number): Promise<Access> {
@@ -126,11 +137,38 @@ export const putAccess = (
 export const deleteAccess = (accessRequestId: number, accountId: string): Promise<void> =>
   deleteItem(accessItem(accessRequestId, accountId));
 
-/** Accounts that have access to an access request, each with the time since when. */
-export async function readAccesses(accessRequestId: number) {
+/** The accesses of all accounts to an access request. */
+export async function readAccesses(accessRequestId: number): Promise<Access[]> {
   const items = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
-  return items.map((item) => {
-    const { account_id, granted_at } = accessItem.parse(item);
-    return { account_id, granted_at };
-  });
+  return items.map(accessItem.parse);
+}
+
+export const eventItem: (
+  accessRequestId: number,
+  id: number,
+) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, eventKey);
+
+/** The lists of the events of an access request, whose members have dense ordinals. */
+export function eventLists(accessRequestId: number) {
+  const pk = accessRequestPartition(accessRequestId);
+  const list = (name: string, index?: LocalIndex): DenseList => ({ pk, index, name });
+  return {
+    all: list(eventList),
+    reviews: list(reviewList, 'by_review'),
+    ofActorType: (type: string) => list(actorTypeList(type), 'by_actor_type'),
+    ofActorId: (id: string) => list(actorIdList(id), 'by_actor_id'),
+    ofActor: (type: string, id: string) => list(actorList(type, id), 'by_actor'),
+    /** The ordinals in this one are the ids of the events. */
+    underKey: (idempotencyKey: string) => list(idempotencyKey, 'by_idempotency_key'),
+  };
+}
+
+/** The lists that an event is in, besides that of all events. */
+export function listsOf(
+  accessRequestId: number,
+  { type, actor_type, actor_id }: Pick<AccessRequestEvent, 'type' | 'actor_type' | 'actor_id'>,
+): DenseList[] {
+  const { reviews, ofActorType, ofActorId, ofActor } = eventLists(accessRequestId);
+  const ofAuthor = [ofActorType(actor_type), ofActorId(actor_id), ofActor(actor_type, actor_id)];
+  return type === 'review' ? [...ofAuthor, reviews] : ofAuthor;
 }

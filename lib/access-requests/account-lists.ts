@@ -2,8 +2,9 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as v from 'valibot';
 import { clock, timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
-import { forEachInBatches } from '../storage/batches.ts';
-import { deleteItem, itemKind, keyOf, putItem, readItems, updateItem } from '../storage/items.ts';
+import { logFailure } from '../log/log.ts';
+import { forEachInBatches, timeLimit } from '../storage/batches.ts';
+import { deleteItem, type Item, itemKind, keyOf, putItem, readItems, updateItem } from '../storage/items.ts';
 import {
   accessRequestsOfAccountList,
   changeMarkKey,
@@ -16,14 +17,15 @@ import {
   requesterTypeList,
   wholeList,
 } from '../storage/keys.ts';
-import { readBetween, readPartition } from '../storage/lists.ts';
-import { type AccessRequest, accessItem, accessRequestItem } from './access-request.ts';
+import { readBetween, readGlobalList, readMembers, readPartition } from '../storage/lists.ts';
+import { retryOnConflict } from '../storage/retry-on-conflict.ts';
+import { type AccessRequest, accessItem, accessRequestItem, readAccesses } from './access-request.ts';
 import { type Decision, decisionOf, decisions, isPending, settle } from './decision.ts';
 
 /** How many consecutive ids a block is about: less than 1 KB, packed. */
 const blockSize = 4096;
 
-/** A block of a list: for each of its ids, a code. @see codeOf. `revision` counts its changes. */
+/** A block of a list: for each of its ids, a code as `codeOf` makes it. `revision` counts its changes. */
 const blockItem = itemKind(
   v.object({ codes: v.string(), revision: v.number(), sk: v.string() }),
   listBlockKey,
@@ -75,7 +77,7 @@ const markSchema = v.object({
   pk: v.string(),
   sk: v.string(),
 });
-export const markItem = itemKind(markSchema, changeMarkKey);
+const markItem = itemKind(markSchema, changeMarkKey);
 export type Mark = v.InferOutput<typeof markSchema>;
 export const idOf = (mark: Mark): number => mark.access_request_id;
 
@@ -93,18 +95,16 @@ export async function readMarks(accountId: string): Promise<Mark[]> {
   return items.map(markItem.parse);
 }
 
-/** An access request as the table has it, with its decision settled, and whether an account has access. */
 interface Truth {
   request: AccessRequest | undefined;
   hasAccess: boolean;
 }
 
-/** @param needsSettling which of them to settle */
-export async function readTruths(
-  accountId: string,
-  ids: number[],
-  needsSettling = isPending,
-): Promise<Map<number, Truth>> {
+/**
+ * Access requests as the table has them, and whether an account has access, by id.
+ * @param needsSettling which of them to settle
+ */
+export async function readTruths(accountId: string, ids: number[], needsSettling = isPending) {
   const [requests, accesses] = await Promise.all([
     readItems(ids.map((id) => accessRequestItem(id))),
     readItems(ids.map((id) => accessItem(id, accountId))),
@@ -175,4 +175,41 @@ export async function refreshLists(accountId: string, about: number[], marks: Ma
   });
   await forEachInBatches(over, (one) => deleteItem(keyOf(one)));
   return true;
+}
+
+/**
+ * Brings the lists of all accounts up to date about marked access requests, for 40 s: stores decisions that have expired or
+ * that a crash has left open, and removes needless marks. One account's failure is logged, and does not stop the others.
+ * @throws Error in the end when the lists of an account could not be refreshed
+ */
+export async function refreshMarked(): Promise<void> {
+  const hasTime = timeLimit(40_000);
+  const now = timestamp();
+  let failed = 0;
+  let start: Item | undefined;
+  do {
+    const page = { limit: 100, start, order: 'ascending' } as const;
+    const { items, next } = await readGlobalList('by_list', markedAccessRequestsList, page);
+    const due = items.filter(({ list_position }) => String(list_position) <= now);
+    const marks = (await readMembers(due.map(keyOf))).map(markItem.parse);
+    for (const [accountId, ofAccount] of Map.groupBy(marks, ({ account_id }) => account_id))
+      try {
+        await refreshLists(accountId, ofAccount.map(idOf), ofAccount);
+      } catch (error) {
+        failed += 1;
+        logFailure('lists_not_refreshed', error, { account_id: accountId });
+      }
+    start = due.length < items.length ? undefined : next;
+  } while (start && hasTime());
+  if (failed > 0) throw new Error(`The lists of ${failed} accounts could not be refreshed.`);
+}
+
+/** Puts access requests into the lists of the accounts that have access: those of a version that knew no lists. */
+export async function indexAccessRequests(requests: AccessRequest[]): Promise<void> {
+  const accesses = await Promise.all(requests.map((request) => readAccesses(request.access_request_id)));
+  for (const [accountId, ofAccount] of Map.groupBy(accesses.flat(), ({ account_id }) => account_id)) {
+    const ids = ofAccount.map(({ access_request_id }) => access_request_id);
+    const message = "Others are changing an account's lists; run it again.";
+    await retryOnConflict(async () => (await refreshLists(accountId, ids)) || undefined, message);
+  }
 }

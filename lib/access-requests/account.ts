@@ -38,7 +38,7 @@ export const accountItem = itemKind(
 /** The back office's credential. */
 export type Account = ItemOf<typeof accountItem>;
 
-/** The account from the table, or undefined when there is none. An id of another form is not looked up. */
+/** The account from the table, if there is one. An id of another form is not looked up. */
 export const readAccount = async (id: string): Promise<Account | undefined> =>
   isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
 
@@ -57,10 +57,7 @@ export async function authenticateAccount(
   return isEnabled(account) ? account : 'account_disabled';
 }
 
-/**
- * Creates an account. The secret is in the answer and nowhere else.
- * @param more an id of its own, and epoch seconds of its end
- */
+/** Creates an account. The secret is in the answer and nowhere else. @param more an id of its own, and epoch seconds of its end */
 export async function createAccount(
   name: string,
   readOnly: boolean,
@@ -79,15 +76,13 @@ export async function createAccount(
   return { account_id: accountId, account_secret };
 }
 
-/** Gives an account another name. False when there is none. */
+/** Changes an account. Each answers false when there is none. */
 export const renameAccount = (id: string, name: string): Promise<boolean> =>
   changeAccount(id, { set: named(accountsList, id, name) });
 
-/** Disables or enables an account. False when there is none. */
 export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>
   changeAccount(id, disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] });
 
-/** Sets whether an account may only read. False when there is none. */
 export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
   changeAccount(id, { set: { read_only: readOnly || undefined } });
 
@@ -99,9 +94,8 @@ export const rotateAccountSecret = (account: Account) =>
   rotateSecretOf(accountItem(account.account_id), account, secretPrefix);
 
 /**
- * Deletes an account with its accesses, in steps of a few seconds. Disables it first; the account itself goes last, so
- * that an interrupted step can be done again. Its access requests and what it wrote stay. An access that the index does
- * not show yet stays as well; no account can use it.
+ * Deletes an account with its accesses, in steps of a few seconds that can be done again: it is disabled first, and goes
+ * last. Its access requests and what it wrote stay, as does an access that the index does not show yet.
  * @returns the outcome of one step, with `again_after_seconds` when more is left to remove
  */
 export async function deleteAccount(accountId: string) {

@@ -1,9 +1,82 @@
-import { deleteItem } from '../storage/items.ts';
-import { type AccessRequest, readAccesses, readAccessRequest } from './access-request.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import * as v from 'valibot';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { deleteItem, isPartitionFull, putItem, readItems } from '../storage/items.ts';
+import { listNameOf, ordinalIn, ordinalOf } from '../storage/keys.ts';
+import { type DenseList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
+import { table } from '../storage/table.ts';
+import {
+  type Access,
+  type AccessRequest,
+  eventItem,
+  eventLists,
+  listsOf,
+  readAccesses,
+  readAccessRequest,
+  requireAccess,
+} from './access-request.ts';
 import { mark } from './account-lists.ts';
-import { type Appended, addEventFor, appendEvents, type Draft } from './append-events.ts';
 import { isPending, mayReview, settle } from './decision.ts';
+import { type AccessRequestEvent, eventSchema, type Writer } from './event.ts';
+import { hashOfKey, keysCountSince, usedForAnother } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
+
+/** Milliseconds before a repetition, at most. */
+const longestPause = 2_000;
+/** Milliseconds within which a writer's last attempt must end. The function's timeout is 10 s. */
+const patience = 8_000;
+
+export interface Draft {
+  event: NewEvent & { counts?: false };
+  writer: Writer;
+  /** A hash. If an event was written under it, that one is the result. */
+  idempotencyKey?: string | undefined;
+  /** ISO 8601. An event under the key that is older does not count. */
+  keyCountsSince?: string | undefined;
+  /** ISO 8601, for events that come with their times. Otherwise: now. */
+  created_at?: string | undefined;
+  updated_at?: string | undefined;
+}
+
+interface Appended {
+  event: AccessRequestEvent;
+  outcome: 'added' | 'repeated';
+}
+
+/**
+ * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets the event of the
+ * first one, even when both arrive at once.
+ * @param append adds the event, by the account's access
+ * @throws ServiceError `forbidden` when the account has no access, or there is no such access request,
+ *   `unprocessable_entity` when the key came with another event, and as `appendEvents` does
+ */
+export async function addEventFor(
+  accountId: string,
+  accessRequestId: number,
+  body: NewEvent,
+  key: string | undefined,
+  append = (access: Access, drafts: Draft[]) => appendEvents(access.access_request_id, drafts),
+): Promise<AccessRequestEvent> {
+  const access = await requireAccess(accountId, accessRequestId);
+  const draft = { event: body, writer: { account_id: accountId } };
+  const keyed = key !== undefined && {
+    idempotencyKey: hashOfKey(accountId, key),
+    keyCountsSince: keysCountSince(),
+  };
+  const [appended] = await append(access, [{ ...draft, ...keyed }]);
+  const stored = new Map(Object.entries({ ...appended?.event }));
+  const hasContent = Object.entries(body).every(([field, value]) => stored.get(field) === value);
+  if (!appended || !hasContent) throw usedForAnother();
+  return appended.event;
+}
+
+/** Adds a review for an account, as `addEventFor` does, and settles the decision if there is one. */
+export const addReviewFor = (accountId: string, id: number, body: NewEvent, key: string | undefined) =>
+  addEventFor(accountId, id, body, key, async ({ is_decided }, drafts) => {
+    const request = is_decided ? await readAccessRequest(id) : undefined;
+    return request ? addEvents(request, drafts) : appendEvents(id, drafts);
+  });
 
 /**
  * Adds events to an access request, in the given order, and settles its decision if they may change it. Before, it is marked
@@ -25,9 +98,131 @@ export async function addEvents(request: AccessRequest, drafts: Draft[]): Promis
   return appended;
 }
 
-/** Adds a review for an account. @throws ServiceError as `addEventFor` does */
-export const addReviewFor = (accountId: string, id: number, body: NewEvent, key: string | undefined) =>
-  addEventFor(accountId, id, body, key, async ({ is_decided }, drafts) => {
-    const request = is_decided ? await readAccessRequest(id) : undefined;
-    return request ? addEvents(request, drafts) : appendEvents(id, drafts);
-  });
+/**
+ * Adds events in the given order. Each is one conditional put under the next id. When another writer has taken that id, the
+ * events written meanwhile are read, and the put is tried again.
+ * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
+ *   8 s; the events added so far stay
+ */
+async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
+  const appended: Appended[] = [];
+  const giveUpAt = performance.now() + patience;
+  const end = await readListTails(accessRequestId, drafts);
+  for (let attempt = 0; ; attempt += 1) {
+    const startedAt = performance.now();
+    if (attempt > 0) await compactIndexes(accessRequestId, end);
+    for (const draft of drafts.slice(appended.length)) {
+      const result = await append(accessRequestId, end, draft);
+      if (!result) break;
+      appended.push(result);
+    }
+    if (appended.length === drafts.length) return appended;
+    // Up to four times as long as the attempt took, doubled with each one: a busy table is asked less often.
+    const took = performance.now() - startedAt;
+    const pause = Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2));
+    // Another attempt may take as long as this one, and the client must get its answer before the function's timeout.
+    if (performance.now() + pause + took > giveUpAt) {
+      const message = 'Too many are writing to this access request at once; send the request again.';
+      throw new ServiceError('temporarily_unavailable', message);
+    }
+    await wait(pause);
+  }
+}
+
+/** Undefined when another writer has taken the next id. */
+async function append(accessRequestId: number, end: ListTails, draft: Draft): Promise<Appended | undefined> {
+  const { idempotencyKey: key, keyCountsSince = '' } = draft;
+  const written = key === undefined ? undefined : end.written.get(key);
+  if (written && written.created_at >= keyCountsSince) return { event: written, outcome: 'repeated' };
+
+  const id = end.lastId + 1;
+  const { created_at = timestamp(), updated_at = created_at } = draft;
+  const identity = { id, access_request_id: accessRequestId };
+  const event = v.parse(eventSchema, { ...draft.event, ...identity, created_at, updated_at });
+  const places = listsOf(accessRequestId, event).map((list) => ({
+    list,
+    ordinal: (end.lastOrdinals.get(nameOf(list)) ?? 0) + 1,
+  }));
+  const placement = Object.fromEntries(
+    places.map(({ list, ordinal }) => [sortKeyOf(list.index), ordinalIn(list.name, ordinal)]),
+  );
+  const idempotency_key = key === undefined ? undefined : ordinalIn(key, id);
+  const item = { ...event, ...draft.writer, ...placement, idempotency_key };
+  try {
+    if (!(await putItem(eventItem(accessRequestId, id), item, { ifAbsent: true }))) return undefined;
+  } catch (error) {
+    if (!isPartitionFull(error)) throw error;
+    const message = 'The access request is full: it takes no more events. Create another one to go on.';
+    throw new ServiceError('conflict', message, { reason: 'access_request_full' });
+  }
+  end.lastId = id;
+  for (const { list, ordinal } of places) end.lastOrdinals.set(nameOf(list), ordinal);
+  if (key !== undefined) end.written.set(key, event);
+  return { event, outcome: 'added' };
+}
+
+interface ListTails {
+  lastId: number;
+  /** The last ordinal of each list, by `nameOf`. */
+  lastOrdinals: Map<string, number>;
+  /** The last event that was written under each idempotency key of the next events; undefined where there is none. */
+  written: Map<string, AccessRequestEvent | undefined>;
+}
+
+const nameOf = ({ index, name }: { index?: string | undefined; name: string }) => `${index} ${name}`;
+
+const indexes = Object.entries(table.localIndexes);
+/** Attributes of an event that say where it stands. */
+const places = ['id', ...indexes.map(([, { sortKey }]) => sortKey)];
+
+/**
+ * Reads the ends of the lists that these events join. The last id is read first: any later writer takes the next
+ * id, so a put that succeeds under it proves that the other ends were right.
+ */
+async function readListTails(accessRequestId: number, drafts: Draft[]): Promise<ListTails> {
+  const { all, underKey } = eventLists(accessRequestId);
+  const lists = drafts.flatMap((draft) => listsOf(accessRequestId, draft.event));
+  const keys = drafts.map(({ idempotencyKey }) => idempotencyKey).filter((key) => key !== undefined);
+  const lastId = await readLastOrdinal(all);
+  const [lastOrdinals, idsByKey] = await Promise.all([
+    readLastOrdinals(new Map(lists.map((list) => [nameOf(list), list]))),
+    readLastOrdinals(new Map(keys.map((key) => [key, underKey(key)]))),
+  ]);
+  const written: ListTails['written'] = new Map(keys.map((key) => [key, undefined]));
+  const ids = [...idsByKey].filter(([, id]) => id > 0);
+  for (const [key, event] of await readEvents(accessRequestId, new Map(ids))) written.set(key, event);
+  return { lastId, lastOrdinals, written };
+}
+
+/**
+ * Takes in the events that others have written since, without their texts; each carries its ordinals and its key. Stops at
+ * a gap: the missing event was written during the read, and the next put will meet it.
+ */
+async function compactIndexes(accessRequestId: number, end: ListTails): Promise<void> {
+  const { all } = eventLists(accessRequestId);
+  const items = await readRange(all, end.lastId + 1, Number.MAX_SAFE_INTEGER, places);
+  const repeated = new Map<string, number>();
+  for (const item of items) {
+    if (item.id !== end.lastId + 1) break;
+    end.lastId += 1;
+    for (const [index, { sortKey }] of indexes) {
+      const place = item[sortKey];
+      if (typeof place !== 'string') continue;
+      const name = listNameOf(place);
+      if (index !== 'by_idempotency_key') end.lastOrdinals.set(nameOf({ index, name }), ordinalOf(place));
+      else if (end.written.has(name)) repeated.set(name, end.lastId);
+    }
+  }
+  for (const [key, found] of await readEvents(accessRequestId, repeated)) end.written.set(key, found);
+}
+
+async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<string, number>> {
+  const ends = [...lists].map(async ([name, list]) => [name, await readLastOrdinal(list)] as const);
+  return new Map(await Promise.all(ends));
+}
+
+async function readEvents(accessRequestId: number, ids: Map<string, number>) {
+  const keys = [...ids.keys()];
+  const events = await readItems([...ids.values()].map((id) => eventItem(accessRequestId, id)));
+  return new Map(keys.map((key, place) => [key, events[place]]));
+}

@@ -1,17 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import { epochSeconds, timestamp } from '../foundation/clock.ts';
+import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { countField, timestampField } from '../schema/json-schema.ts';
+import type { Conditions } from '../storage/expressions.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
-import { newAccessRequestKey } from '../storage/keys.ts';
-import { type AccessRequest, accessItem, accessRequestItem, idIsTaken, takeIds } from './access-request.ts';
-import { hashOfKey, keyLifetimeSeconds, keysCountSince, usedForAnother } from './idempotency.ts';
+import { newAccessRequestKey, referenceKey } from '../storage/keys.ts';
 import {
-  claimReference,
-  createAccessRequest,
-  grantAccess,
-  makeAccessRequest,
-} from './make-access-request.ts';
+  type AccessRequest,
+  accessItem,
+  accessRequestItem,
+  deleteAccess,
+  idIsTaken,
+  putAccess,
+  putAccessRequest,
+  takeIds,
+} from './access-request.ts';
+import { mark } from './account-lists.ts';
+import { hashOfKey, keyLifetimeSeconds, keysCountSince, usedForAnother } from './idempotency.ts';
 import { attributesOf, type NewAccessRequest } from './new-access-request.ts';
 
 /** The item of an idempotency key: the access request, and the end of the key in epoch seconds. */
@@ -30,11 +36,19 @@ const madeByKeyItem = itemKind(
 export const createdSchema = v.pick(madeByKeyItem.schema, ['id', 'created_at']);
 type Created = v.InferOutput<typeof createdSchema>;
 
+/** The claim of a reference by an access request. */
+const referenceItem = itemKind(
+  v.object({ access_request_id: v.number(), claimed_at: v.string() }),
+  referenceKey,
+);
+
+/** Milliseconds after which a claim whose access request was never finished counts for nothing. */
+const finishedWithin = 60_000;
+
 /**
- * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours
- * gets the access request of the first one, also when both come at once: the key claims an id in one conditional write, and
- * only then is the access request made under that id. Whoever finds a claim does what is missing, so a crash leaves
- * nothing that the next request does not finish.
+ * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets that
+ * of the first one, also when both come at once: the key claims an id in one conditional write, and only then is it made
+ * under that id. Whoever finds a claim does what a crash has left undone.
  * @throws ServiceError `conflict` when another access request has the reference, `unprocessable_entity` when the key came
  *   with other fields
  */
@@ -44,10 +58,7 @@ export async function createAccessRequestFor(
   idempotencyKey: string | undefined,
 ): Promise<Created> {
   const attributes = attributesOf(fields);
-  if (idempotencyKey === undefined) {
-    const { access_request_id: id, created_at } = await createAccessRequest(accountId, attributes);
-    return { id, created_at };
-  }
+  if (idempotencyKey === undefined) return createdOf(await createAccessRequest(accountId, attributes));
   const key = madeByKeyItem(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
   const requestOf = ({ id, created_at }: Created): AccessRequest => ({
@@ -63,28 +74,95 @@ export async function createAccessRequestFor(
     set: { ...claim, is_claim: true, expires_at: epochSeconds() + keyLifetimeSeconds },
     when: { created_at: { isNotFrom: countsSince } },
   });
-  return written.done ? make(requestOf(claim)) : finish(requestOf(madeByKeyItem.parse(written.found ?? {})));
+  if (!written.done) return finish(requestOf(madeByKeyItem.parse(written.found ?? {})));
+  const request = requestOf(claim);
+  return (await make(request)) ? claim : finish(request);
 }
 
-/** Makes the access request of a new claim. */
-async function make(request: AccessRequest): Promise<Created> {
-  await claimReference(request);
-  if (!(await makeAccessRequest(request))) return finish(request);
-  return { id: request.access_request_id, created_at: request.created_at };
+/**
+ * Creates an access request for an account. A crash in between leaves one that nobody has access to, and whose id was never
+ * returned.
+ * @param more attributes of it, such as the ARN of the operator who creates it for the account
+ * @throws ServiceError `conflict` when another access request has the reference
+ */
+export async function createAccessRequest(
+  accountId: string,
+  more: Partial<AccessRequest> = {},
+): Promise<AccessRequest> {
+  const access_request_id = await takeIds(1);
+  const made = { ...more, access_request_id, account_id: accountId, created_at: timestamp() };
+  if (!(await make(made))) throw idIsTaken(access_request_id);
+  return made;
 }
 
 /** Does what is missing of a claim that somebody else made. @throws Error when its id belongs to another access request */
 async function finish(request: AccessRequest): Promise<Created> {
   const { access_request_id: id, account_id, created_at } = request;
   const [found, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
-  if (!found) return make(request);
+  if (!found) return (await make(request)) ? createdOf(request) : finish(request);
   if (found.account_id !== account_id || found.created_at !== created_at) throw idIsTaken(id);
-  if (!hasFields(found, request)) throw usedForAnother();
+  if (!sent.every((field) => isDeepStrictEqual(found[field], request[field]))) throw usedForAnother();
   if (!access && found.creator_revoked_at === undefined) await grantAccess(found, account_id);
-  return { id, created_at };
+  return createdOf(request);
 }
+
+const createdOf = ({ access_request_id: id, created_at }: AccessRequest): Created => ({ id, created_at });
 
 const sent = ['title', 'reference', 'requested_by', 'approvals_needed', 'self_review', 'open_until'] as const;
 
-const hasFields = (found: AccessRequest, request: AccessRequest): boolean =>
-  sent.every((field) => isDeepStrictEqual(found[field], request[field]));
+/** Makes an access request under an id that was taken for it, with its account's access. False when another one has the id. */
+async function make(request: AccessRequest): Promise<boolean> {
+  await claimReference(request);
+  if (!(await putAccessRequest(request))) return false;
+  await grantAccess(request, request.account_id, 'new');
+  return true;
+}
+
+/**
+ * Gives an account access to an access request; the marks for the account's lists come before.
+ * @param about `new` if no other account has had access yet
+ */
+export async function grantAccess(
+  { access_request_id: id, open_until, approvals_needed }: AccessRequest,
+  accountId: string,
+  about: 'new' | 'access' = 'access',
+): Promise<void> {
+  await Promise.all([
+    mark(id, accountId, about),
+    open_until !== undefined && mark(id, accountId, 'due', open_until),
+  ]);
+  await putAccess(id, accountId, { is_decided: approvals_needed === undefined ? undefined : true });
+}
+
+/** Takes the access away from an account. The access request remembers when that is its creator. */
+export async function revokeAccess(
+  { access_request_id: id, account_id }: AccessRequest,
+  accountId: string,
+): Promise<void> {
+  if (account_id === accountId) {
+    await updateItem(accessRequestItem(id), { set: { creator_revoked_at: timestamp() } });
+  }
+  await mark(id, accountId, 'access');
+  await deleteAccess(id, accountId);
+}
+
+/**
+ * Claims the reference of an access request, if it has one, before it is written.
+ * @throws ServiceError `conflict`, naming the access request of the account that has it
+ */
+export async function claimReference({ reference, account_id, access_request_id }: AccessRequest) {
+  if (reference === undefined) return;
+  const set = { access_request_id, claimed_at: timestamp() };
+  const claim = (when: Conditions) => updateItem(referenceItem(account_id, reference), { set, when });
+  let outcome = await claim({ pk: { exists: false } });
+  if (outcome.done) return;
+  const { access_request_id: id, claimed_at } = referenceItem.parse(outcome.found ?? {});
+  if (id === access_request_id) return;
+  if (Date.parse(claimed_at) < clock.now().getTime() - finishedWithin) {
+    const [request, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
+    const isMade = request && (access || request.creator_revoked_at !== undefined);
+    if (!isMade) outcome = await claim({ access_request_id: { is: id } });
+    if (outcome.done) return;
+  }
+  throw new ServiceError('conflict', `The access request ${id} has this reference.`);
+}

@@ -3,9 +3,8 @@ import { timestamp } from '../foundation/clock.ts';
 import { updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import { readRange } from '../storage/lists.ts';
-import { type AccessRequest, accessRequestItem } from './access-request.ts';
+import { type AccessRequest, accessRequestItem, eventLists } from './access-request.ts';
 import { type AccessRequestEvent, eventSchema } from './event.ts';
-import { allReviews } from './event-lists.ts';
 
 /** `none`: no decision is computed. */
 export const decisions = ['none', 'pending', 'approved', 'rejected', 'expired'] as const;
@@ -29,15 +28,14 @@ export const mayReview = (
   self_review !== false || requested_by?.actor_type !== actor_type || requested_by.actor_id !== actor_id;
 
 /**
- * Brings the decision of an access request up to date: counts the reviews that it has got since, and its expiry. One
- * conditional write stores the decision with the number of reviews that it comes from, and it is final. Whoever shows a
- * decision settles it before, so it never contradicts the reviews.
+ * Brings the decision of an access request up to date with its reviews and its expiry. One conditional write stores the
+ * decision, which is final, with the number of reviews that it comes from. Whoever shows a decision settles it before.
  */
 export async function settle(request: AccessRequest): Promise<AccessRequest> {
   for (let current = request; ; ) {
     if (!isPending(current)) return current;
     const { access_request_id: id, reviews_counted = 0 } = current;
-    const reviews = await readRange(allReviews(id), reviews_counted + 1, Number.MAX_SAFE_INTEGER);
+    const reviews = await readRange(eventLists(id).reviews, reviews_counted + 1, Number.MAX_SAFE_INTEGER);
     const change = count(
       current,
       reviews.map((item) => v.parse(eventSchema, item)),
@@ -55,6 +53,9 @@ export async function settle(request: AccessRequest): Promise<AccessRequest> {
   }
 }
 
+/** After every time in ISO 8601. */
+const never = '9';
+
 type Count = Pick<AccessRequest, 'approvers' | 'decision' | 'decided_at' | 'reviews_counted'>;
 
 /**
@@ -62,7 +63,7 @@ type Count = Pick<AccessRequest, 'approvers' | 'decision' | 'decided_at' | 'revi
  * repeated approval can follow an earlier review of the same actor.
  */
 function count(request: AccessRequest, reviews: AccessRequestEvent[]): Count {
-  const { open_until = '9', approvals_needed = 1, reviews_counted = 0 } = request;
+  const { open_until = never, approvals_needed = 1, reviews_counted = 0 } = request;
   const approvers = new Set(request.approvers);
   const result = (decided: Pick<Count, 'decision' | 'decided_at'>): Count => ({
     ...decided,

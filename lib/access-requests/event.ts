@@ -8,13 +8,12 @@ const identity = {
   id: v.pipe(countField, v.description('1, 2, 3 … within the access request.')),
   access_request_id: countField,
 };
-/** Fields of an event of any type that its author sends. What accepts events has a schema for each of these, and no others. */
+/** Fields of any event that its author sends. What accepts events has a schema for each of these, and no others. */
 export const content = {
   actor_type: v.picklist(actorTypes),
   actor_id: v.pipe(v.string(), v.description('The author, in the words of your own system.')),
   comment: v.string(),
 };
-/** An actor by fields of their own. */
 export const actorSchema = v.object({ actor_type: content.actor_type, actor_id: content.actor_id });
 const times = { created_at: timestampField, updated_at: timestampField };
 
@@ -41,8 +40,5 @@ export const eventSchema = v.pipe(
 );
 export type AccessRequestEvent = v.InferOutput<typeof eventSchema>;
 
-/**
- * The writer of something, as it is stored with it: an account, or an operator by their ARN. Responses to accounts never show
- * it.
- */
+/** The writer as it is stored with an event: an account, or an operator by their ARN. Accounts never see it. */
 export type Writer = { account_id: string } | { operator: string };

@@ -3,9 +3,8 @@ import { logEvent } from '../log/log.ts';
 import { type Item, readAll } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
-import { requireAccess } from './access-request.ts';
+import { eventLists, requireAccess } from './access-request.ts';
 import { eventSchema } from './event.ts';
-import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
 import { largestPage, resultSchema, type SearchRequest } from './search-request.ts';
 
 export const searchResultSchema = resultSchema(eventSchema, 'events', 'EventsPage');
@@ -13,13 +12,9 @@ type SearchResult = v.InferOutput<typeof searchResultSchema>;
 
 /**
  * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
- * before the account's access is known, so neither time nor cost tells anybody else what there is.
- *
- * The cost of a page depends on the page alone, not on how many events there are, nor on the order: three requests, and
- * besides the page's own items one read unit for the access and one for the last event of the list, whose ordinal is the
- * total (its comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at
- * most. Only reviews with an actor filter have no list of their own. With both filters, they cost what the actor's events
- * cost, or the reviews of that access request when these are fewer; with one, they cost what the reviews cost.
+ * before the account's access is known, so neither time nor cost tells anybody else what there is. The cost of a page
+ * depends on the page alone: three requests. Only reviews with an actor filter have no list of their own: they cost what the
+ * reviews cost, or with both filters the actor's events, if these are fewer.
  * @throws ServiceError `forbidden` when the account has no access, or there is no such access request
  */
 export async function searchEvents(accountId: string, search: SearchRequest): Promise<SearchResult> {
@@ -30,19 +25,15 @@ export async function searchEvents(accountId: string, search: SearchRequest): Pr
 }
 
 async function findPage(search: SearchRequest): Promise<SearchResult> {
-  const { page, page_size } = search;
+  const { page, page_size, order } = search;
   const offset = (page - 1) * page_size;
   const list = search.ids ? undefined : listOf(search);
   if (list) {
-    const { total, items } = await (search.order === 'desc' ? readNewest : readOldest)(
-      list,
-      offset,
-      page_size,
-    );
+    const { total, items } = await (order === 'desc' ? readNewest : readOldest)(list, offset, page_size);
     return { total, ...pageOf(offset, items) };
   }
   const ascending = await readMatching(search);
-  const found = search.order === 'desc' ? ascending.toReversed() : ascending;
+  const found = order === 'desc' ? ascending.toReversed() : ascending;
   return { total: found.length, ...pageOf(offset, found.slice(offset, offset + page_size)) };
 }
 
@@ -75,19 +66,18 @@ const pageOf = (offset: number, items: Item[]) => ({
 });
 
 function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest): DenseList | undefined {
-  if (actor_type === undefined && actor_id === undefined)
-    return type === 'review' ? allReviews(access_request_id) : allEvents(access_request_id);
+  const { all, reviews, ofActorType, ofActorId, ofActor } = eventLists(access_request_id);
+  if (actor_type === undefined && actor_id === undefined) return type === 'review' ? reviews : all;
   if (type === 'review') return undefined;
-  if (actor_id === undefined) return eventsOfActorType(access_request_id, actor_type ?? '');
-  if (actor_type === undefined) return eventsOfActorId(access_request_id, actor_id);
-  return eventsOfActor(access_request_id, actor_type, actor_id);
+  if (actor_id === undefined) return ofActorType(actor_type ?? '');
+  return actor_type === undefined ? ofActorId(actor_id) : ofActor(actor_type, actor_id);
 }
 
 /** For the other searches: the events that they begin with, and of those the ones that match. */
 async function readMatching(search: SearchRequest): Promise<Item[]> {
   const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids
-    ? await readAll(inOrder(ids).map((id) => eventKey(access_request_id, id)))
+    ? await readAll([...new Set(ids)].sort((a, b) => a - b).map((id) => eventKey(access_request_id, id)))
     : await readShorter(search);
   return items
     .filter((item) => item !== undefined)
@@ -101,20 +91,18 @@ const fewEvents = 25;
 
 /** All events of the actor or all reviews, whichever are fewer; all reviews when the actor is not named in full. */
 async function readShorter({ access_request_id, actor_type, actor_id }: SearchRequest): Promise<Item[]> {
-  const reviews = allReviews(access_request_id);
+  const { reviews, ofActor } = eventLists(access_request_id);
   if (actor_type === undefined || actor_id === undefined) return readFrom(reviews, 1);
-  const ofActor = eventsOfActor(access_request_id, actor_type, actor_id);
-  const first = await readRange(ofActor, 1, fewEvents);
+  const events = ofActor(actor_type, actor_id);
+  const first = await readRange(events, 1, fewEvents);
   if (first.length < fewEvents) return first;
-  const [eventCount, reviewCount] = await Promise.all([readLastOrdinal(ofActor), readLastOrdinal(reviews)]);
+  const [eventCount, reviewCount] = await Promise.all([readLastOrdinal(events), readLastOrdinal(reviews)]);
   if (reviewCount < eventCount) return readFrom(reviews, 1);
-  return [...first, ...(await readFrom(ofActor, fewEvents + 1))];
+  return [...first, ...(await readFrom(events, fewEvents + 1))];
 }
 
 const readFrom = (list: DenseList, first: number): Promise<Item[]> =>
   readRange(list, first, Number.MAX_SAFE_INTEGER);
-
-const inOrder = (ids: number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);
 
 /** Absent from what was written before writers were stored. */
 const writerSchema = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
@@ -131,7 +119,7 @@ export const exportEvents = (accessRequestId: number, after: number) =>
   readPage(accessRequestId, after, (item) => v.parse(eventSchema, item));
 
 async function readPage<Event>(accessRequestId: number, after: number, toEvent: (item: Item) => Event) {
-  const items = await readRange(allEvents(accessRequestId), after + 1, after + largestPage);
+  const items = await readRange(eventLists(accessRequestId).all, after + 1, after + largestPage);
   const events = items.map(toEvent);
   return { events, next: events.length === largestPage ? after + largestPage : undefined };
 }

@@ -1,10 +1,9 @@
 import * as v from 'valibot';
 import { countField, timestampField } from '../schema/json-schema.ts';
 import { readLastOrdinal } from '../storage/lists.ts';
-import { type AccessRequest, readAccessRequest, requireAccess } from './access-request.ts';
+import { type AccessRequest, eventLists, readAccessRequest, requireAccess } from './access-request.ts';
 import { decisionOf, decisions, settle } from './decision.ts';
 import { actorSchema } from './event.ts';
-import { allEvents } from './event-lists.ts';
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) =>
   v.pipe(schema, v.description(text));
@@ -57,7 +56,10 @@ export const shown = (request: AccessRequest): v.InferOutput<typeof accessReques
  */
 export async function showAccessRequest(accountId: string, id: number) {
   const { granted_at } = await requireAccess(accountId, id);
-  const [request, last_event_id] = await Promise.all([readAccessRequest(id), readLastOrdinal(allEvents(id))]);
+  const [request, last_event_id] = await Promise.all([
+    readAccessRequest(id),
+    readLastOrdinal(eventLists(id).all),
+  ]);
   // The access of a probe is to an access request that does not exist.
   const found = request ?? { access_request_id: id, account_id: accountId, created_at: granted_at };
   return { ...shown(await settle(found)), last_event_id };

@@ -4,7 +4,7 @@ import {
   type DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { listsOf } from '../../lib/access-requests/event-lists.ts';
+import { listsOf } from '../../lib/access-requests/access-request.ts';
 import { eventKey, ordinalIn } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
 

@@ -1,13 +1,19 @@
-import { accessItem, accessRequestItem, readAccesses } from '../../access-requests/access-request.ts';
+import {
+  accessItem,
+  accessRequestItem,
+  eventLists,
+  readAccesses,
+} from '../../access-requests/access-request.ts';
+import { indexAccessRequests } from '../../access-requests/account-lists.ts';
 import { addEvents } from '../../access-requests/add-events.ts';
+import {
+  createAccessRequest,
+  grantAccess,
+  revokeAccess,
+} from '../../access-requests/create-access-request.ts';
 import { settle } from '../../access-requests/decision.ts';
 import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
-import { allEvents } from '../../access-requests/event-lists.ts';
-import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
-import { importEvents } from '../../access-requests/import-events.ts';
-import { createAccessRequest, grantAccess, revokeAccess } from '../../access-requests/make-access-request.ts';
-import { newEventSchema } from '../../access-requests/new-event.ts';
-import { indexAccessRequests } from '../../access-requests/refresh-marked.ts';
+import { findImported, importAccessRequests, importEvents } from '../../access-requests/import.ts';
 import { readShown } from '../../access-requests/search-access-requests.ts';
 import { exportEvents, listEvents } from '../../access-requests/search-events.ts';
 import { shown } from '../../access-requests/shown-access-request.ts';
@@ -65,7 +71,8 @@ export const accessRequestCommands = defineCommands({
       const request = await settle(await requireAccessRequest(access_request_id));
       const { account_id, operator } = request;
       const { id, ...fields } = shown(request);
-      const [accounts, events] = await Promise.all([readAccesses(id), readLastOrdinal(allEvents(id))]);
+      const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(eventLists(id).all)]);
+      const accounts = accesses.map(({ account_id, granted_at }) => ({ account_id, granted_at }));
       return { access_request_id, account_id, operator, ...fields, events, accounts };
     },
   },

@@ -129,7 +129,7 @@ async function deviceShown(found: Device | undefined): Promise<Record<string, un
   return {
     ...device,
     token_type: tokenTypeOf(device),
-    active: isActive(device),
+    active: isActive(current),
     disabled: device.disabled_at !== undefined,
   };
 }

@@ -6,10 +6,20 @@ import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';
-import { accessItem, accessRequestItem, idIsTaken, putAccessRequest, takeIds } from './access-request.ts';
+import {
+  accessItem,
+  accessRequestItem,
+  idIsTaken,
+  putAccessRequest,
+  readAccessRequest,
+  takeIds,
+} from './access-request.ts';
 import { readMarks, refreshLists } from './account-lists.ts';
-import { claimReference, grantAccess } from './make-access-request.ts';
+import { addEvents, type Draft } from './add-events.ts';
+import { claimReference, grantAccess } from './create-access-request.ts';
+import type { Writer } from './event.ts';
 import { attributesOf, newAccessRequestFields } from './new-access-request.ts';
+import { newEventSchema, newReviewSchema } from './new-event.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(
@@ -27,29 +37,20 @@ const importedLineSchema = v.object(
 );
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
-/** The item by which an import remembers an access request, for good. */
+/** The memory of an import, by the id in the system that an access request comes from. */
 const importedItem = itemKind(
   v.object({ imported_id: v.string(), access_request_id: v.number() }),
   (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id)),
 );
 
-/** The result of an import, with the ids that the access requests had and have. */
-interface AccessRequestsImport extends ImportResult {
-  ids: { id: string; access_request_id: number }[];
-}
-
 /**
- * Creates an access request for each line, unless the account has imported one with this id before. After an
- * interruption the same lines can be sent again: the id is claimed by one conditional write after the access request is
- * created, and access is given last. A crash before the claim, or another import at the same time, leaves an empty access
- * request that nobody has access to.
+ * Creates an access request for each line, unless the account has imported one with this id before. The id is claimed by
+ * one conditional write after the access request is created, and access is given last: after an interruption the same lines
+ * can be sent again, and at most an empty access request is left that nobody has access to.
+ * @returns also the ids that the access requests had and have
  * @throws ServiceError when it has to stop; what was created so far stays
  */
-export async function importAccessRequests(
-  accountId: string,
-  lines: ImportLine[],
-  operator: string,
-): Promise<AccessRequestsImport> {
+export async function importAccessRequests(accountId: string, lines: ImportLine[], operator: string) {
   const { read, result } = readLines(lines, importedLineSchema);
   const wanted = read.map(({ content }) => content);
   const ids = await readImported(accountId, wanted);
@@ -113,4 +114,52 @@ async function create(
   const { access_request_id: claimed } = importedItem.parse(claim.found ?? {});
   await grantMissing(accountId, [claimed]);
   return { access_request_id: claimed, isNew: false };
+}
+
+/** Fields of a line besides the event itself. An id is ignored: ids follow the order of the lines. */
+const circumstancesSchema = v.object(
+  {
+    access_request_id: v.pipe(
+      v.number('access_request_id must be a number; --ids-from replaces the ids of another system.'),
+      v.safeInteger('access_request_id must be an integer.'),
+    ),
+    created_at: timeField('created_at'),
+    updated_at: timeField('updated_at'),
+  },
+  keyRequired(),
+);
+
+const lineSchema = v.intersect([circumstancesSchema, newEventSchema]);
+const typedSchema = v.object({ type: v.picklist(['comment', 'review']) });
+/** A line whose type is unknown: its other errors are named too. */
+const untypedSchema = v.intersect([lineSchema, v.omit(newReviewSchema, ['type', 'status'])]);
+const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema : untypedSchema));
+
+/**
+ * Adds events with their own times, within each access request in the order of the lines. A line that was imported
+ * before adds nothing: its event carries the hash of the line's text.
+ * @param writer who imports
+ * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
+ */
+export async function importEvents(lines: ImportLine[], writer: Writer): Promise<ImportResult> {
+  const { read, result } = readLines(lines, anyLineSchema);
+  const groups = Map.groupBy(read, ({ content }) => content.access_request_id);
+  await Promise.all(
+    [...groups].map(async ([accessRequestId, group]) => {
+      const request = await readAccessRequest(accessRequestId);
+      if (!request) {
+        const reason = 'There is no such access request.';
+        result.refused.push(...group.map(({ line }) => ({ line, reason })));
+        return;
+      }
+      const drafts = group.map(({ text, repetition, content }): Draft => {
+        const { access_request_id, created_at, updated_at, ...event } = content;
+        const idempotencyKey = hashOf('import', text, String(repetition));
+        return { event, writer, idempotencyKey, created_at, updated_at };
+      });
+      for (const { outcome } of await addEvents(request, drafts)) result[outcome] += 1;
+    }),
+  );
+  result.refused.sort((a, b) => a.line - b.line);
+  return result;
 }
