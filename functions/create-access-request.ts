@@ -6,6 +6,12 @@ import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
 
+const linkTo = (operationId: string, description: string) => ({
+  operationId,
+  description,
+  parameters: { access_request_id: '$response.body#/id' },
+});
+
 export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v1/rbac/access_requests',
@@ -22,26 +28,10 @@ export const { endpoint, handler } = serve({
       body: createdSchema,
       example: { id: 2, created_at: '2026-01-31T08:00:00.000Z' },
       links: {
-        AddComment: {
-          operationId: 'add-comment',
-          description: 'Its id is where comments are added.',
-          parameters: { access_request_id: '$response.body#/id' },
-        },
-        AddReview: {
-          operationId: 'add-review',
-          description: 'Its id is where reviews are added.',
-          parameters: { access_request_id: '$response.body#/id' },
-        },
-        Show: {
-          operationId: 'show-access-request',
-          description: 'Its id is where its decision is found.',
-          parameters: { access_request_id: '$response.body#/id' },
-        },
-        Search: {
-          operationId: 'search-events',
-          description: 'Its id is where its comments and reviews are found.',
-          parameters: { access_request_id: '$response.body#/id' },
-        },
+        AddComment: linkTo('add-comment', 'Its id is where comments are added.'),
+        AddReview: linkTo('add-review', 'Its id is where reviews are added.'),
+        Show: linkTo('show-access-request', 'Its id is where its decision is found.'),
+        Search: linkTo('search-events', 'Its id is where its comments and reviews are found.'),
       },
     },
   },

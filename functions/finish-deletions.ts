@@ -4,7 +4,6 @@ import type { Access } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
 import { finishDeletions } from '../lib/people/deletion/delete-login-user.ts';
 
-/** Rights of the function: what the deletion of a person touches. */
 export const access: Access = {
   summary: 'Finishes deletions that were interrupted',
   table: {
@@ -21,7 +20,6 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-
 /** @throws Error when something could not be finished, so that the alarm goes off */
 export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
   withRequest({ request_id: awsRequestId }, async () => {

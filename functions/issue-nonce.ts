@@ -6,7 +6,6 @@ import { clientIdParameter } from '../lib/login-apps/client-metadata.ts';
 import { requireEnabled } from '../lib/login-apps/clients.ts';
 import { newNonce, nonceLifetimes } from '../lib/providers/service-nonce.ts';
 import { countField } from '../lib/schema/json-schema.ts';
-import { invalidRequest } from '../lib/schema/validation.ts';
 import { noncePath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({
@@ -17,7 +16,7 @@ export const { endpoint, handler } = serve({
     'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',
   tag: 'Tokens',
   authenticate: anyClient,
-  body: form(v.object(clientIdParameter), invalidRequest),
+  body: form(v.object(clientIdParameter)),
   responses: {
     200: {
       description: 'A nonce, for one login in this Login App.',

@@ -9,7 +9,6 @@ import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
 import { askAboutLink } from '../lib/people/login-hook.ts';
 import { verifyCredential } from '../lib/providers/protocol.ts';
-import { invalidRequest } from '../lib/schema/validation.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 const example = {
@@ -26,7 +25,7 @@ export const { endpoint, handler } = serve({
     'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',
   tag: 'People',
   authenticate: loginUserToken,
-  body: form(identityFormSchema, invalidRequest),
+  body: form(identityFormSchema),
   responses: {
     201: {
       description: 'The identity is linked now.',

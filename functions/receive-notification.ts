@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { idForms } from '../lib/foundation/ids.ts';
+import type { LogReason } from '../lib/foundation/reasons.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { badSecurityEvent } from '../lib/http/bad-security-event.ts';
-import { anyOf, form, json, text } from '../lib/http/body.ts';
+import { anyOf, type Body, form, json, text } from '../lib/http/body.ts';
 import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
 import { type Message, receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
@@ -27,6 +27,40 @@ const securityEventSchema = v.pipe(
   v.nonEmpty('The body is missing.'),
   v.transform((token): Message => ({ form: 'secevent', text: token })),
 );
+
+const securityEventCodes = [
+  'invalid_request',
+  'invalid_key',
+  'invalid_issuer',
+  'invalid_audience',
+  'authentication_failed',
+  'access_denied',
+] as const;
+
+/** The codes of what is wrong; anything else is `invalid_request`. */
+const codeOf: { [Reason in LogReason]?: (typeof securityEventCodes)[number] } = {
+  issued_by_another_issuer: 'invalid_issuer',
+  issued_to_another_app: 'invalid_audience',
+  unknown_key: 'invalid_key',
+  algorithm_not_allowed: 'invalid_key',
+  signature_invalid: 'authentication_failed',
+  notifications_off: 'access_denied',
+};
+
+/** The 400 to a security event token that is not accepted. @see RFC 8935 sections 2.3 and 2.4 */
+const badSecurityEvent = {
+  schema: v.pipe(
+    v.object({
+      err: v.picklist(securityEventCodes),
+      description: v.pipe(v.string(), v.description('What is wrong, for developers.')),
+    }),
+    v.title('SecurityEventError'),
+  ),
+  render: ({ message: description, reason }) => ({
+    body: { err: (reason && codeOf[reason]) ?? 'invalid_request', description },
+    headers: { 'content-language': 'en' },
+  }),
+} satisfies Body<unknown>['badRequest'];
 
 const formSchema = v.pipe(
   v.object({ logout_token: optional('logout_token'), signed_request: optional('signed_request') }),
@@ -92,11 +126,11 @@ export const { endpoint, handler } = serve({
   body: anyOf(
     json(appleSchema, invalidRequest),
     {
-      ...text('application/secevent+jwt', securityEventSchema, invalidRequest),
+      ...text('application/secevent+jwt', securityEventSchema),
       badRequest: badSecurityEvent,
       example: 'SECURITY_EVENT_TOKEN',
     },
-    { ...form(formSchema, invalidRequest), example: { logout_token: 'LOGOUT_TOKEN' } },
+    { ...form(formSchema), example: { logout_token: 'LOGOUT_TOKEN' } },
   ),
   responses: {
     200: {

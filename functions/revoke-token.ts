@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { clientAt } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { invalidRequest } from '../lib/schema/validation.ts';
 import { revocationPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 import { revokeToken } from '../lib/tokens/revoke-token.ts';
@@ -16,7 +15,7 @@ export const { endpoint, handler } = serve({
     'Ends the session that the token belongs to, and that session alone, at once. Unknown and expired tokens are 200 as well (RFC 7009, section 2.2).',
   tag: 'Tokens',
   authenticate: clientAt(revocationPath),
-  body: form(tokenParameter, invalidRequest),
+  body: form(tokenParameter),
   responses: {
     200: {
       description: 'The token is not valid, whether or not it was before.',

@@ -12,17 +12,10 @@ interface Response {
   status: number;
   /** Becomes JSON; undefined leaves the body empty. */
   body?: unknown;
-  /** Headers in addition to those that all responses have. */
   headers?: Record<string, string | undefined>;
   /** Seconds for which it may be cached. @default not at all (RFC 6749 section 5.1) */
   cacheSeconds?: number | undefined;
 }
-
-/** Headers that keep browsers from guessing a type, and from leaving TLS for two years. @see RFC 6797 section 6.1 */
-const securityHeaders = {
-  'x-content-type-options': 'nosniff',
-  'strict-transport-security': 'max-age=63072000',
-};
 
 export const jsonResponse = (
   { status, body, headers, cacheSeconds }: Response,
@@ -34,13 +27,15 @@ export const jsonResponse = (
     'cache-control': cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`,
     pragma: cacheSeconds === undefined ? 'no-cache' : undefined,
     'x-request-id': requestId,
-    ...securityHeaders,
+    // Browsers guess no type, and leave TLS for no plain HTTP for two years (RFC 6797 section 6.1).
+    'x-content-type-options': 'nosniff',
+    'strict-transport-security': 'max-age=63072000',
     ...headers,
   }),
   body: JSON.stringify(body),
 });
 
-/** The value that the chain of an endpoint passes on: the answer of its handler, which then becomes a response. */
+/** The answer of a handler, which then becomes a response. */
 export type Reply = AnyAnswer | APIGatewayProxyStructuredResultV2;
 
 /** Turns the answer of a handler into a response. */
@@ -129,5 +124,4 @@ function responseTo(error: ServiceError) {
 const unknownError = (requestId: string): string =>
   `Something failed on our side. Please quote the request id ${requestId}.`;
 
-/** The description of a failure that is neither ours nor the caller's. */
 const providerUnreachable = 'The identity provider could not be reached; try again.';

@@ -6,11 +6,10 @@ import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import type { ServiceError } from '../foundation/service-error.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
-import { type MakeError, validated } from '../schema/validation.ts';
+import { invalidRequest, type MakeError, validated } from '../schema/validation.ts';
 
 type EventWithBody = ApiEvent & { body: string };
 
-/** The parser and the schema by which an endpoint reads its body. */
 export interface Body<Content> {
   contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'application/secevent+jwt';
   parser: MiddlewareObj<EventWithBody>;
@@ -19,7 +18,7 @@ export interface Body<Content> {
   /** The fault of a body that must not be parsed. */
   problem?: (event: ApiEvent) => string | undefined;
   schema: v.GenericSchema<unknown, Content>;
-  /** Whether a request without a body counts as one with an empty object. */
+  /** Whether a request without a body is one with an empty object. */
   isOptional?: true;
   /** The error for a body that cannot be read, or is not what the schema says. */
   makeError: MakeError;
@@ -34,7 +33,7 @@ export interface Body<Content> {
   };
 }
 
-/** A body of one of several content types. Who sends another one is told of all. */
+/** A body of one of several content types. */
 export const anyOf = <Content>(first: Body<Content>, ...others: Body<Content>[]): Body<Content> => ({
   ...first,
   others,
@@ -51,7 +50,6 @@ const mostBodyBytes = 256 * 1024;
 /** The most parameters of a form. The parser itself would silently ignore those after the thousandth. */
 const mostParameters = 100;
 
-/** A JSON body. @param makeError makes the error for a body that cannot be read, or is not what the schema says */
 export const json = <Content>(
   schema: v.GenericSchema<unknown, Content>,
   makeError: MakeError,
@@ -80,11 +78,9 @@ function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
   return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
 }
 
-/** A body that is taken as the text that it is. */
 export const text = <Content>(
   contentType: Body<Content>['contentType'],
   schema: v.GenericSchema<unknown, Content>,
-  makeError: MakeError,
 ): Body<Content> => ({
   contentType,
   parser: {
@@ -94,7 +90,7 @@ export const text = <Content>(
   },
   malformed: () => 'The body is missing.',
   schema,
-  makeError,
+  makeError: invalidRequest,
 });
 
 /** The parameters of a form that have a value. @see RFC 6749 section 3.2: those without count as omitted */
@@ -110,13 +106,10 @@ const filledParameters = v.pipe(
   ),
 );
 
-/**
- * A form: each name with its value, or with its values when it is repeated.
- * @param makeError makes the error for a body that cannot be read, or is not what the schema says
- */
+/** A form: each name with its value, or with its values when it is repeated. */
 export const form = <Content>(
   schema: v.GenericSchema<unknown, Content>,
-  makeError: MakeError,
+  makeError = invalidRequest,
 ): Body<Content> => ({
   contentType: 'application/x-www-form-urlencoded',
   parser: httpUrlencodeBodyParser<EventWithBody>(),
@@ -136,12 +129,7 @@ export function rawFormOf({ body = '', isBase64Encoded }: ApiEvent): URLSearchPa
   return new URLSearchParams(isBase64Encoded ? Buffer.from(body, 'base64').toString() : body);
 }
 
-/**
- * Parses the body, unless it is too large, and turns what the parser throws into the endpoint's own error. The parsers don't
- * know that a content type may have white space before its parameters.
- * @see RFC 9110 section 5.6.6
- * @throws ServiceError of the endpoint
- */
+/** Parses the body, unless it is too large. @throws ServiceError of the endpoint, also for what the parser throws */
 export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<EventWithBody> => ({
   before: async (request) => {
     if (!expected) return;
@@ -154,6 +142,7 @@ export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ev
     const isTooLarge = (event.body ?? '').length > mostBodyBytes;
     const message = isTooLarge ? 'The body is too large.' : body.problem?.(event);
     if (message !== undefined) throw body.makeError([{ field: '', message }]);
+    // The parsers don't know that white space may stand before the parameters (RFC 9110 section 5.6.6).
     const [type, ...parameters] = event.headers['content-type']?.split(';') ?? [];
     if (type) event.headers['content-type'] = [type.trimEnd(), ...parameters].join(';');
     try {

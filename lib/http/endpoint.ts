@@ -59,27 +59,22 @@ type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericS
   ? v.InferInput<Schema>
   : undefined;
 
-/** An answer of a handler, whichever endpoint it is. */
 export interface AnyAnswer {
   status: number;
   body?: unknown;
+  /** False where this one answer must not be cached. @default what the record says */
   mayBeCached?: boolean;
 }
 
-/** The return value of a handler: one of the documented statuses with its body. */
-type Answer<R extends Responses = Responses> = {
-  [Status in keyof R & number]: {
-    status: Status;
-    body: BodyOf<R[Status]>;
-    /** False where this one answer must not be cached. @default what the record says */
-    mayBeCached?: boolean;
-  };
+/** The answer of an endpoint's handler: one of the documented statuses with its body. */
+type Answer<R extends Responses> = {
+  [Status in keyof R & number]: AnyAnswer & { status: Status; body: BodyOf<R[Status]> };
 }[keyof R & number];
 
 /** Schemas of the parameters by where they stand; each reads text, those of the query a list with each value that was sent. */
 export type ParameterSchemas = { [place in 'path' | 'query' | 'headers']?: v.ObjectEntries };
 
-/** A request as a handler gets it: who calls, and each part as its schema has read it. */
+/** A request as a handler gets it, each part as its schema has read it. */
 interface EndpointRequest<Caller, Schemas extends ParameterSchemas, Content> {
   caller: Caller;
   path: Outputs<Schemas['path']>;
@@ -123,7 +118,6 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
   handle: (request: EndpointRequest<Caller, Schemas, Content>) => Promise<Answer<R>>;
 }
 
-/** The varying parts of a request. */
 export interface ExampleRequest {
   path?: Record<string, string>;
   query?: Record<string, string>;

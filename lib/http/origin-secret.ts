@@ -9,17 +9,10 @@ import { equalInConstantTime } from '../secrets/secrets.ts';
 /** The header in which a content delivery network proves that a request came through it. */
 export const originSecretHeader = 'x-origin-secret';
 
-/**
- * The header in which CloudFront tells the address and the port of the client. It replaces what the client itself sends
- * under this name.
- * @see Amazon CloudFront developer guide, "Add CloudFront request headers"
- */
+/** The header in which CloudFront tells the client's address. @see its developer guide, "Add CloudFront request headers" */
 export const viewerAddressHeader = 'CloudFront-Viewer-Address';
 
-/**
- * Stands in the place of the API's id in the event of a direct invocation, for which AWS demands a permission. API Gateway
- * sets the id itself, so nobody can send it this one.
- */
+/** Stands for the API's id in a direct invocation, for which AWS demands a permission. API Gateway sets the id itself. */
 export const directInvocation = 'direct-invocation';
 
 /** The error for a request that did not come through the edge. */
@@ -29,9 +22,8 @@ export const originError: ErrorRecord = {
 };
 
 /**
- * Rejects a request without the origin secret, if the deployment has set one. `ORIGIN_SECRET_HASHES` holds the SHA-256
- * of one secret, or during a rotation of two, in hex and separated by a comma. The secrets themselves are known only to
- * whoever adds the header, so nothing secret is in the environment and nothing has to be read for a request.
+ * Rejects a request without the origin secret, if the deployment has set one. `ORIGIN_SECRET_HASHES` holds the SHA-256 of one
+ * secret, or during a rotation of two, in hex and separated by a comma.
  * @throws ServiceError `forbidden`
  */
 export const requireOriginSecret: MiddlewareObj<ApiEvent> = {

@@ -28,9 +28,8 @@ export const created = <Body>(body: Body) => ({ status: 201 as const, body });
 export const noContent = () => ({ status: 204 as const, body: undefined });
 
 /**
- * An endpoint with its Lambda handler; the types of its request and response follow from the schemas. A request passes the
- * middlewares from the first to the last: each checks it, or adds to the event what it has read of it. The answer, or an
- * error, passes them from the last to the first.
+ * An endpoint with its Lambda handler. A request passes the middlewares from the first to the last: each checks it, or adds
+ * to the event what it has read of it. The answer, or an error, passes them from the last to the first.
  */
 export function serve<
   Caller,
@@ -93,8 +92,7 @@ const annotateIdsOf = ({ body, idIs }: AnyEndpoint): MiddlewareObj<ApiEvent, Rep
 });
 
 /**
- * Reads the parameters of an endpoint's requests that its schemas describe: `event.path`, `event.query`, and its headers in
- * their place among the others.
+ * Reads the parameters that an endpoint's schemas describe: `event.path`, `event.query`, and headers in their place.
  * @throws ServiceError `invalid_request`, which names the first one that is malformed or, in the query, unknown
  */
 function readParameters<Schemas extends ParameterSchemas>(
@@ -106,12 +104,8 @@ function readParameters<Schemas extends ParameterSchemas>(
   return {
     before: ({ event }) => {
       if (path) event.path = validated(path, event.pathParameters ?? {}, invalidRequest);
-      if (query) {
-        event.query = validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest);
-      }
-      if (headers) {
-        event.headers = { ...event.headers, ...validated(headers, event.headers, invalidRequest) };
-      }
+      if (query) event.query = validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest);
+      if (headers) event.headers = { ...event.headers, ...validated(headers, event.headers, invalidRequest) };
     },
   };
 }
@@ -126,10 +120,8 @@ function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string,
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const named = /^[\w.[\]-]{1,64}$/.test(unknown) ? ` ${unknown}` : '';
-    throw new ServiceError(
-      'invalid_request',
-      `Unknown query parameter${named}. Allowed: ${known.join(', ')}.`,
-    );
+    const message = `Unknown query parameter${named}. Allowed: ${known.join(', ')}.`;
+    throw new ServiceError('invalid_request', message);
   }
   return Object.fromEntries(names.map((name) => [name, sent.getAll(name)]));
 }

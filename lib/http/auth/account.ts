@@ -9,7 +9,6 @@ export const account = basicAuthentication({
   error: 'unauthorized',
   when: 'The account id or the account secret is missing or wrong, or the account is disabled.',
   find: authenticateAccount,
-  idField: 'account_id',
   idForm: 'ac_…',
   noted: ({ account_id }) => ({ account_id }),
 });

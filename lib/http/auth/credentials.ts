@@ -3,10 +3,8 @@ import { type ErrorCode, type ErrorRecord, ServiceError } from '../../foundation
 import type { RequestFields } from '../../log/events.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 
-/** The four schemes of the interface, and none. */
 export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
 
-/** The way in which an endpoint finds out who calls it. */
 export interface Authentication<Caller> {
   scheme: SchemeName;
   /** The error of a caller who is not authenticated; absent where anybody may call. */
@@ -25,19 +23,15 @@ export type RequestHeaders = Record<string, string | undefined>;
 
 const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
 
-/** The reason why credentials are not those of a caller, for the log. */
-type WrongCredentials = 'id_unknown' | 'secret_wrong' | 'account_disabled';
-
 interface BasicAuthentication<Caller extends object> {
   scheme: SchemeName;
-  /** The owner of id and secret, for the messages. */
-  whose: string;
+  /** The owner of id and secret, for the messages and the log. */
+  whose: 'client' | 'account';
   error: ErrorCode;
-  /** The case in which the error occurs. */
   when: string;
-  find: (id: string, secret: string) => Promise<Caller | WrongCredentials>;
-  /** The field by which the log names an id. One of another form is not logged: it could be a secret. */
-  idField: 'client_id' | 'account_id';
+  /** The caller, or the reason why the credentials are not those of one. */
+  find: (id: string, secret: string) => Promise<Caller | 'id_unknown' | 'secret_wrong' | 'account_disabled'>;
+  /** An id of another form is not logged: it could be a secret. */
   idForm: IdForm;
   /** Fields of the log about the caller. */
   noted: (caller: Caller) => Partial<RequestFields>;
@@ -50,7 +44,6 @@ export const basicAuthentication = <Caller extends object>({
   error,
   when,
   find,
-  idField,
   idForm,
   noted,
 }: BasicAuthentication<Caller>): Authentication<Caller> => ({
@@ -65,7 +58,7 @@ export const basicAuthentication = <Caller extends object>({
     const caller = await find(sent.user, sent.password);
     if (typeof caller === 'string') {
       const isWellFormed = isId(idForm, sent.user);
-      if (isWellFormed) annotateLog({ [idField]: sent.user });
+      if (isWellFormed) annotateLog({ [`${whose}_id`]: sent.user });
       const form = isWellFormed ? '' : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;
       const message =
         caller === 'account_disabled' ? 'The account is disabled.' : `${mismatch(whose)}${form}`;
@@ -78,8 +71,7 @@ export const basicAuthentication = <Caller extends object>({
 });
 
 /**
- * The user and password of an HTTP Basic header, or undefined when it is missing or malformed. Both may be
- * form-encoded, as OAuth 2.0 clients send them; our own ids and secrets read the same either way.
+ * The user and password of an HTTP Basic header, or undefined when it is missing or malformed. Both may be form-encoded.
  * @see RFC 7617 section 2, RFC 6749 section 2.3.1
  */
 function basicCredentials(header: string | undefined): { user: string; password: string } | undefined {
@@ -98,15 +90,11 @@ export function bearerToken(header: string | undefined): string | undefined {
   return header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
 }
 
-/**
- * The error of a request without a usable bearer token. Its reason tells the one that has no credentials for this scheme
- * from the one whose token is malformed.
- */
+/** The error of a request without a usable bearer token. Its reason tells a missing one from a malformed one. */
 export function noBearerToken(message: string, headers: (string | undefined)[]): ServiceError {
   const isMissing = !headers.some((header) => /^Bearer\b/i.test(header ?? ''));
-  return new ServiceError('invalid_token', message, {
-    reason: isMissing ? 'credentials_missing' : undefined,
-  });
+  const reason = isMissing ? 'credentials_missing' : undefined;
+  return new ServiceError('invalid_token', message, { reason });
 }
 
 function formDecoded(text: string): string | undefined {

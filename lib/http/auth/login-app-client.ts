@@ -60,19 +60,16 @@ const byOneOf = (methods: Method[]): Authentication<AuthenticatedClient> => ({
   identify: async (headers, readForm) => {
     const form = readForm();
     const [used = basic, another] = methods.filter((method) => method.isUsed(headers, form));
-    if (another)
-      throw new ServiceError(
-        'invalid_request',
-        'Authenticate by HTTP Basic or by a client assertion, not both.',
-      );
+    const message = 'Authenticate by HTTP Basic or by a client assertion, not both.';
+    if (another) throw new ServiceError('invalid_request', message);
     return used.identify(headers, form);
   },
 });
 
-/** Authentication of confidential clients, by one of the methods that the server metadata name. */
+/** Authentication of confidential clients. */
 export const confidentialClient = byOneOf([assertion, basic]);
 
-/** Authentication of any client at an endpoint: a public one proves its key. */
+/** Authentication of any client at the endpoint with a path: a public one proves its key. */
 export const clientAt = (path: string): Authentication<AuthenticatedClient> => ({
   ...byOneOf([assertion, basic, provenPublicClient(path)]),
   alternative: 'dpop_proof',

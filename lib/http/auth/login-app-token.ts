@@ -8,9 +8,8 @@ import { verifyLoginAppToken } from '../../tokens/access-token.ts';
 import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
 
 /**
- * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that was
- * issued to a client is valid while the Login App has that client, a long-lived one until it is revoked; neither is
- * while the Login App is disabled.
+ * Login App Token: a bearer token that stands for the app itself. One that was issued to a client is valid while the Login
+ * App has that client, a long-lived one until it is revoked; neither is while the Login App is disabled.
  */
 export const loginAppToken: Authentication<{ loginAppId: string }> = {
   scheme: 'login_app_token',
@@ -33,7 +32,7 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
   },
 };
 
-/** The id of the Login App of a client's token; undefined once the client is revoked. Notes the client's id. */
+/** The id of the Login App of a client's token; undefined once the client is revoked. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { aud, client_id } = await verifyLoginAppToken(token);
   annotateLog({ client_id });

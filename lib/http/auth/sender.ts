@@ -19,9 +19,7 @@ export const sender: Authentication<AuthenticatedClient> = {
     if (claims) annotateLog({ client_id: claims.client_id, login_app_id: claims.aud });
     const client = claims && (await findCurrentClient(claims.client_id));
     if (client) return client;
-    const reason = claims ? 'id_unknown' : 'claim_invalid';
-    throw new ServiceError('invalid_client', 'The token is no valid one with the scope recipients.', {
-      reason,
-    });
+    const message = 'The token is no valid one with the scope recipients.';
+    throw new ServiceError('invalid_client', message, { reason: claims ? 'id_unknown' : 'claim_invalid' });
   },
 };

@@ -14,6 +14,7 @@ import {
 import { settle } from '../../access-requests/decision.ts';
 import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
 import { findImported, importAccessRequests, importEvents } from '../../access-requests/import.ts';
+import { newEventSchema } from '../../access-requests/new-event.ts';
 import { readShown } from '../../access-requests/search-access-requests.ts';
 import { exportEvents, listEvents } from '../../access-requests/search-events.ts';
 import { shown } from '../../access-requests/shown-access-request.ts';
