@@ -56,7 +56,7 @@ const badSecurityEvent = {
     }),
     v.title('SecurityEventError'),
   ),
-  render: ({ message: description, reason }) => ({
+  render: ({ message: description, detail: { reason } }) => ({
     body: { err: (reason && codeOf[reason]) ?? 'invalid_request', description },
     headers: { 'content-language': 'en' },
   }),

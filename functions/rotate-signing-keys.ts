@@ -2,9 +2,8 @@ import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { rotationStepSchema } from '../lib/secrets/rotation.ts';
-import { type RevocationAnswer, signingKeyRevocationSchema } from '../lib/signing/revocation.ts';
-import { revokeSigningKey } from '../lib/signing/revoke.ts';
-import { rotateSigningKeys } from '../lib/signing/rotate.ts';
+import { revokeSigningKey, rotateSigningKeys } from '../lib/signing/rotate.ts';
+import { type RevocationAnswer, signingKeyRevocationSchema } from '../lib/signing/settings.ts';
 
 /** Rights of the function. Those on the signing keys come with the rotation itself. */
 export const access: Access = {

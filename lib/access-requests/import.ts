@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { type ImportLine, type ImportResult, readLines } from '../schema/import-lines.ts';
-import { timeField } from '../schema/rfc3339.ts';
+import { timeField } from '../schema/json-schema.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';

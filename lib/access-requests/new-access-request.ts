@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { jsonSchema } from '../schema/json-schema.ts';
-import { timeField } from '../schema/rfc3339.ts';
+import { jsonSchema, timeField } from '../schema/json-schema.ts';
 import { jsonObject } from '../schema/validation.ts';
 import { actorFields, nameText } from './new-event.ts';
 

@@ -3,7 +3,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
 import { type ImportLine, type ImportResult, readLines } from '../schema/import-lines.ts';
-import { timeField } from '../schema/rfc3339.ts';
+import { timeField } from '../schema/json-schema.ts';
 import { putItem } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { activeSince, deviceItem } from './device.ts';

@@ -8,7 +8,7 @@ function declare<Value>(name: string, read: () => Value): () => Value {
 
 /**
  * Declares an environment variable that the deployment sets. Nothing is read yet, so every file can be loaded without it.
- * @returns reads the value. @throws Error naming the variable, when it is missing or empty
+ * @returns reads the value, and throws an Error that names a variable which is missing or malformed; so do those below
  */
 export const environment = (name: string): (() => string) =>
   declare(name, () => {
@@ -27,20 +27,16 @@ const inSeconds = 'a whole number of seconds';
 /**
  * Declares a variable that holds a positive whole number.
  * @param form what it must be, for the error
- * @returns reads the value. @throws Error naming the variable, when it is missing or no such number
  */
 export function environmentNumber(name: string, form = 'a whole number'): () => number {
   const readText = environment(name);
   return declare(name, () => numberIn(name, readText(), /^[1-9]\d{0,9}$/, form));
 }
 
-/** Declares a variable that holds a positive number of seconds, as `environmentNumber` does. */
-export const environmentSeconds = (name: string): (() => number) => environmentNumber(name, inSeconds);
+/** Declares a variable that holds a positive number of seconds. */
+export const environmentSeconds = (name: string) => environmentNumber(name, inSeconds);
 
-/**
- * Declares a variable that holds seconds and need not be set.
- * @returns reads the value. @throws Error naming the variable, when it is not a whole number
- */
+/** Declares a variable that holds a number of seconds and need not be set. */
 export const optionalEnvironmentSeconds = (name: string): (() => number | undefined) =>
   declare(name, () => {
     const value = optionalEnvironment(name);

@@ -44,39 +44,31 @@ export interface FieldError {
   message: string;
 }
 
+/** Details of an error for its response, and for the log. */
+interface ErrorDetail {
+  errors?: FieldError[] | undefined;
+  /** For the log only. */
+  reason?: LogReason | undefined;
+  /** Parameters of the challenge: the login that would be sufficient. @see RFC 9470 section 3 */
+  challenge?: Record<string, string | number>;
+  /** The nonce that the next proof must have. @see RFC 9449 section 8 */
+  proofNonce?: string;
+  /** Seconds to wait before the request is sent again, where they are known better than by the code. */
+  retryAfterSeconds?: number;
+}
+
 /**
  * An error that the caller may read. The description names what is wrong and what is allowed; it never contains a secret
- * or the value that was sent. `reason` is for the log only.
+ * or the value that was sent.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
-  readonly errors: FieldError[] | undefined;
-  readonly reason: LogReason | undefined;
-  /** Parameters of the challenge: the login that would be sufficient. @see RFC 9470 section 3 */
-  readonly challenge: Record<string, string | number> | undefined;
-  /** The nonce that the next proof must have. @see RFC 9449 section 8 */
-  readonly proofNonce: string | undefined;
-  /** Seconds to wait before the request is sent again, where they are known better than by the code. */
-  readonly retryAfterSeconds: number | undefined;
+  readonly detail: ErrorDetail;
 
-  constructor(
-    code: ErrorCode,
-    description: string,
-    detail: {
-      errors?: FieldError[] | undefined;
-      reason?: LogReason | undefined;
-      challenge?: Record<string, string | number>;
-      proofNonce?: string;
-      retryAfterSeconds?: number;
-    } = {},
-  ) {
+  constructor(code: ErrorCode, description: string, detail: ErrorDetail = {}) {
     super(description);
     this.code = code;
-    this.errors = detail.errors;
-    this.reason = detail.reason;
-    this.challenge = detail.challenge;
-    this.proofNonce = detail.proofNonce;
-    this.retryAfterSeconds = detail.retryAfterSeconds;
+    this.detail = detail;
   }
 }

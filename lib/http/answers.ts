@@ -83,8 +83,7 @@ export const renderErrors = ({
     const { requestId } = request.event.requestContext;
     const { error } = request;
     if (error instanceof ServiceError) {
-      const { code, reason } = error;
-      const fields = definedOnly({ error: code, reason });
+      const fields = definedOnly({ error: error.code, reason: error.detail.reason });
       logEvent(errorEvent, fields);
       annotateLog(fields);
       const response = responseTo(error);
@@ -103,20 +102,21 @@ export const renderErrors = ({
 });
 
 function responseTo(error: ServiceError) {
-  const { code, message, errors, reason } = error;
+  const { code, message, detail } = error;
+  const { errors, reason } = detail;
   const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
   const scheme = lacksToken ? challengeWithoutError : challenges[code];
-  const needed = error.challenge && Object.entries({ error_description: message, ...error.challenge });
+  const needed = detail.challenge && Object.entries({ error_description: message, ...detail.challenge });
   const told = needed?.map(([name, value]) => `, ${name}=${JSON.stringify(value)}`) ?? [];
   const challenge = scheme && [scheme, ...told].join('');
-  const retryAfter = error.retryAfterSeconds ?? retryAfterSeconds[code];
+  const retryAfter = detail.retryAfterSeconds ?? retryAfterSeconds[code];
   return {
     status: statuses[code],
     body: { error: code, error_description: message, errors },
     headers: {
       'www-authenticate': challenge,
       'retry-after': retryAfter?.toString(),
-      'dpop-nonce': error.proofNonce,
+      'dpop-nonce': detail.proofNonce,
     },
   };
 }

@@ -3,7 +3,7 @@
 
 import * as v from 'valibot';
 import { required } from '../schema/form-parameters.ts';
-import { jsonSchema } from '../schema/json-schema.ts';
+import { described, jsonSchema } from '../schema/json-schema.ts';
 
 /** Every grant type that the token endpoint supports. */
 export const grantTypes = [
@@ -32,10 +32,9 @@ export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA',
 /** The client, in the form of a public one, which sends no `Authorization`. */
 export const clientIdParameter = {
   client_id: v.optional(
-    v.pipe(
-      required('client_id'),
-      jsonSchema({ type: 'string' }),
-      v.description('The client, if it is a public one: those send no `Authorization`.'),
+    described(
+      v.pipe(required('client_id'), jsonSchema({ type: 'string' })),
+      'The client, if it is a public one: those send no `Authorization`.',
     ),
   ),
 };

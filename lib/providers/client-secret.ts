@@ -2,7 +2,8 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
-import { described, textSchema } from './settings/fields.ts';
+import { described } from '../schema/json-schema.ts';
+import { textSchema } from './settings/fields.ts';
 
 /** Material of a client secret for Apple. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
 export const clientSecretJwtSchema = v.strictObject({

@@ -4,9 +4,8 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { type LoginClaims, loginClaimsSchema } from '../login-users/linked-identity.ts';
 import { type Profile, profileSchema } from '../login-users/profile.ts';
-import { valueAtPath } from '../schema/value-at-path.ts';
 import { ProviderFailure } from './provider-failure.ts';
-import type { ProfileSetting } from './settings/fields.ts';
+import { type ProfileSetting, valueAtPath } from './settings/fields.ts';
 
 /** The error for a credential that the provider or our own validation rejects. The reason is for the log alone. */
 export const rejected = (reason: LogReason): ServiceError =>

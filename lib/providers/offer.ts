@@ -5,6 +5,7 @@ import {
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
 import { sorted } from '../schema/form-parameters.ts';
+import { described } from '../schema/json-schema.ts';
 import { loginAppPartition, loginAppSortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { codeParameters, parametersOf } from './parameters.ts';
@@ -14,37 +15,37 @@ import { hostOf } from './settings/fields.ts';
 import { issuersIn } from './settings/issuers.ts';
 
 const issuerSchema = v.object({
-  issuer: v.pipe(v.string(), v.description('The `iss` of id tokens that are accepted.')),
-  nonce: v.pipe(
+  issuer: described(v.string(), 'The `iss` of id tokens that are accepted.'),
+  nonce: described(
     v.picklist(['optional', 'required']),
-    v.description('Whether a login with such an id token must send its nonce.'),
+    'Whether a login with such an id token must send its nonce.',
   ),
 });
 
 const grantSchema = v.object({
   grant_type: v.picklist(['provider_credentials', 'provider_authorization_code']),
-  required: v.pipe(v.array(v.string()), v.description('The parameters that must be sent.')),
-  optional: v.pipe(v.array(v.string()), v.description('The parameters that may be sent.')),
+  required: described(v.array(v.string()), 'The parameters that must be sent.'),
+  optional: described(v.array(v.string()), 'The parameters that may be sent.'),
 });
 type Grant = v.InferOutput<typeof grantSchema>;
 
 export const offeredProviderSchema = v.pipe(
   v.object({
     provider: v.picklist(providerIds),
-    companies: v.pipe(
+    companies: described(
       v.array(v.string()),
-      v.description('Who it is: the name of a well-known company, otherwise the issuer or the host.'),
+      'Who it is: the name of a well-known company, otherwise the issuer or the host.',
     ),
     // Under a title, since generated Swift can't have a type of the name `Protocol`.
     protocol: v.pipe(
       v.picklist(['oauth1', 'oauth2', 'oidc'] satisfies ProtocolName[]),
       v.title('ProviderProtocol'),
     ),
-    grants: v.pipe(
+    grants: described(
       v.array(grantSchema),
-      v.description('Each way to log in, with its parameters besides `grant_type` and `provider`.'),
+      'Each way to log in, with its parameters besides `grant_type` and `provider`.',
     ),
-    issuers: v.pipe(v.array(issuerSchema), v.description('The issuers of id tokens; none without those.')),
+    issuers: described(v.array(issuerSchema), 'The issuers of id tokens; none without those.'),
   }),
   v.title('Provider'),
 );

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { forbidden, optional, required, sorted } from '../schema/form-parameters.ts';
-import { jsonSchema } from '../schema/json-schema.ts';
+import { described, jsonSchema } from '../schema/json-schema.ts';
 import {
   authorizationCodeProvider,
   type ProtocolName,
@@ -24,9 +24,9 @@ const codeVerifierSchema = v.pipe(
 /** The parameters beside an authorization code that say how the app got it. */
 const besideCode = {
   code_verifier: v.optional(codeVerifierSchema),
-  redirect_uri: v.pipe(
+  redirect_uri: described(
     optional('redirect_uri'),
-    v.description('Where the code was sent: one of the provider settings, by default the first.'),
+    'Where the code was sent: one of the provider settings, by default the first.',
   ),
 };
 
@@ -47,22 +47,18 @@ export const credentialParameters = {
   oidc: {
     id_token: required('id_token'),
     access_token: optional('access_token'),
-    nonce: v.pipe(
+    nonce: described(
       optional('nonce'),
-      v.description('The nonce of the id token, which may have it literally or as its SHA-256.'),
+      'The nonce of the id token, which may have it literally or as its SHA-256.',
     ),
-    authorization_code: v.pipe(
+    authorization_code: described(
       optional('authorization_code'),
-      v.description(
-        'The code that came with the id token: the service gets a token for it to revoke when the person is deleted. Only for issuers whose settings have `code_exchange`.',
-      ),
+      'The code that came with the id token: the service gets a token for it to revoke when the person is deleted. Only for issuers whose settings have `code_exchange`.',
     ),
     ...besideCode,
-    user: v.pipe(
+    user: described(
       optional('user'),
-      v.description(
-        'A JSON object of at most 2,048 bytes in which the app tells claims about the person, as Apple hands it over at the first login. Only for issuers whose settings have `user_profile`.',
-      ),
+      'A JSON object of at most 2,048 bytes in which the app tells claims about the person, as Apple hands it over at the first login. Only for issuers whose settings have `user_profile`.',
     ),
     access_secret: forbidden('access_secret', 'for the OIDC provider'),
   },
@@ -80,8 +76,8 @@ export const codeParameters = {
   ),
   authorization_code: required('authorization_code'),
   ...besideCode,
-  nonce: v.pipe(
+  nonce: described(
     optional('nonce'),
-    v.description('The nonce of the id token that comes for the code, where that identifies the person.'),
+    'The nonce of the id token that comes for the code, where that identifies the person.',
   ),
 };

@@ -4,9 +4,6 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { type ItemKey, updateItem } from '../storage/items.ts';
 import { newSecret, newSecretsVersion, type StoredSecret, storeSecret, type WithSecrets } from './secrets.ts';
 
-/** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
-const mostSecrets = 2;
-
 export const shownSecret = ({ secret_id, created_at }: StoredSecret) => ({ secret_id, created_at });
 
 /**
@@ -18,7 +15,7 @@ export async function rotateSecretOf(
   stored: WithSecrets,
   prefix: string,
 ) {
-  if (stored.secrets.length >= mostSecrets)
+  if (stored.secrets.length >= 2)
     throw new ServiceError(
       'invalid_request',
       `There are two secrets already (${idsOf(stored)}); revoke one first.`,
@@ -29,9 +26,8 @@ export async function rotateSecretOf(
 }
 
 /**
- * Takes one of its secrets away from an item.
+ * Takes one of its secrets away from an item, and returns those that are left.
  * @param needsOne whether the last one must stay
- * @returns the secrets that are left
  * @throws ServiceError when none has the id, it is the last one, or somebody else has changed them meanwhile
  */
 export async function revokeSecretOf(
@@ -64,9 +60,9 @@ export async function replaceCredentials<Written extends WithSecrets>(
     set: { ...credentials, secrets_version: newSecretsVersion() },
     when: { secrets_version: { is: stored.secrets_version } },
   });
-  if (!done) {
-    const message =
-      'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.';
-    throw new ServiceError('invalid_request', message);
-  }
+  if (!done)
+    throw new ServiceError(
+      'invalid_request',
+      'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.',
+    );
 }

@@ -3,8 +3,6 @@ import { logFailure } from '../log/log.ts';
 
 /** Milliseconds for which a value is used, from when it was read, while Secrets Manager fails. */
 const longestOutage = 6 * 3_600_000;
-/** Milliseconds between two attempts to read it then. */
-const pause = 60_000;
 
 interface Reread<Value> {
   /** The id of the secret that the value is made of. */
@@ -32,7 +30,7 @@ export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async (
       return value;
     } catch (error) {
       if (!last || now - last.readAt >= longestOutage || !(await isGood(last.value))) throw error;
-      last.readAgainAt = now + pause;
+      last.readAgainAt = now + 60_000;
       const age_seconds = Math.floor((now - last.readAt) / 1000);
       logFailure('secret_stale', error, { secret: secretId(), age_seconds });
       return last.value;

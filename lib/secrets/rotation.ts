@@ -8,7 +8,7 @@ import {
   versionsOf,
 } from './secret-store.ts';
 
-/** The event with which Secrets Manager calls a rotation function, four times per rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
+/** The event with which Secrets Manager calls a rotation function, four times per rotation. */
 export const rotationStepSchema = v.object({
   SecretId: v.string(),
   /** The id of the version that this rotation makes. */
@@ -32,7 +32,7 @@ interface Rotation<Value> {
   finish: (current: Value, secretId: string) => Promise<void>;
 }
 
-/** Makes the function that carries out the steps of a rotation, as Secrets Manager asks for them. */
+/** Makes the function that carries out the steps of a rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>) {
   async function makeReady(step: RotationStep): Promise<void> {
     const text = await readPendingSecret(step.SecretId, step.ClientRequestToken);

@@ -12,32 +12,25 @@ import { requestTimeouts } from '../foundation/aws-client.ts';
 const client = new SecretsManagerClient(requestTimeouts(2));
 
 /**
- * The value of a secret, as text. Secrets Manager is eventually consistent: the current value may be the one before
- * for a while after the version has changed.
- * @param versionId the version to read; the current one when absent
+ * The value of a version of a secret, or of the current one. Secrets Manager is eventually consistent: that may be the one
+ * before for a while after it has changed.
  * @throws Error when it has no text value
  */
-export async function readSecret(secretId: string, versionId?: string): Promise<string> {
-  const { SecretString } = await client.send(
-    new GetSecretValueCommand({ SecretId: secretId, VersionId: versionId }),
-  );
+export async function readSecret(SecretId: string, VersionId?: string): Promise<string> {
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId, VersionId }));
   if (SecretString === undefined) throw new Error('The secret has no text value.');
   return SecretString;
 }
 
 /** The time of a secret's latest rotation; undefined when it never was rotated. */
-export async function lastRotation(secretId: string): Promise<Date | undefined> {
-  const { LastRotatedDate } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
-  return LastRotatedDate;
-}
+export const lastRotation = async (SecretId: string): Promise<Date | undefined> =>
+  (await client.send(new DescribeSecretCommand({ SecretId }))).LastRotatedDate;
 
 /** The value that a rotation has prepared under a version id; undefined when it has prepared none. */
-export async function readPendingSecret(secretId: string, versionId: string): Promise<string | undefined> {
+export async function readPendingSecret(SecretId: string, VersionId: string): Promise<string | undefined> {
+  const pending = new GetSecretValueCommand({ SecretId, VersionId, VersionStage: 'AWSPENDING' });
   try {
-    const { SecretString } = await client.send(
-      new GetSecretValueCommand({ SecretId: secretId, VersionId: versionId, VersionStage: 'AWSPENDING' }),
-    );
-    return SecretString;
+    return (await client.send(pending)).SecretString;
   } catch (error) {
     if (error instanceof ResourceNotFoundException) return undefined;
     throw error;

@@ -1,22 +1,35 @@
 import { CompactSign, compactVerify, importJWK } from 'jose';
 import * as v from 'valibot';
-import { epochSeconds } from '../foundation/clock.ts';
+import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
 import { rotation, staleReadSeconds } from '../secrets/rotation.ts';
-import { putCurrentSecret, readSecret } from '../secrets/secret-store.ts';
+import {
+  abandonPending,
+  putCurrentSecret,
+  readPendingSecret,
+  readSecret,
+  versionsOf,
+} from '../secrets/secret-store.ts';
 import {
   type KeySet,
   keySetAfter,
   keySetWithout,
+  keyThatSigns,
   newKeySet,
   type PublishedKey,
   parseKeySet,
   publicPartOf,
   signingKeyFreshFor,
+  signingKeyKnownFrom,
 } from './key-set.ts';
 import { mostKeys, type Published, publish, readPublished } from './published-keys.ts';
-import { accessTokenLifetime, type TokenAlgorithm, tokenAlgorithms } from './settings.ts';
+import {
+  accessTokenLifetime,
+  type RevocationAnswer,
+  type TokenAlgorithm,
+  tokenAlgorithms,
+} from './settings.ts';
 
 /** Carries out one step of a rotation of the signing keys. */
 export const rotateSigningKeys = rotation<KeySet>({
@@ -73,11 +86,10 @@ function requireNoneRevoked({ current, next }: KeySet, revoked: string[]): void 
 /**
  * Publishes the keys of the current key set, once those that are revoked have been replaced. A replacement is published
  * before it signs.
- * @param before what is published, as the table has it now
  * @param revoked the ids of all revoked keys, of which some may be new
  * @returns the key set that is current from now on
  */
-export async function replaceRevokedKeys(
+async function replaceRevokedKeys(
   secretId: string,
   set: KeySet,
   before: Published,
@@ -117,10 +129,59 @@ function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedK
   return all.length > mostKeys ? all.filter((one) => !isRevoked(one)) : all;
 }
 
-const setting = environment('TOKEN_ALGORITHM');
+const algorithmSetting = environment('TOKEN_ALGORITHM');
 
 /** The algorithm of new signing keys. @throws ValiError when the setting names none */
 export function wantedAlgorithm(): TokenAlgorithm {
   const message = `The environment variable TOKEN_ALGORITHM must be ${tokenAlgorithms.join(' or ')}.`;
-  return v.parse(v.picklist(tokenAlgorithms, message), setting());
+  return v.parse(v.picklist(tokenAlgorithms, message), algorithmSetting());
+}
+
+const secretId = environment('SIGNING_KEYS_SECRET_ID');
+
+/**
+ * Revokes a signing key: within five minutes no function signs with it, and none accepts its tokens. If it is a key that
+ * signs or will, another one takes its place at once. It may be done again, for example after it was interrupted.
+ *
+ * The table comes first: from then on no rotation can bring the key back, and the key that takes its place is known
+ * before it signs.
+ */
+export async function revokeSigningKey(kid: string): Promise<RevocationAnswer> {
+  const id = secretId();
+  const published = await readPublished();
+  const set = parseKeySet(await readSecret(id));
+  if (!set) return { error: 'There are no signing keys yet.' };
+  if (!isKnown(kid, published, set)) return { error: 'There is no such signing key.' };
+  if (isOutdated(set, published))
+    return { error: 'The keys were rotated a moment ago. Try again in a minute.' };
+
+  const revoked = [...new Set([...published.revoked, kid])];
+  const following = await replaceRevokedKeys(id, set, published, revoked);
+  await abandonRotationWith(id, revoked);
+  const signing_kid = keyThatSigns(following).kid;
+  logEvent('signing_key_revoked', { kid, signing_kid });
+  const knownFrom = signingKeyKnownFrom(following, set);
+  return { signing_kid, warning: knownFrom > epochSeconds() ? warningUntil(knownFrom) : undefined };
+}
+
+const warningUntil = (knownFrom: number): string =>
+  `Verifiers that keep the key set reject new tokens until they fetch it again, some until ${isoTime(knownFrom)}: the key that signs now has not been published for long.`;
+
+const isKnown = (kid: string, { keys, revoked }: Published, { current, next }: KeySet): boolean =>
+  [...keys.map(({ key }) => key.kid), ...revoked, current.kid, next.kid].includes(kid);
+
+/** Whether a key of the set was taken out of use: then it is the set before the last rotation. */
+const isOutdated = ({ current, next }: KeySet, { keys, revoked }: Published): boolean =>
+  [current, next].some(
+    ({ kid }) =>
+      !revoked.includes(kid) &&
+      keys.some(({ key, keep_until }) => key.kid === kid && keep_until !== undefined),
+  );
+
+/** Gives up a rotation that has prepared a key set with a revoked key, which could never be finished. */
+async function abandonRotationWith(id: string, revoked: string[]): Promise<void> {
+  const { pending } = await versionsOf(id);
+  const set = pending && parseKeySet((await readPendingSecret(id, pending)) ?? '');
+  if (set && [set.current, set.next].some(({ kid }) => revoked.includes(kid)))
+    await abandonPending(id, pending);
 }

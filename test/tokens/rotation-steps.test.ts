@@ -17,7 +17,7 @@ Object.assign(process.env, {
   ACCESS_TOKEN_SECONDS: '3600',
 });
 const { rotateSigningKeys } = await import('../../lib/signing/rotate.ts');
-const { revokeSigningKey } = await import('../../lib/signing/revoke.ts');
+const { revokeSigningKey } = await import('../../lib/signing/rotate.ts');
 const { publicKeys } = await import('../../lib/signing/published-keys.ts');
 const { publicSigningKeysKey } = await import('../../lib/storage/keys.ts');
 

@@ -3,8 +3,8 @@ import type { LoginApp } from '../../login-apps/login-app.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import { valueAtPath } from '../../providers/settings/fields.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
-import { valueAtPath } from '../../schema/value-at-path.ts';
 import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
 /**

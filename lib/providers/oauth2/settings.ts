@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import { valueAtPath } from '../../schema/value-at-path.ts';
+import { described } from '../../schema/json-schema.ts';
 import { clientSecretJwtSchema } from '../client-secret.ts';
 import { issuerEntries, issuerOf, notificationEntries } from '../oidc/issuer.ts';
 import {
   audiences,
   authorityIn,
-  described,
   fieldPathSchema,
   profile,
   providerUrlSchema,
   textSchema,
+  valueAtPath,
 } from '../settings/fields.ts';
 
 const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');

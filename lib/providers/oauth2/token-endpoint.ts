@@ -1,6 +1,5 @@
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { valueAtPath } from '../../schema/value-at-path.ts';
 import {
   basicAuthorization,
   callProvider,
@@ -11,6 +10,7 @@ import { dummy, rejectsDummy } from '../checks.ts';
 import { signClientSecret } from '../client-secret.ts';
 import { rejected, wellFormedCredential } from '../credential.ts';
 import { ProviderFailure } from '../provider-failure.ts';
+import { valueAtPath } from '../settings/fields.ts';
 import type { CodeExchange } from './settings.ts';
 
 /** An authorization code, with what the app used to get it. */

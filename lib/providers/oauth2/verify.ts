@@ -2,7 +2,6 @@ import { errors, type JWTPayload } from 'jose';
 import { epochSeconds } from '../../foundation/clock.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
-import { valueAtPath } from '../../schema/value-at-path.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import {
   profileIn,
@@ -14,6 +13,7 @@ import {
 } from '../credential.ts';
 import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
 import { ProviderFailure } from '../provider-failure.ts';
+import { valueAtPath } from '../settings/fields.ts';
 import type {
   AudienceValidation,
   Introspection,

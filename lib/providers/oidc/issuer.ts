@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
-import { audiences, described, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
+import { described } from '../../schema/json-schema.ts';
+import { audiences, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
 
 /**
  * Google's id tokens name their issuer in one of two ways, and its security event tokens in a third.

@@ -48,7 +48,8 @@ export const refused = (message: string): ServiceError =>
 /** The error for any message that could be a stranger's: only the log says why. */
 export function notAccepted(error: unknown, what: string): unknown {
   const isRejected = error instanceof ServiceError && error.code === 'invalid_grant';
-  const reason = error instanceof errors.JOSEError ? reasonOf(error) : isRejected ? error.reason : undefined;
+  const reason =
+    error instanceof errors.JOSEError ? reasonOf(error) : isRejected ? error.detail.reason : undefined;
   if (reason === undefined) return error;
   const message = `The ${what} of this provider for this Login App.`;
   return new ServiceError('invalid_request', message, { reason });

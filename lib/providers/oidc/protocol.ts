@@ -126,7 +126,7 @@ async function withRevocableToken(
     return { ...identity, revocableToken, code: 'exchanged' };
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_request') throw error;
-    const reason = error instanceof ServiceError ? error.reason : undefined;
+    const reason = error instanceof ServiceError ? error.detail.reason : undefined;
     logFailure('code_not_exchanged', error, definedOnly({ issuer: issuer.issuer, reason }));
     return { ...identity, code: 'not_exchanged' };
   }

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
+import { described } from '../../schema/json-schema.ts';
 import { issuerExchangeSchema } from '../oauth2/settings.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
-import { audiences, described, fieldPathSchema } from '../settings/fields.ts';
+import { audiences, fieldPathSchema } from '../settings/fields.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
 
 /** The claims that an app may tell of a person. No app says that an address is verified. */

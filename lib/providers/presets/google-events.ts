@@ -3,9 +3,9 @@ import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { valueAtPath } from '../../schema/value-at-path.ts';
 import { callProvider, verificationDeadline } from '../call-provider.ts';
 import { explainFailure, ProviderFailure } from '../provider-failure.ts';
+import { valueAtPath } from '../settings/fields.ts';
 
 const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
 const uris = 'https://schemas.openid.net/secevent';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { optionalEnvironment } from '../../foundation/environment.ts';
 import { profileFields } from '../../login-users/profile.ts';
-import { valueAtPath } from '../../schema/value-at-path.ts';
+import { described } from '../../schema/json-schema.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
 
 export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
@@ -12,10 +12,6 @@ export const providerUrlSchema = v.pipe(
   v.check(isWebAddress, 'must be an https address, without user, password or fragment'),
   v.check(isByName, 'must name its host, by no IP address and no loopback name'),
 );
-
-/** A setting with the text that the docs have about it. */
-export const described = <const Schema extends v.GenericSchema>(schema: Schema, means: string) =>
-  v.pipe(schema, v.description(means));
 
 /** A credential counts only if it was issued to one of these apps. */
 export const audiences = described(
@@ -28,6 +24,16 @@ export const fieldPathSchema = v.pipe(
   textSchema,
   v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
 );
+
+/** The value at such a path, or undefined. */
+export const valueAtPath = (answer: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        value instanceof Object && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined,
+      answer,
+    );
 
 /** The setting that says which claims about a person are kept, and where the provider's answer has each. */
 export const profile = described(
