@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 
-/** A machine that has these programs and an npm that only notes its arguments: no apt-get, no dpkg, no flock. */
+/** A machine that has these programs and an npm that only notes its arguments: no apt-get, no dpkg, no flock, no podman. */
 const machine = mkdtempSync(join(tmpdir(), 'machine-'));
 afterAll(() => rmSync(machine, { recursive: true }));
 for (const program of 'awk bash cat dirname grep id mkdir mktemp paste rm rmdir sleep'.split(' ')) {
@@ -41,6 +41,7 @@ describe('.ci/run', () => {
     const { code, output, calls } = await run({});
     expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/\n33 passed, 0 failed\n$/) });
     expect(output).not.toMatch(/not found|invalid/);
+    expect(output).toContain('Left out: npm run test:sam, which needs podman.');
     expect(new Set(calls).size).toBe(calls.length);
   });
 

@@ -14,6 +14,12 @@ export const tools = {
   font: ['find /usr/share/fonts /System/Library/Fonts -name "*.[ot]t[cf]" | grep .', 'fonts-liberation'],
 } satisfies Record<string, Tool>;
 
+/** What `npm run test:sam` needs besides. `.ci/run` leaves it out where there is no podman. */
+export const containerTools: Tool[] = ['podman', 'runc', 'slirp4netns'].map((name) => [
+  `command -v ${name}`,
+  name,
+]);
+
 /** The packages that have those of these tools that are missing. */
 async function missingPackages(tools: Tool[]): Promise<string[]> {
   const results = await Promise.all(
