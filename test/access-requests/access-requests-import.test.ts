@@ -1,30 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createAccount } from '../support/login-app.ts';
-import { operator } from '../support/operator.ts';
+import { operatorWithFiles } from '../support/operator.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import { failing, isWrite } from '../support/store-proxy.ts';
 
 const { running, service, proxy } = await sharedServiceWithStore();
 const { operate } = service;
-const folder = mkdtempSync(join(tmpdir(), 'access-requests-import-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-/** A file of lines; its path. */
-function fileOf(name: string, lines: unknown[]): string {
-  const file = join(folder, name);
-  writeFileSync(
-    file,
-    lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
-  );
-  return file;
-}
-
-async function run(...words: string[]) {
-  const { code, stdout, stderr } = await operator.at(running.directory)(...words, '--local');
-  return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
-}
+const { folder, fileOf, importFile: importOf } = operatorWithFiles(running);
 
 /** An account, and the command that imports a file for it. */
 async function newImporter() {
@@ -34,7 +18,7 @@ async function newImporter() {
     return (access_requests as { access_request_id: number }[]).map(({ access_request_id: id }) => id);
   };
   const importFile = (file: string, ...more: string[]) =>
-    run('access-requests', 'import', file, '--account', account.account_id, ...more);
+    importOf('access-requests', file, '--account', account.account_id, ...more);
   return { account, accessRequests, importFile };
 }
 
@@ -48,7 +32,7 @@ test('the fields of a line are kept, its reviews decide, and it is listed at onc
     { id: 3, reference: 'case-1' },
     { id: 4, approvals_needed: 11 },
   ];
-  const { summary } = await importFile(fileOf('with-fields', lines));
+  const { summary } = await importFile(fileOf(lines));
   expect(summary).toMatchObject({ added: 2, refused: 2 });
   const { body } = await service.accessRequests('?order=oldest', account);
   expect(body).toMatchObject({
@@ -64,7 +48,7 @@ test('the fields of a line are kept, its reviews decide, and it is listed at onc
     { ...review, actor_id: 'ann' },
     { ...review, actor_id: 'bob', created_at: '2024-05-02T08:00:00Z' },
   ];
-  await run('events', 'import', fileOf('reviews-of-it', reviews));
+  await importOf('events', fileOf(reviews));
   expect((await service.search('', { id, account })).body.results[0]).toMatchObject({ counts: false });
   expect((await service.accessRequests('?decision=approved', account)).body).toMatchObject({
     total: 1,
@@ -81,7 +65,7 @@ const done = (counts: object) => ({
 describe('moving from another system takes two commands', () => {
   test('access-requests import writes a map of ids, and events import reads it', async () => {
     const { account, importFile } = await newImporter();
-    const requests = fileOf('requests', [{ id: 17, created_at: '2024-05-02T08:00:00Z' }, { id: 'AR-9' }]);
+    const requests = fileOf([{ id: 17, created_at: '2024-05-02T08:00:00Z' }, { id: 'AR-9' }]);
     const map = join(folder, 'map');
     expect(await importFile(requests, '--ids-to', map)).toEqual(done({ lines: 2, added: 2 }));
     const [first, second] = readFileSync(map, 'utf8').trim().split('\n');
@@ -95,13 +79,13 @@ describe('moving from another system takes two commands', () => {
     expect(await operate('access-requests', 'find', found)).toMatchObject({ access_request_id: moved });
 
     const event = { type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
-    const events = fileOf('events', [
+    const events = fileOf([
       { access_request_id: 17, ...event },
       { access_request_id: 'AR-9', ...event },
       { access_request_id: 18, ...event },
       'no json',
     ]);
-    const importEvents = () => run('events', 'import', events, '--ids-from', map);
+    const importEvents = () => importOf('events', events, '--ids-from', map);
     const reasons = [
       { reason: 'The map of ids lacks its access_request_id.', count: 1, lines: [3] },
       { reason: 'The line is not JSON.', count: 1, lines: [4] },
@@ -119,7 +103,7 @@ describe('moving from another system takes two commands', () => {
 
   test('run again, it creates nothing and writes the same map', async () => {
     const { accessRequests, importFile } = await newImporter();
-    const file = fileOf('again', [{ id: 1 }, { id: 2 }, { id: 1 }]);
+    const file = fileOf([{ id: 1 }, { id: 2 }, { id: 1 }]);
     const [map, other] = [join(folder, 'again-map'), join(folder, 'again-map-2')];
     expect(await importFile(file, '--ids-to', map)).toEqual(done({ lines: 3, added: 2, already_there: 1 }));
     const ids = await accessRequests();
@@ -130,7 +114,7 @@ describe('moving from another system takes two commands', () => {
 
   test('run again, it gives back no access that was revoked', async () => {
     const { account, accessRequests, importFile } = await newImporter();
-    const file = fileOf('revoked', [{ id: 1 }, { id: 2 }]);
+    const file = fileOf([{ id: 1 }, { id: 2 }]);
     await importFile(file);
     const [revoked = 0, kept] = await accessRequests();
     await operate('access-requests', 'revoke', { 'access-request': revoked, account: account.account_id });
@@ -146,17 +130,11 @@ describe('moving from another system takes two commands', () => {
   test.each(['fails before', 'fails after'] as const)(
     'when a write %s, whichever it is, running it again finishes it without a duplicate',
     async (fault) => {
-      const file = fileOf('interrupted', [{ id: 1 }, { id: 2 }]);
-      for (let failing = 1, isDone = false; !isDone; failing += 1) {
+      const file = fileOf([{ id: 1 }, { id: 2 }]);
+      for (let number = 0, isDone = false; !isDone; number += 1) {
         const { accessRequests, importFile } = await newImporter();
-        let writes = 0;
-        proxy.hook = ({ operation }) => {
-          if (operation !== 'PutItem' && operation !== 'UpdateItem') return undefined;
-          writes += 1;
-          return writes === failing ? fault : undefined;
-        };
-        isDone = (await importFile(file)).code === 0;
-        proxy.hook = () => undefined;
+        const { happened } = await failing(proxy, [number, fault], () => importFile(file), isWrite);
+        isDone = !happened;
         expect((await importFile(file)).code).toBe(0);
         expect(await accessRequests()).toHaveLength(2);
       }
@@ -165,7 +143,7 @@ describe('moving from another system takes two commands', () => {
 
   test('two at once make one access request of each id', async () => {
     const { accessRequests, importFile } = await newImporter();
-    const file = fileOf('race', [{ id: 1 }, { id: 2 }, { id: 3 }]);
+    const file = fileOf([{ id: 1 }, { id: 2 }, { id: 3 }]);
     const runs = await Promise.all([importFile(file), importFile(file)]);
     expect(runs.map(({ summary }) => summary.added).reduce((a, b) => a + b)).toBe(3);
     expect(await accessRequests()).toHaveLength(3);
@@ -173,7 +151,7 @@ describe('moving from another system takes two commands', () => {
 
   test('lines that are wrong are named, the others are imported: exit code 2', async () => {
     const { importFile } = await newImporter();
-    const file = fileOf('wrong', [{}, { id: '' }, 'x', { id: 1, created_at: 'today' }, { id: 1 }]);
+    const file = fileOf([{}, { id: '' }, 'x', { id: 1, created_at: 'today' }, { id: 1 }]);
     const { code, summary } = await importFile(file);
     const id = 'id must be an integer or a string of 1 to 200 characters.';
     const time = 'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.';
@@ -193,7 +171,7 @@ describe('moving from another system takes two commands', () => {
 
   test('a file that is no map of ids stays as it is, and nothing is imported', async () => {
     const { accessRequests, importFile } = await newImporter();
-    const [file, mine] = [fileOf('some', [{ id: 1 }]), fileOf('mine', ['my notes'])];
+    const [file, mine] = [fileOf([{ id: 1 }]), fileOf(['my notes'])];
     expect(await importFile(file, '--ids-to', mine)).toMatchObject({
       code: 1,
       stderr: `--ids-to: the file ${mine} is no map of ids.\n`,

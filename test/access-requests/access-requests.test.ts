@@ -7,9 +7,9 @@ import { itemsAbout } from '../support/items-about.ts';
 import { createAccount } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { operatorOf, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const own = await startServiceWithStore({}, { movableClock: true });
+const own = await sharedServiceWithStore();
 const { running, service } = own;
 afterEach(() => running.resetClock());
 

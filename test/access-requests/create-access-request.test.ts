@@ -1,14 +1,13 @@
-import { DeleteItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectError } from '../support/expectations.ts';
+import { expectAnswer, expectError, timestamp } from '../support/expectations.ts';
+import { itemsAbout } from '../support/items-about.ts';
 import { unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
-  {},
-  { movableClock: true },
-);
+const own = await sharedServiceWithStore();
+const { running, service, proxy, dynamoDb, tableName } = own;
 const { account, other_account } = service.demo;
 afterEach(() => running.resetClock());
 const day = 24 * 3600;
@@ -19,22 +18,13 @@ const withKey = () => ({ headers: { 'idempotency-key': unique('key') } });
 const operations = () => proxy.calls().map(({ operation }) => operation);
 
 /** How many access requests the table holds; each of them is listed, and published when it is written. */
-async function accessRequestCount(): Promise<number> {
-  const { Count = 0 } = await dynamoDb.send(
-    new ScanCommand({
-      TableName: tableName,
-      FilterExpression: 'sk = :kind',
-      ExpressionAttributeValues: { ':kind': { S: 'ACCESS_REQUEST' } },
-    }),
-  );
-  return Count;
-}
+const accessRequestCount = async (): Promise<number> =>
+  (await itemsAbout(own, '"sk":"ACCESS_REQUEST"')).length;
 
 describe('POST /v1/rbac/access_requests', () => {
   test('201 with id and created_at: it has no events, and the account has access, no other', async () => {
     const answer = await create();
-    const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
-    expectAnswer(answer, 201, { id: expect.any(Number), created_at });
+    expectAnswer(answer, 201, { id: expect.any(Number), created_at: timestamp });
     const { id } = answer.body;
     expectAnswer(await service.search('', { id }), 200, { total: 0, offset: 0, count: 0, results: [] });
     expect((await service.search('', { id, account: other_account })).status).toBe(403);

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import type { Fault, StoreCall } from '../support/store-proxy.ts';
+import { failing, type StoreCall } from '../support/store-proxy.ts';
 
 const own = await startServiceWithStore({}, { movableClock: true });
 
@@ -12,18 +12,6 @@ const review = { ...comment, status: 'rejected' };
 const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
 const problems = (id: number) => problemsOfEvents(own.dynamoDb, own.tableName, id);
 const eventsOf = async (id: number) => (await own.service.search('?page_size=100', { id })).body.results;
-
-/** Lets the call with this number, counted from 0, go wrong; tells whether it came to that. */
-function disturb(number: number, fault: Fault, concerns: (call: StoreCall) => boolean = () => true) {
-  let seen = 0;
-  let happened = false;
-  own.proxy.hook = (call) => {
-    if (!concerns(call) || seen++ !== number) return undefined;
-    happened = true;
-    return fault;
-  };
-  return () => happened;
-}
 
 /** Adds an event as a client does that sends it again when too many others are writing: nothing was written then. */
 async function addedEvent(path: 'comments' | 'reviews', event: object, id: number): Promise<Answer> {
@@ -66,16 +54,16 @@ describe('a writer that dies at any point leaves nothing half-written', () => {
     await own.service.addEvent('comments', comment, { id });
     let written = 1;
     for (let number = 0; ; number += 1) {
-      const happened = disturb(number, fault);
-      const { status } = await own.service.addEvent('reviews', review, { id });
-      own.proxy.hook = () => undefined;
-      expect(status).toBe(happened() ? 500 : 201);
+      const add = () => own.service.addEvent('reviews', review, { id });
+      const { result, happened } = await failing(own.proxy, [number, fault], add);
+      const { status } = result;
+      expect(status).toBe(happened ? 500 : 201);
       const { length } = await eventsOf(id);
       expect([written, written + 1]).toContain(length);
       if (status === 201) expect(length).toBe(written + 1);
       written = length;
       expect(await problems(id)).toEqual([]);
-      if (!happened()) break;
+      if (!happened) break;
     }
     expect(written).toBe(fault === 'fails before' ? 2 : 3);
   });
@@ -86,15 +74,14 @@ describe('a writer that dies at any point leaves nothing half-written', () => {
       for (let number = 0; ; number += 1) {
         const id = await newAccessRequest();
         const headers = { 'idempotency-key': unique('key') };
-        const happened = disturb(number, fault);
-        const first = await own.service.addEvent('reviews', review, { id, headers });
-        own.proxy.hook = () => undefined;
-        expect(first.status).toBe(happened() ? 500 : 201);
-        const second = await own.service.addEvent('reviews', review, { id, headers });
+        const add = () => own.service.addEvent('reviews', review, { id, headers });
+        const { result: first, happened } = await failing(own.proxy, [number, fault], add);
+        expect(first.status).toBe(happened ? 500 : 201);
+        const second = await add();
         expect(second.status).toBe(201);
         expect(await eventsOf(id)).toEqual([second.body]);
         expect(await problems(id)).toEqual([]);
-        if (!happened()) break;
+        if (!happened) break;
       }
     },
   );
@@ -103,14 +90,13 @@ describe('a writer that dies at any point leaves nothing half-written', () => {
     for (const fault of ['fails before', 'fails after'] as const) {
       for (let number = 0; ; number += 1) {
         const headers = { 'idempotency-key': unique('key') };
-        const happened = disturb(number, fault);
-        await own.service.createAccessRequest({ headers });
-        own.proxy.hook = () => undefined;
-        const second = await own.service.createAccessRequest({ headers });
-        const third = await own.service.createAccessRequest({ headers });
+        const create = () => own.service.createAccessRequest({ headers });
+        const { happened } = await failing(own.proxy, [number, fault], create);
+        const second = await create();
+        const third = await create();
         expect(third).toMatchObject({ status: 201, text: second.text });
         expect((await own.service.addEvent('comments', comment, { id: second.body.id })).status).toBe(201);
-        if (!happened()) break;
+        if (!happened) break;
       }
     }
   });
@@ -126,7 +112,7 @@ test('a writer that catches up takes in no event behind one that came while it r
     return (await own.dynamoDb.send(new GetItemCommand({ TableName: own.tableName, Key }))).Item;
   };
   let step: 'put' | 'catch up' | 'done' = 'put';
-  own.proxy.hook = async ({ operation }) => {
+  const hook = async ({ operation }: StoreCall) => {
     if (step === 'put' && operation === 'PutItem') {
       step = 'done';
       await add('comments');
@@ -139,8 +125,7 @@ test('a writer that catches up takes in no event behind one that came while it r
     }
     return undefined;
   };
-  const { status, body } = await add('reviews', key);
-  own.proxy.hook = () => undefined;
+  const { status, body } = await own.proxy.during(hook, () => add('reviews', key));
   expect({ status, id: body.id }).toEqual({ status: 201, id: 2 });
   expect(await eventsOf(id)).toHaveLength(3);
   expect(await problems(id)).toEqual([]);

@@ -1,19 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newCommentSchema, newReviewSchema } from '../../lib/access-requests/new-event.ts';
 import { writeEvents } from '../support/many-events.ts';
-import { operator } from '../support/operator.ts';
+import { operatorWithFiles } from '../support/operator.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreCall } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
-const folder = mkdtempSync(join(tmpdir(), 'events-export-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const { run, fileOf, importFile } = operatorWithFiles(own.running);
 
-const ownOperator = (...words: string[]) => operator.at(own.running.directory)(...words, '--local');
 const exported = (id: number, ...flags: string[]) =>
-  ownOperator('events', 'export', '--access-request', String(id), ...flags);
+  run('events', 'export', '--access-request', String(id), ...flags);
 const linesOf = (text: string) =>
   text
     .split('\n')
@@ -60,10 +56,9 @@ describe('operator events export --access-request ID', () => {
   test('what it prints can be imported: the same events with the same times in another access request', async () => {
     const { stdout } = await exported(id);
     const other = await newAccessRequest();
-    const file = join(folder, 'events.ndjson');
-    writeFileSync(file, stdout.replaceAll(`"access_request_id":${id},`, `"access_request_id":${other},`));
-    const imported = await ownOperator('events', 'import', file);
-    expect(JSON.parse(imported.stdout)).toMatchObject({ lines: 251, added: 251, refused: 0 });
+    const moved = stdout.replaceAll(`"access_request_id":${id},`, `"access_request_id":${other},`);
+    const { summary } = await importFile('events', fileOf(moved));
+    expect(summary).toMatchObject({ lines: 251, added: 251, refused: 0 });
     const copies = linesOf((await exported(other)).stdout);
     expect(copies).toEqual(linesOf(stdout).map((event) => ({ ...event, access_request_id: other })));
   });
@@ -88,9 +83,8 @@ describe('operator events export --access-request ID', () => {
       expect((await own.service.search('', { id: from })).body.results).toMatchObject([{ type, ...body }]);
       const { stdout } = await exported(from);
       expect(linesOf(stdout)).toMatchObject([{ type, ...body }]);
-      const file = join(folder, `${path}.ndjson`);
-      writeFileSync(file, stdout.replace(`"access_request_id":${from},`, `"access_request_id":${to},`));
-      await ownOperator('events', 'import', file);
+      const moved = stdout.replace(`"access_request_id":${from},`, `"access_request_id":${to},`);
+      await importFile('events', fileOf(moved));
       expect(linesOf((await exported(to)).stdout)).toMatchObject([{ type, ...body }]);
     },
   );
@@ -103,12 +97,9 @@ describe('operator events export --access-request ID', () => {
 
   test('stopped in the middle, it says how to get the rest', async () => {
     let queries = 0;
-    own.proxy.hook = ({ operation }) => {
-      if (operation === 'Query') queries += 1;
-      return queries > 2 ? 'fails before' : undefined;
-    };
-    const { code, stdout, stderr } = await exported(id);
-    own.proxy.hook = () => undefined;
+    const failLater = ({ operation }: StoreCall) =>
+      operation === 'Query' && ++queries > 2 ? 'fails before' : undefined;
+    const { code, stdout, stderr } = await own.proxy.during(failLater, () => exported(id));
     expect({ code, events: linesOf(stdout).length }).toEqual({ code: 1, events: 200 });
     expect(stderr).toMatch(
       /^The output is incomplete\. Run the command again with --after-event 200 for the rest\. .+\n$/,
@@ -120,7 +111,7 @@ describe('operator events export --access-request ID', () => {
     [['--access-request', '999999999'], 'There is no such access request.'],
     [[], 'events export: --access-request is missing.'],
   ])('%j is an error', async (flags, why) => {
-    const { code, stdout, stderr } = await ownOperator('events', 'export', ...flags);
+    const { code, stdout, stderr } = await run('events', 'export', ...flags);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
   });
 });

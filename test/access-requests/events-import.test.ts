@@ -1,26 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
-import { operator } from '../support/operator.ts';
+import { operatorWithFiles } from '../support/operator.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreCall } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
-const folder = mkdtempSync(join(tmpdir(), 'events-import-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const { run, fileOf, importFile } = operatorWithFiles(own.running);
 
 const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
-const ownOperator = (...words: string[]) => operator.at(own.running.directory)(...words, '--local');
-const importLines = async (lines: unknown[]) => {
-  const file = join(folder, 'events.ndjson');
-  const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
-  writeFileSync(file, text.join('\n'));
-  const { code, stdout, stderr } = await ownOperator('events', 'import', file);
-  return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
-};
+const importLines = (lines: unknown[]) => importFile('events', fileOf(lines));
 const all = async (id: number) => {
   const results: Record<string, unknown>[] = [];
   for (let page = 1; ; page += 1) {
@@ -156,14 +146,11 @@ describe('operator events import FILE.ndjson', () => {
     const id = await newAccessRequest();
     const lines = Array.from({ length: 230 }, (_, number) => line(id, number));
     let puts = 0;
-    own.proxy.hook = ({ operation }) => {
-      if (operation === 'PutItem') puts += 1;
-      return operation === 'PutItem' && puts > 140 ? 'fails before' : undefined;
-    };
-    const { code, stderr, summary } = await importLines(lines);
+    const failPuts = ({ operation }: StoreCall) =>
+      operation === 'PutItem' && ++puts > 140 ? 'fails before' : undefined;
+    const { code, stderr, summary } = await own.proxy.during(failPuts, () => importLines(lines));
     expect({ code, summary }).toEqual({ code: 1, summary: undefined });
     expect(stderr).toMatch(/^The import stopped after line 100\. Run the command again to continue\. .+\n$/);
-    own.proxy.hook = () => undefined;
     expect((await importLines(lines)).summary).toMatchObject({ lines: 230, added: 90, already_there: 140 });
     expect((await all(id)).map(({ comment }) => comment)).toEqual(lines.map(({ comment }) => comment));
     expect(await problemsOfEvents(own.dynamoDb, own.tableName, id)).toEqual([]);
@@ -178,21 +165,20 @@ describe('operator events import FILE.ndjson', () => {
     [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
     [['events', 'import', 'docs'], 'docs is a folder, not a file.'],
   ])('%j is an error', async (words, why) => {
-    const { code, stdout, stderr } = await ownOperator(...words);
+    const { code, stdout, stderr } = await run(...words);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
   });
 });
 
 test('an import needs no more memory for many lines than for a few', async () => {
-  const file = join(folder, 'long.ndjson');
-  writeFileSync(file, Array.from({ length: 200_000 }, (_, number) => number).join('\n'));
+  const file = fileOf(Array.from({ length: 200_000 }, (_, number) => number));
   const send = `import { sendLines } from './infra/operator/import-file.ts';
     const send = async (batch) => ({ added: 0, repeated: 0, refused: batch.map(({ line }) => ({ line, reason: 'No.' })) });
     console.log(JSON.stringify(await sendLines(process.argv[1], send, { progress: () => {} })));`;
-  const run = promisify(execFile)(
+  const ran = promisify(execFile)(
     process.execPath,
     ['--max-old-space-size=24', '--input-type=module', '--eval', send, file],
     { env: { ...process.env, NODE_OPTIONS: '' } },
   );
-  expect(JSON.parse((await run).stdout)).toMatchObject({ lines: 200_000, refused: 200_000 });
+  expect(JSON.parse((await ran).stdout)).toMatchObject({ lines: 200_000, refused: 200_000 });
 }, 120_000);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { accountOf } from '../support/account.ts';
 import { logLines, writtenDuring } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
+import { accountOf } from '../support/people.ts';
 import { basic, unique } from '../support/service.ts';
 
 const { running, service } = await ownService({ METRICS_NAMESPACE: 'login' });

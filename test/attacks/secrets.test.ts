@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
@@ -7,10 +7,11 @@ import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import { presetNames } from '../../lib/providers/presets/presets.ts';
 import { assertDocumented } from '../support/api-document.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
+import { privateKey } from '../support/provider-stand-in.ts';
 import { asClient, basic, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service, proxy } = await startServiceWithStore({}, { movableClock: true });
+const { running, service, proxy } = await sharedServiceWithStore();
 const { demo } = service;
 
 const dummy = (prefix: string, bytes: number): string =>
@@ -109,13 +110,10 @@ describe('a made-up credential costs at most one small read', () => {
     await expectOneReadInASecond(guess);
   });
 
-  test.each(guesses)(
-    '[%s] %s, the same again and again: one read in a second',
-    async (_s, _what, guessing) => {
-      const id = randomBytes(16).toString('base64url');
-      await expectOneReadInASecond(guessing((prefix) => `${prefix}_${id}`));
-    },
-  );
+  test.each(guesses)('[%s] %s, the same each time: one read in a second', async (_s, _what, guessing) => {
+    const id = randomBytes(16).toString('base64url');
+    await expectOneReadInASecond(guessing((prefix) => `${prefix}_${id}`));
+  });
 });
 
 describe('guesses do not keep out those who have a right', () => {
@@ -227,11 +225,7 @@ describe('credentials of another kind or in another place are none', () => {
 describe('the list of providers', () => {
   const options = {
     appIds: ['our-app-id'],
-    appSecret: generateKeyPairSync('ec', {
-      namedCurve: 'prime256v1',
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-    }).privateKey,
+    appSecret: privateKey,
     redirectUris: ['https://app.example/callback'],
     tenant: '9188040d-6c67-4c5b-b112-36a304b66dad',
     teamId: 'our-team-id',

@@ -107,8 +107,7 @@ describe('a token of another kind is no access token', () => {
 
   test('[RFC 8725 3.12] an access token is no id token', async () => {
     for (const { user } of both()) {
-      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token: user.token };
-      expect((await user.service.token(form)).body.error).toBe('invalid_grant');
+      expect((await user.service.byIdToken(user.token)).body.error).toBe('invalid_grant');
     }
   });
 

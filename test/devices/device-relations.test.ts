@@ -1,81 +1,43 @@
-import { afterAll, expect, test } from '@jest/globals';
-import { startOwnTable } from '../support/own-table.ts';
-import { stopClock } from '../support/standing-clock.ts';
+import { expect, test } from '@jest/globals';
+import { createLoginApp } from '../support/login-app.ts';
+import { subOf } from '../support/people.ts';
+import { unique } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-process.env.MAX_SESSIONS = '100';
-const table = await startOwnTable();
-afterAll(() => table.stop());
-const domain = {
-  ...(await import('../../lib/devices/register-device.ts')),
-  ...(await import('../../lib/devices/relate-device.ts')),
-  ...(await import('../../lib/devices/related-devices.ts')),
-  ...(await import('../../lib/devices/recipients.ts')),
-  ...(await import('../../lib/login-apps/login-app.ts')),
-  ...(await import('../../lib/login-apps/mobile-applications.ts')),
-  ...(await import('../../lib/people/identities/identity-index.ts')),
-  ...(await import('../../lib/people/sessions/log-in.ts')),
-  ...(await import('../../lib/storage/table.ts')),
-  ...(await import('../../lib/storage/lists.ts')),
-  ...(await import('../../lib/login-users/login-user.ts')),
-};
+const { running, service } = await sharedServiceWithStore();
 
-const day = 24 * 60 * 60 * 1000;
-const pass = stopClock();
-
-const newLoginApp = async () => {
-  const { login_app_id } = await domain.createLoginApp('Test');
-  await domain.setMobileApplication(login_app_id, 'android');
-  return { login_app_id };
-};
-/** A Login User who has logged in. */
-const person = async (login_app_id: string, login_user_id: string, sessionId: string) => {
-  await domain.recordLogin(
-    domain.ownerOfFirst(login_user_id),
-    {
-      loginAppId: login_app_id,
-      provider: 'provider_f',
-      verified: { namespace: 'n', subject: login_user_id },
-      mayCreate: true,
-    },
-    sessionId,
-  );
-  const user = await domain.readLoginUser(login_user_id);
-  return {
-    loginAppId: login_app_id,
-    loginUserId: login_user_id,
-    sessionId,
-    isPublic: false,
-    loggedInAt: Date.parse(user?.last_login_at ?? '') / 1000,
-    clientId: '',
-    acr: undefined,
-    user,
-    isDeleted: false,
-  };
-};
 test('a device not seen for 270 days is stale: shown to its owner, not listed for sending', async () => {
-  const loginApp = await newLoginApp();
-  const { id } = await domain.registerDevice(loginApp.login_app_id, { platform: 'android', token: 'old' });
-  await domain.relateDevice(await person(loginApp.login_app_id, 'lu_dave', 's_dave'), id);
-  const sendable = async () => {
-    const pages = await Promise.all(
-      domain.shards.map((shard) => domain.recipientsOfLoginApp(loginApp.login_app_id, shard, { limit: 10 })),
-    );
-    const everyone = pages.flatMap(({ recipients }) => recipients);
-    return { one: await domain.recipientsOfLoginUser('lu_dave'), everyone };
-  };
-  const recipient = {
-    device_id: id,
-    platform: 'android',
-    token: 'old',
-    login_user_id: 'lu_dave',
-  };
-  pass(270 * day);
-  expect(await sendable()).toMatchObject({ one: [recipient], everyone: [recipient] });
-  pass(1);
-  expect(await sendable()).toEqual({ one: [], everyone: [] });
-  expect((await domain.listDevices('lu_dave')).devices).toMatchObject([{ id, active: false }]);
+  const options = { platforms: ['android'], providers: ['provider_d'] };
+  const app = await createLoginApp(service, unique('app'), options);
+  const [subject, token] = [unique('dave'), unique('phone')];
+  const register = async () =>
+    (await service.register({ platform: 'android', token }, await service.loginAppToken(app))).body.id;
+  const logIn = () => service.logIn(subject, 'provider_d', app);
+  const device_id = await register();
+  const login = await logIn();
+  await service.relate(device_id, login.body.access_token);
+  const login_user_id = subOf(login);
 
-  await domain.registerDevice(loginApp.login_app_id, { platform: 'android', token: 'old' });
-  expect(await sendable()).toMatchObject({ one: [recipient], everyone: [recipient] });
-  expect((await domain.listDevices('lu_dave')).devices).toMatchObject([{ id, active: true }]);
+  const sendable = async () => {
+    const queries = [
+      `login_user_id=${login_user_id}`,
+      ...[...Array(16).keys()].map((shard) => `shard=${shard}`),
+    ];
+    const pages = await Promise.all(queries.map((query) => service.recipients(query, app)));
+    return pages.flatMap(({ body }) => body.recipients);
+  };
+  const isActive = async () => {
+    const { body } = await service.listDevices((await logIn()).body.access_token);
+    return body.devices.map(({ id, active }: { id: string; active: boolean }) => ({ id, active }));
+  };
+  // By their owner, and in a shard.
+  const twice = Array(2).fill(expect.objectContaining({ device_id, token, login_user_id }));
+  running.advance(270 * 86_400 - 60);
+  expect(await sendable()).toEqual(twice);
+  running.advance(60);
+  expect(await sendable()).toEqual([]);
+  expect(await isActive()).toEqual([{ id: device_id, active: false }]);
+  expect(await register()).toBe(device_id);
+  expect(await sendable()).toEqual(twice);
+  expect(await isActive()).toEqual([{ id: device_id, active: true }]);
 });

@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { operator } from '../support/operator.ts';
+import { operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -12,8 +9,7 @@ import { hexToken } from '../support/tokens.ts';
 
 const own = await sharedServiceWithStore();
 const { service } = own;
-const folder = mkdtempSync(join(tmpdir(), 'devices-import-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const { run, fileOf, importFile } = operatorWithFiles(own.running);
 
 let app: LoginApp;
 let appToken: string;
@@ -24,27 +20,13 @@ beforeAll(async () => {
   appToken = await service.loginAppToken(app);
 });
 
-const run = (...words: string[]) => operator.at(own.running.directory)(...words, '--local');
-const importText = async (text: string, { login_app_id } = app) => {
-  const file = join(folder, 'devices.ndjson');
-  writeFileSync(file, text);
-  const { code, stdout, stderr } = await run('devices', 'import', file, '--login-app', login_app_id);
-  return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
-};
-const importLines = (lines: unknown[], to?: LoginApp) =>
-  importText(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'), to);
-const exported = async ({
-  login_app_id,
-} = app): Promise<{ text: string; lines: Record<string, unknown>[] }> => {
-  const { code, stdout } = await run('devices', 'export', '--login-app', login_app_id);
+const importLines = (lines: unknown[] | string, { login_app_id } = app) =>
+  importFile('devices', fileOf(lines), '--login-app', login_app_id);
+const exported = async ({ login_app_id } = app) => {
+  const { code, stdout: text } = await run('devices', 'export', '--login-app', login_app_id);
   expect(code).toBe(0);
-  return {
-    text: stdout,
-    lines: stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line)),
-  };
+  const lines = text.split('\n').filter(Boolean);
+  return { text, lines: lines.map((line): Record<string, unknown> => JSON.parse(line)) };
 };
 const recipients = async (query: string, client = app): Promise<{ device_id: string }[]> =>
   (await service.recipients(query, client)).body.recipients;
@@ -198,7 +180,7 @@ describe('operator devices export', () => {
       );
     }
     const to = await newApp();
-    const { summary } = await importText(text.replaceAll(/,"login_user_id":"[^"]*"/g, ''), to);
+    const { summary } = await importLines(text.replaceAll(/,"login_user_id":"[^"]*"/g, ''), to);
     expect(summary).toMatchObject({ added: 123, refused: 0 });
     const again = await eventually(
       () => exported(to),

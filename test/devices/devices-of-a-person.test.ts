@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { timestamp } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import {
   deviceIdsOf,
@@ -11,7 +12,6 @@ import {
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 let appToken: string;
 beforeAll(async () => {
   appToken = await service.loginAppToken();

@@ -4,7 +4,7 @@ import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, eventuallyHas, newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import { type Fault, isWrite, type StoreCall } from '../support/store-proxy.ts';
+import { type Fault, failing, isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy } = await startServiceWithStore();
 const { demo } = service;
@@ -49,16 +49,8 @@ async function installed(how: 'related' | 'imported' = 'related') {
 type Installed = Awaited<ReturnType<typeof installed>>;
 
 /** Registers, and has one call of the store go wrong. */
-async function interrupted(at: number, fault: Fault, token: string, installation: string) {
-  let number = 0;
-  proxy.hook = () => {
-    number += 1;
-    return number === at ? fault : undefined;
-  };
-  const { status } = await register(token, installation);
-  proxy.hook = () => undefined;
-  return status;
-}
+const interrupted = async (at: number, fault: Fault, token: string, installation: string) =>
+  (await failing(proxy, [at - 1, fault], () => register(token, installation))).result.status;
 
 describe('a registration of the same installation with another token', () => {
   test('replaces the device and takes over its person', async () => {

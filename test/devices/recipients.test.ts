@@ -209,24 +209,21 @@ describe('GET recipients?shard', () => {
 });
 
 describe('a cursor', () => {
-  /** A Login App, a shard with at least three devices, and the cursor after its first. */
-  async function paged() {
-    const app = await newApp();
+  /** A Login App with three devices in one shard, and the cursor after the first of them. */
+  const shard = 3;
+  let app: LoginApp;
+  let cursor: string;
+  beforeAll(async () => {
+    app = await newApp();
     const token = await service.loginAppToken(app);
-    await Promise.all(Array.from({ length: 48 }, () => newPhone(service, token)));
-    const all = await eventuallyHas(48, () => everyone(app));
-    expect(all).toHaveLength(48);
-    for (let shard = 0; ; shard += 1) {
-      const { body } = await list(`?shard=${shard}&limit=1`, app);
-      if (body.next_cursor && (await pagesOf(shard, '', app)).flat().length >= 3) {
-        return { app, shard, cursor: String(body.next_cursor) };
-      }
-    }
-  }
+    for (const phone of tokensInShard(shard, app.login_app_id, 3))
+      await service.register({ platform: 'android', token: phone }, token);
+    await eventuallyHas(3, async () => (await pagesOf(shard, '', app)).flat());
+    cursor = (await list(`?shard=${shard}&limit=1`, app)).body.next_cursor;
+  });
   const invalid = { status: 400, error: 'invalid_request', naming: /cursor/ };
 
   test('continues the same query alone', async () => {
-    const { app, shard, cursor } = await paged();
     const query = `?shard=${shard}&limit=1&cursor=`;
     expect((await list(`${query}${cursor}`, app)).body.recipients).toHaveLength(1);
     expect(cursor).toMatch(/^[\w.-]+$/);
@@ -239,7 +236,6 @@ describe('a cursor', () => {
   });
 
   test('that is made up only moves the start within the shard', async () => {
-    const { app, shard, cursor } = await paged();
     const inShard = idsOf((await pagesOf(shard, '', app)).flat());
     for (let at = 0; at < cursor.length; at += 1) {
       const altered = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
@@ -281,11 +277,12 @@ describe('DELETE devices/{device_id}', () => {
     const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
     await service.relate(id, person.token);
     await eventuallyHas(1, () => forPerson(person.loginUserId));
+    const shard = Number(shardOf(demo.login_app.login_app_id, id).slice(-2));
     for (let time = 0; time < 2; time += 1) {
       const answer = await disable(id);
       expect({ status: answer.status, text: answer.text }).toEqual({ status: 204, text: '' });
       expect(await forPerson(person.loginUserId)).toEqual([]);
-      expect((await everyone(demo.login_app)).map(({ device_id }) => device_id)).not.toContain(id);
+      expect(idsOf((await pagesOf(shard, '', demo.login_app)).flat())).not.toContain(id);
     }
     await service.register({ platform: 'android', token }, appToken);
     expect(idsOf(await forPerson(person.loginUserId))).toEqual([id]);

@@ -28,16 +28,13 @@ describe('POST /v2/marketing/push_notifications/devices', () => {
   test.each([
     ['ios', ios],
     ['android', android],
-  ])(
-    '%s: 201 device created, then 200 device had already been created, with the same id',
-    async (_, make) => {
-      const body = make();
-      const created = await register(body, appToken);
-      expectAnswer(created, 201, device);
-      expectAnswer(await register(body, appToken), 200, created.body);
-      expectAnswer(await register(body, await loginAppToken()), 200, created.body);
-    },
-  );
+  ])('%s: 201 device created, then 200 device had already been created, the same id', async (_, make) => {
+    const body = make();
+    const created = await register(body, appToken);
+    expectAnswer(created, 201, device);
+    expectAnswer(await register(body, appToken), 200, created.body);
+    expectAnswer(await register(body, await loginAppToken()), 200, created.body);
+  });
 
   test.each([
     ['ios', ios],

@@ -1,10 +1,9 @@
 import { beforeAll, describe, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { call, demo, json, logIn, loginAppToken, operate, register, relate } = sharedService();
+const { call, demo, json, logIn, loginAppToken, register, relate } = sharedService();
 const path = '/v2/marketing/login/user/push_notifications/devices';
 
 const invalidToken = { status: 401, error: 'invalid_token' };
@@ -81,18 +80,6 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     ['constructor', 'constructor'],
   ])('404 device not found, whose id is %s', async (_, id) => {
     expectError(await relate(id, userToken), { status: 404, error: 'not_found', naming: /device/ });
-  });
-
-  test('422 the device could not be related to this user, who is blocked', async () => {
-    const id = await newDevice();
-    const token = await userTokenOf(unique('mallory'));
-    const flags = { 'login-user': decodeJwt(token).sub };
-    await operate('login-users', 'block', flags);
-    const blocked = { status: 422, error: 'unprocessable_entity', naming: /blocked/, fields: ['device_id'] };
-    expectError(await relate(id, token), blocked);
-    expectError(await relate(unknownDevice, token), blocked);
-    await operate('login-users', 'unblock', flags);
-    expectAnswer(await relate(id, token), 200, { id });
   });
 });
 

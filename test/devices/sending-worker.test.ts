@@ -1,9 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
@@ -11,13 +10,14 @@ import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { scratchFolder } from '../support/own-service.ts';
 import { eventually, eventuallyHas } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 import recorded from './firebase-admin-requests.json' with { type: 'json' };
 
 const service = sharedService();
-const folder = mkdtempSync(join(tmpdir(), 'worker-'));
+const folder = scratchFolder();
 const file = (name: string, content: string): string => {
   writeFileSync(join(folder, name), content);
   return join(folder, name);
@@ -105,7 +105,6 @@ for (const server of servers) {
 }
 afterAll(() => {
   for (const server of servers) server.close();
-  rmSync(folder, { recursive: true });
 });
 
 const fcmError = (status: number, code: string, details: object[], headers = {}): Planned => ({

@@ -1,11 +1,10 @@
 import { describe, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { shardOf } from '../../lib/devices/device.ts';
-import { accountOf, identityIdsOf } from '../support/account.ts';
 import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
-import { newPerson, newPhone, type Person } from '../support/people.ts';
+import { accountOf, identityIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
@@ -32,10 +31,7 @@ const notification = async (more: object): Promise<() => Promise<unknown>> => {
   const issuer = { issuer: scene.url, audiences: [ourApp], ...more };
   await service.setProvider(app, 'provider_f', { issuers: [issuer] });
   const sub = unique('alice');
-  const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-  for (let logins = 0; logins < 2; logins += 1) {
-    await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
-  }
+  for (let logins = 0; logins < 2; logins += 1) await service.byIdToken(await scene.idToken({ sub }), app);
   const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`;
   const without = { sub: undefined, exp: undefined };
   if ('notifications' in more) {
@@ -100,8 +96,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
   'issue-token': {
     'provider credentials': async () => {
       const app = await newApp();
-      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
-      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      const form = await service.loginForm('provider_f');
       return async () => shown(await service.token(form, app));
     },
     'an authorization code': async () => {
@@ -114,8 +109,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       return async () => shown(await service.token(form, app));
     },
     'an assertion': async () => {
-      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
-      return byAssertion('token', { grant_type: 'provider_credentials', provider: 'provider_f', id_token });
+      return byAssertion('token', await service.loginForm('provider_f'));
     },
     'a phone with a nonce': async () => {
       const { login_app_id } = await newApp();
@@ -127,16 +121,15 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     'the credentials of a linked identity': async () => {
       const { app, person } = await newOwner();
       const account = accountOf(service, person.token);
-      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('bob') });
-      await account.link({ provider: 'provider_f', id_token });
-      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      const subject = unique('bob');
+      await account.linkAt('provider_f', subject);
+      const form = await service.loginForm('provider_f', { subject });
       return async () => shown(await service.token(form, app));
     },
     'the credentials of somebody who was deleted': async () => {
       const { app, person } = await newOwner();
       await operate('login-users', 'delete', loginUser(person));
-      const { id_token = '' } = await service.credentials('provider_f', { subject: person.subject });
-      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      const form = await service.loginForm('provider_f', { subject: person.subject });
       return async () => shown(await service.token(form, app));
     },
     'a refresh token': async () => {
@@ -177,19 +170,17 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
   'link-identity': {
     'a new one': async () => {
       const { account } = await newManager();
-      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('bob') });
-      return async () => shown(await account.link({ provider: 'provider_f', id_token }));
+      const subject = unique('bob');
+      return async () => shown(await account.linkAt('provider_f', subject));
     },
     'one that is theirs': async () => {
       const { account, person } = await newManager();
-      const { id_token = '' } = await service.credentials('provider_f', { subject: person.subject });
-      return async () => shown(await account.link({ provider: 'provider_f', id_token }));
+      return async () => shown(await account.linkAt('provider_f', person.subject));
     },
     "one that is another person's": async () => {
       const { app, account } = await newManager();
       const { subject } = await newPerson(service, unique('bob'), app);
-      const { id_token = '' } = await service.credentials('provider_f', { subject });
-      return async () => shown(await account.link({ provider: 'provider_f', id_token }));
+      return async () => shown(await account.linkAt('provider_f', subject));
     },
   },
   'unlink-identity': {

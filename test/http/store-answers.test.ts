@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { newPhone } from '../support/people.ts';
 import { prepareLogin } from '../support/provider-login.ts';
@@ -9,7 +9,7 @@ import { type Scene, startProviderStandIn } from '../support/provider-stand-in.t
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import type { StoreAnswer } from '../support/store-proxy.ts';
+import type { StoreAnswer, StoreCall } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** Answers that DynamoDB gives and the store of these tests does not. */
@@ -172,59 +172,44 @@ function expectUnknownError(answer: Answer): void {
   expectError(answer, { status: 500, error: 'internal_server_error', naming });
 }
 
-/** The store fails an operation, or all of them. */
-const failStore = (failing?: string): void => {
-  proxy.hook = ({ operation }) => (failing && operation !== failing ? undefined : 'fails before');
-};
-
-describe('500 unknown error, when the store fails', () => {
-  test.each(['UpdateItem', 'PutItem'])('token: at %s, and no token is issued', async (operation) => {
-    const subject = unique('alice');
-    failStore(operation);
-    expectUnknownError(await service.logIn(subject, 'provider_d'));
-    proxy.hook = () => undefined;
-    expectAnswer(await service.logIn(subject, 'provider_d'), 200, tokenResponse);
-  });
-
-  test('token: when the client cannot be read', async () => {
-    const app = await createLoginApp(service, unique('app'));
-    failStore();
-    expectUnknownError(await service.token({ grant_type: 'client_credentials' }, app));
-    proxy.hook = () => undefined;
-    expect((await service.token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
-  });
-
-  test('register, and the next time it works', async () => {
-    const token = await service.loginAppToken();
-    const device = { platform: 'ios', token: hexToken() };
-    failStore();
-    expectUnknownError(await service.register(device, token));
-    proxy.hook = () => undefined;
-    expect((await service.register(device, token)).status).toBe(201);
-  });
-
-  test.each(['BatchGetItem', 'UpdateItem'])(
-    'relate: at %s, and the next time it works',
-    async (operation) => {
+describe('500 unknown error when the store fails, and the next time it works', () => {
+  const requests: Record<string, () => Promise<() => Promise<Answer>>> = {
+    'a login': async () => {
+      const subject = unique('alice');
+      return () => service.logIn(subject, 'provider_d');
+    },
+    'a new client': async () => {
+      const app = await createLoginApp(service, unique('app'));
+      return () => service.token({ grant_type: 'client_credentials' }, app);
+    },
+    register: async () => {
+      const [token, device] = [await service.loginAppToken(), { platform: 'ios', token: hexToken() }];
+      return () => service.register(device, token);
+    },
+    relate: async () => {
       const token = (await service.logIn(unique('alice'), 'provider_d')).body.access_token;
       const id = await newPhone(service);
-      failStore(operation);
-      expectUnknownError(await service.relate(id, token));
-      proxy.hook = () => undefined;
-      expect((await service.relate(id, token)).status).toBe(200);
+      return () => service.relate(id, token);
     },
-  );
-
+    'a search': async () => () => service.search(),
+    'a search of reviews': async () => () => service.search('', { path: 'reviews' }),
+  };
   test.each([
-    ['events', 'GetItem'],
-    ['events', 'Query'],
-    ['reviews', 'GetItem'],
-    ['reviews', 'Query'],
-  ])('search %s: at %s, and the next time it works', async (path, operation) => {
-    failStore(operation);
-    expectUnknownError(await service.search('', { path }));
-    proxy.hook = () => undefined;
-    expect((await service.search('', { path })).status).toBe(200);
+    ['a login', 'UpdateItem'],
+    ['a login', 'PutItem'],
+    ['a new client', 'GetItem'],
+    ['register', 'UpdateItem'],
+    ['relate', 'BatchGetItem'],
+    ['relate', 'UpdateItem'],
+    ['a search', 'GetItem'],
+    ['a search', 'Query'],
+    ['a search of reviews', 'Query'],
+  ])('%s, at %s', async (name, failing) => {
+    const send = await requests[name]?.();
+    if (!send) throw new Error(`There is no request ${name}.`);
+    const fail = ({ operation }: StoreCall) => (operation === failing ? 'fails before' : undefined);
+    expectUnknownError(await proxy.during(fail, send));
+    expect((await send()).status).toBeLessThan(300);
   });
 });
 

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { accountOf } from '../support/account.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
-import { newPhone } from '../support/people.ts';
+import { accountOf, newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';

@@ -1,10 +1,9 @@
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands/index.ts';
-import { newAccount as newPersonWithAccount } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { operator, writeSettings } from '../support/operator.ts';
-import { newPerson } from '../support/people.ts';
+import { newPerson, newAccount as newPersonWithAccount } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';

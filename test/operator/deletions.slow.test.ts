@@ -2,10 +2,9 @@ import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { untilDone } from '../../infra/operator/run-command.ts';
 import { importedAccessRequestKey } from '../../lib/storage/keys.ts';
-import { accountOf } from '../support/account.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
-import { newPerson, newPhone } from '../support/people.ts';
+import { accountOf, newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { accountOf } from '../support/account.ts';
 import { type ClientKey, newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { expectError } from '../support/expectations.ts';
 import { createAccount, createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { newPerson } from '../support/people.ts';
+import { accountOf, newPerson } from '../support/people.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 

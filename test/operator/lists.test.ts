@@ -1,9 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { accountOf, identityIdsOf, newAccount, subOf } from '../support/account.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { allOf, failed, succeeded, writeSettings } from '../support/operator.ts';
-import { eventuallyPasses, newPerson, newPhone } from '../support/people.ts';
-import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import {
+  accountOf,
+  eventuallyPasses,
+  identityIdsOf,
+  newAccount,
+  newPerson,
+  newPhone,
+  subOf,
+} from '../support/people.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -254,9 +261,7 @@ describe('npm run operator: people, their sessions and devices', () => {
   test('find by codes: the issuer of the id tokens that come for them vouches', async () => {
     const scene = standIn.openScene();
     const subject = unique('alice');
-    scene.misbehave('token', async (_, response) =>
-      sendJson(response, 200, { id_token: await scene.idToken({ sub: subject }) }),
-    );
+    scene.answer('token', { body: { id_token: await scene.idToken({ sub: subject }) } });
     const app = await createLoginApp(service, unique('app'));
     const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
     const exchange = { token_url: `${scene.url}/token`, client_id: ourApp, client_secret: 'our-secret' };

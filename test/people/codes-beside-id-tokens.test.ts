@@ -1,52 +1,28 @@
-import { generateKeyPairSync } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { accountOf, identityIdsOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
+import { itemsAbout } from '../support/items-about.ts';
 import { logLines } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { accountOf, identityIdsOf } from '../support/people.ts';
+import { client_secret_jwt, ourApp, reply, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { service, running, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
+const own = await sharedServiceWithStore();
+const { service, running } = own;
 const standIn = await startProviderStandIn();
 
-const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-const client_secret_jwt = {
-  team_id: '1A234BFK46',
-  key_id: '1ABC6523AA',
-  private_key_secret: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-};
-
 /** A Login App whose provider_f exchanges codes as Apple does, each once, with the logins of a person there. */
-async function newScene(more: object = {}, exchange: object = {}) {
+async function newScene(more: object = {}) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'));
-  const redeemed = new Map<string, number>();
-  const revoked: Record<string, string>[] = [];
-  const forms: Record<string, string>[] = [];
-  let status = 200;
   // A code reads `subject.number`.
-  scene.misbehave('token', async (request, response) => {
-    const form = Object.fromEntries(new URLSearchParams(await text(request)));
-    forms.push(form);
-    const { code = '' } = form;
-    const times = (redeemed.get(code) ?? 0) + 1;
-    redeemed.set(code, times);
-    const [sub] = code.split('.');
-    if (times > 1 || code.endsWith('.wrong')) return sendJson(response, 400, { error: 'invalid_grant' });
-    sendJson(response, 200, {
-      access_token: 'an-access-token',
-      id_token: await scene.idToken({ sub }),
-      refresh_token: `token-for-${code}`,
-    });
-  });
-  scene.misbehave('revoke', async (request, response) => {
-    revoked.push(Object.fromEntries(new URLSearchParams(await text(request))));
-    response.writeHead(status).end();
+  scene.answer('token', async ({ code = '' }) => {
+    const times = scene.forms('token').filter((form) => form.code === code).length;
+    if (times > 1 || code.endsWith('.wrong')) return { status: 400, body: { error: 'invalid_grant' } };
+    const tokens = { access_token: 'an-access-token', refresh_token: `token-for-${code}` };
+    return { body: { ...tokens, id_token: await scene.idToken({ sub: code.split('.')[0] }) } };
   });
   const code_exchange = {
     token_url: `${scene.url}/token`,
@@ -55,7 +31,6 @@ async function newScene(more: object = {}, exchange: object = {}) {
     client_secret_jwt,
     client_authentication: 'form',
     redirect_uris: ['https://app.example/callback'],
-    ...exchange,
   };
   const issuer = { issuer: scene.url, audiences: [ourApp], code_exchange, ...more };
   const set = (issuers: object[]) => service.setProvider(app, 'provider_f', { issuers });
@@ -73,33 +48,32 @@ async function newScene(more: object = {}, exchange: object = {}) {
     expect(answer.status).toBe(200);
     return accountOf(service, answer.body.access_token);
   };
-  return {
-    ...{ scene, app, issuer, set, subject, credential, send, logIn, redeemed, revoked, forms },
-    newCode: () => `${subject}.${unique('code')}`,
-    answers: (next: number) => {
-      status = next;
-    },
-  };
+  const newCode = () => `${subject}.${unique('code')}`;
+  /** The tokens that were revoked. */
+  const revoked = () => scene.forms('revoke').map(({ token }) => token);
+  return { scene, app, issuer, set, subject, credential, send, logIn, newCode, revoked };
 }
+/** Where the JSON that Apple gives to an app has what a profile shows. */
+const user_profile = { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' };
 
 type Account = ReturnType<typeof accountOf>;
 const firstOf = async (account: Account) => (await account.show()).body.identities[0];
-const tokensIn = (revoked: Record<string, string>[]) => revoked.map(({ token }) => token);
 
 describe('an authorization code beside an id token, where the settings of its issuer have code_exchange', () => {
   test('is exchanged with the secret that the key signs, and its token is revoked when the person is deleted', async () => {
-    const { logIn, newCode, revoked, forms } = await newScene();
+    const { logIn, newCode, scene } = await newScene();
     const [code, code_verifier] = [newCode(), 'v'.repeat(43)];
     const account = await logIn({ authorization_code: code, code_verifier });
     const client = { client_id: ourApp, client_secret: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) };
     const redirect_uri = 'https://app.example/callback';
-    expect(forms).toEqual([
+    expect(scene.forms('token')).toEqual([
       { grant_type: 'authorization_code', code, code_verifier, redirect_uri, ...client },
     ]);
     expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
-    expect(revoked).toEqual([]);
+    expect(scene.forms('revoke')).toEqual([]);
     expect((await account.remove()).status).toBe(204);
-    expect(revoked).toEqual([{ token: `token-for-${code}`, token_type_hint: 'refresh_token', ...client }]);
+    const revocation = { token: `token-for-${code}`, token_type_hint: 'refresh_token', ...client };
+    expect(scene.forms('revoke')).toEqual([revocation]);
   });
 
   test('of a link is kept for the linked identity, and revoked when that is unlinked', async () => {
@@ -111,7 +85,7 @@ describe('an authorization code beside an id token, where the settings of its is
     expect([linked.status, linked.body.provider_revocation]).toEqual([201, undefined]);
     expect((await account.link(await credential({ authorization_code: newCode() }))).status).toBe(200);
     expect((await account.unlink(linked.body.id)).status).toBe(204);
-    expect(tokensIn(revoked)).toEqual([`token-for-${other}.1`]);
+    expect(revoked()).toEqual([`token-for-${other}.1`]);
   });
 
   const failures: [
@@ -129,33 +103,33 @@ describe('an authorization code beside an id token, where the settings of its is
     ['of 20 kB', () => ({ authorization_code: 'x'.repeat(20_000) }), 'credential_too_long'],
   ];
 
-  test.each(failures)(
-    '%s fails no login; a link with a good one makes up for it',
-    async (_, form, reason) => {
-      const made = await newScene();
-      const { logIn, credential, newCode, revoked, scene } = made;
-      const account = await logIn(form(made));
-      expect(await firstOf(account)).toMatchObject({ provider_revocation: false });
-      expect(logLines(running)).toContainEqual(
-        expect.objectContaining({ event: 'code_not_exchanged', issuer: scene.url, reason }),
-      );
-      const again = await account.link(await credential(form(made)));
-      expect([again.status, again.body.provider_revocation]).toEqual([200, false]);
-      const good = newCode();
-      const linked = await account.link(await credential({ authorization_code: good }));
-      expect([linked.status, linked.body.provider_revocation]).toEqual([200, undefined]);
-      await account.remove();
-      expect(tokensIn(revoked)).toEqual([`token-for-${good}`]);
-    },
-  );
+  test.each(failures)('%s fails no login; a link with a good one mends it', async (_, form, reason) => {
+    const made = await newScene();
+    const { logIn, credential, newCode, revoked, scene } = made;
+    const account = await logIn(form(made));
+    expect(await firstOf(account)).toMatchObject({ provider_revocation: false });
+    expect(logLines(running)).toContainEqual(
+      expect.objectContaining({ event: 'code_not_exchanged', issuer: scene.url, reason }),
+    );
+    const again = await account.link(await credential(form(made)));
+    expect([again.status, again.body.provider_revocation]).toEqual([200, false]);
+    const good = newCode();
+    const linked = await account.link(await credential({ authorization_code: good }));
+    expect([linked.status, linked.body.provider_revocation]).toEqual([200, undefined]);
+    await account.remove();
+    expect(revoked()).toEqual([`token-for-${good}`]);
+  });
 
   test.each<[string, RequestListener]>([
     ['never answers', () => undefined],
-    ['answers 503', (_, response) => sendJson(response, 503, {})],
-    ['rejects our credentials', (_, response) => sendJson(response, 401, { error: 'invalid_client' })],
+    ['answers 503', (_, response) => reply(response, { status: 503 })],
+    [
+      'rejects our credentials',
+      (_, response) => reply(response, { status: 401, body: { error: 'invalid_client' } }),
+    ],
     [
       'gives no refresh token',
-      (_, response) => sendJson(response, 200, { id_token: 'x', access_token: 'y' }),
+      (_, response) => reply(response, { body: { id_token: 'x', access_token: 'y' } }),
     ],
     ['redirects', (_, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1' }).end()],
   ])('a token endpoint that %s fails no login, and no link', async (_, listener) => {
@@ -174,33 +148,31 @@ describe('an authorization code beside an id token, where the settings of its is
   test("an exchange's id token of another app or issuer counts for nothing", async () => {
     const { logIn, newCode, scene, subject } = await newScene();
     for (const claims of [{ aud: 'another-app' }, { iss: 'https://other.example' }, { exp: 1, iat: 1 }]) {
-      scene.misbehave('token', async (_, response) => {
-        const id_token = await scene.idToken({ sub: subject, ...claims });
-        sendJson(response, 200, { id_token, refresh_token: 'stray' });
-      });
+      const id_token = await scene.idToken({ sub: subject, ...claims });
+      scene.answer('token', { body: { id_token, refresh_token: 'stray' } });
       const account = await logIn({ authorization_code: newCode() });
       expect(await firstOf(account)).toMatchObject({ provider_revocation: false });
     }
   });
 
   test('that is replayed leaves the token that it gave before, and nothing says that there is none', async () => {
-    const { logIn, newCode, revoked, redeemed } = await newScene();
+    const { logIn, newCode, revoked, scene } = await newScene();
     const code = newCode();
     await logIn({ authorization_code: code });
     const account = await logIn({ authorization_code: code });
-    expect(redeemed.get(code)).toBe(2);
+    expect(scene.forms('token').map((form) => form.code)).toEqual([code, code]);
     expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
     await account.remove();
-    expect(tokensIn(revoked)).toEqual([`token-for-${code}`]);
+    expect(revoked()).toEqual([`token-for-${code}`]);
   });
 
   test('is not exchanged for an id token that lets nobody in', async () => {
-    const { send, newCode, forms } = await newScene();
+    const { send, newCode, scene } = await newScene();
     expectError(await send({ authorization_code: newCode() }, { aud: 'another-app' }), {
       status: 400,
       error: 'invalid_grant',
     });
-    expect(forms).toEqual([]);
+    expect(scene.calls('token')).toBe(0);
   });
 
   test('works where the issuer requires a nonce, of which the id token for the code may have none', async () => {
@@ -210,10 +182,10 @@ describe('an authorization code beside an id token, where the settings of its is
   });
 
   test('with a redirect_uri that the settings do not have is a 400', async () => {
-    const { send, newCode, forms } = await newScene();
+    const { send, newCode, scene } = await newScene();
     const form = { authorization_code: newCode(), redirect_uri: 'https://evil.example' };
     expectError(await send(form), { status: 400, error: 'invalid_request', naming: /redirect_uri/ });
-    expect(forms).toEqual([]);
+    expect(scene.calls('token')).toBe(0);
   });
 
   test('of a blocked person gives a token that is revoked at once', async () => {
@@ -222,7 +194,7 @@ describe('an authorization code beside an id token, where the settings of its is
     await service.operate('login-users', 'block', { 'login-user': id });
     const code = newCode();
     expectError(await send({ authorization_code: code }), { status: 400, error: 'invalid_grant' });
-    expect(tokensIn(revoked)).toEqual([`token-for-${code}`]);
+    expect(revoked()).toEqual([`token-for-${code}`]);
   });
 
   test('at eight logins at once, four of them with bad codes: every token is revoked with the person', async () => {
@@ -234,8 +206,8 @@ describe('an authorization code beside an id token, where the settings of its is
     if (!account) throw new Error('nobody has logged in');
     expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
     await account.remove();
-    expect(revoked.length).toBeGreaterThan(0);
-    expect(codes.map((code) => `token-for-${code}`)).toEqual(expect.arrayContaining(tokensIn(revoked)));
+    expect(revoked()).not.toEqual([]);
+    expect(codes.map((code) => `token-for-${code}`)).toEqual(expect.arrayContaining(revoked()));
   });
 
   test('beside the deletion of the person leaves no token that is never revoked', async () => {
@@ -245,7 +217,7 @@ describe('an authorization code beside an id token, where the settings of its is
     await Promise.all([account.remove(), logIn({ authorization_code: code })]);
     const back = await logIn();
     await back.remove();
-    expect(tokensIn(revoked)).toEqual([`token-for-${code}`]);
+    expect(revoked()).toEqual([`token-for-${code}`]);
   });
 
   test('is revoked by the settings of the issuer that gave it, also where provider_b has others', async () => {
@@ -259,14 +231,14 @@ describe('an authorization code beside an id token, where the settings of its is
     const id_token = await two.scene.idToken({ sub: two.subject });
     const account = await one.logIn({ id_token, authorization_code: code });
     expect((await account.remove()).status).toBe(204);
-    expect([one.revoked, tokensIn(two.revoked)]).toEqual([[], [`token-for-${code}`]]);
+    expect([one.revoked(), two.revoked()]).toEqual([[], [`token-for-${code}`]]);
   });
 
   test('whose token is not revoked keeps it for the operator, and the Login App with it', async () => {
-    const { app, logIn, newCode, revoked, answers, set, issuer } = await newScene();
+    const { app, logIn, newCode, revoked, scene, set, issuer } = await newScene();
     const account = await logIn({ authorization_code: newCode() });
     const { id } = (await account.show()).body;
-    answers(500);
+    scene.answer('revoke', { status: 500 });
     expect((await account.remove()).status).toBe(204);
     const retry = () => service.operate('login-users', 'retry-revocations', { 'login-user': id });
     expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 1 });
@@ -274,9 +246,9 @@ describe('an authorization code beside an id token, where the settings of its is
     await set([withoutExchange]);
     running.advance(31);
     expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 1 });
-    expect(revoked).toHaveLength(2);
+    expect(revoked()).toHaveLength(2);
     await set([issuer]);
-    answers(200);
+    scene.answer('revoke', { status: 200 });
     running.advance(31);
     const flags = { 'login-app': app.login_app_id };
     await service.operate('login-apps', 'disable', flags);
@@ -291,9 +263,9 @@ describe('without code_exchange', () => {
   const plain = { code_exchange: undefined };
 
   test('a login ignores the code and what the app tells', async () => {
-    const { logIn, forms, newCode } = await newScene(plain);
+    const { logIn, newCode, scene } = await newScene(plain);
     const account = await logIn({ authorization_code: newCode(), user: 'no JSON' });
-    expect(forms).toEqual([]);
+    expect(scene.calls('token')).toBe(0);
     const identity = await firstOf(account);
     expect(Object.keys(identity).sort()).toEqual(['id', 'last_login_at', 'linked_at', 'provider']);
   });
@@ -327,7 +299,6 @@ test('a code_verifier without a code is a 400', async () => {
 });
 
 describe('what the app tells of the person', () => {
-  const user_profile = { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' };
   const all = { user_profile, profile: { email: 'email', email_verified: 'email_verified' } };
   const user = (email = 'told@example.com') =>
     JSON.stringify({ name: { firstName: 'Ada', lastName: 'Lovelace' }, email });
@@ -367,12 +338,12 @@ describe('what the app tells of the person', () => {
     const other = await credential({ user: user() }, { sub: unique('other') });
     const linked = await account.link(other);
     expect(linked.body).toMatchObject({ profile: names, unverified: expect.arrayContaining(['email']) });
-    const again = await account.link({ ...other, user: '{"email":"new@example.com"}' });
-    expect(again.body).toMatchObject({ profile: { email: 'new@example.com' }, unverified: ['email'] });
+    const email = `${unique('new')}@example.com`;
+    const again = await account.link({ ...other, user: JSON.stringify({ email }) });
+    expect(again.body).toMatchObject({ profile: { email }, unverified: ['email'] });
     const [, id = ''] = identityIdsOf(await account.show());
     await account.unlink(id);
-    const { Items = [] } = await dynamoDb.send(new ScanCommand({ TableName: tableName }));
-    expect(JSON.stringify(Items)).not.toContain('new@example.com');
+    expect(await itemsAbout(own, email)).toEqual([]);
   });
 
   test.each([
@@ -414,8 +385,7 @@ describe('the key in the settings of an issuer', () => {
     await service.operate('providers', 'set', { ...flags, preset: 'google', 'app-id': 'g' });
     await service.operate('providers', 'set', { ...flags, preset: 'twitch', 'app-id': 't' });
     await service.operate('providers', 'remove', { ...flags, issuer: 'https://accounts.google.com' });
-    const { Items = [] } = await dynamoDb.send(new ScanCommand({ TableName: tableName }));
-    expect(JSON.stringify(Items)).not.toContain('PRIVATE KEY');
+    expect(await itemsAbout(own, 'PRIVATE KEY')).toEqual([]);
     const [issuer, ...others] = await shownOf(made);
     expect([issuer.code_exchange.client_secret_jwt.private_key_secret, others]).toEqual([
       '********',
@@ -436,11 +406,8 @@ describe('the key in the settings of an issuer', () => {
     ).rejects.toThrow('--app-secret-file is needed for the preset apple; --key-id is needed');
     const { team_id, key_id, private_key_secret } = client_secret_jwt;
     const key = { 'team-id': team_id, 'key-id': key_id, 'app-secret': private_key_secret };
-    await service.operate('providers', 'set', {
-      ...flags,
-      ...key,
-      'app-id': 'com.example.app,com.example.web',
-    });
+    const appIds = 'com.example.app,com.example.web';
+    await service.operate('providers', 'set', { ...flags, ...key, 'app-id': appIds });
     expect((await shownOf(made))[1]).toMatchObject({
       audiences: ['com.example.app', 'com.example.web'],
       nonce_form: 'sha256',
@@ -453,6 +420,4 @@ describe('the key in the settings of an issuer', () => {
       user_profile,
     });
   });
-
-  const user_profile = { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' };
 });

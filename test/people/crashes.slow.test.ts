@@ -1,13 +1,21 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
-import { accountOf, identityIdsOf, newAccount, ownersOf, subOf } from '../support/account.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
-import { newPerson, newPhone, type Person } from '../support/people.ts';
+import {
+  accountOf,
+  identityIdsOf,
+  newAccount,
+  newPerson,
+  newPhone,
+  ownersOf,
+  type Person,
+  subOf,
+} from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import { type Fault, isWrite } from '../support/store-proxy.ts';
+import { type Fault, failing, isWrite } from '../support/store-proxy.ts';
 
 const started = await startServiceWithStore({}, { movableClock: true });
 const { running, service, proxy } = started;
@@ -15,16 +23,8 @@ const standIn = await startProviderStandIn();
 afterEach(() => running.resetClock());
 
 /** Lets one write of a request fail, before or after it is done, as when the function dies there. False when it makes fewer. */
-async function dying(place: number, fault: Fault, request: () => Promise<unknown>): Promise<boolean> {
-  let seen = 0;
-  proxy.hook = (call) => (isWrite(call) && seen++ === place ? fault : undefined);
-  try {
-    await request();
-    return seen > place;
-  } finally {
-    proxy.hook = () => undefined;
-  }
-}
+const dying = async (place: number, fault: Fault, request: () => Promise<unknown>): Promise<boolean> =>
+  (await failing(proxy, [place, fault], request, isWrite)).happened;
 
 /** Lets ten minutes pass and does what the service does every ten minutes: by its schedule, or as an operator asks for it. */
 async function finishLater(by: 'schedule' | 'operator'): Promise<void> {
@@ -118,18 +118,15 @@ describe('a function that dies at any write', () => {
   });
 
   // Writes of the logout: the phone, then the Login User.
-  test.each([0, 1])(
-    'a logout everywhere that fails before write %i: its own session is there to repeat it',
-    async (place) => {
-      const person = await newAccount(service);
-      const others = [1, 2, 3].map(() => newPerson(service, person.subject));
-      await service.relate(await newPhone(service), person.token);
-      const accounts = (await Promise.all(others)).map(({ token }) => accountOf(service, token));
-      expect(await dying(place, 'fails before', () => person.account.endSessions())).toBe(true);
-      expect((await person.account.endSessions()).status).toBe(204);
-      for (const account of [person.account, ...accounts]) expect((await account.show()).status).toBe(401);
-    },
-  );
+  test.each([0, 1])('a logout everywhere that fails before write %i can be repeated', async (place) => {
+    const person = await newAccount(service);
+    const others = [1, 2, 3].map(() => newPerson(service, person.subject));
+    await service.relate(await newPhone(service), person.token);
+    const accounts = (await Promise.all(others)).map(({ token }) => accountOf(service, token));
+    expect(await dying(place, 'fails before', () => person.account.endSessions())).toBe(true);
+    expect((await person.account.endSessions()).status).toBe(204);
+    for (const account of [person.account, ...accounts]) expect((await account.show()).status).toBe(401);
+  });
 
   /** A person with two sessions, a linked identity and a phone. */
   const newOwner = async () => {
@@ -316,18 +313,15 @@ describe('a function that dies at any write', () => {
     expect(running.output()).toContain('deletion_not_finished');
   });
 
-  test.each(everyCrash(6))(
-    'a deletion that %s at write %i: the operator finishes it',
-    async (fault, place) => {
-      const person = await newOwner();
-      await dying(place, fault, () => person.account.remove());
-      expect(await service.operate('login-users', 'delete', flagsOf(person))).toMatchObject({
-        deleted: true,
-      });
-      await expect(service.operate('login-users', 'delete', flagsOf(person))).rejects.toThrow(
-        'There is no such',
-      );
-      expect((await person.account.remove()).status).toBe(401);
-    },
-  );
+  test.each(everyCrash(6))('a deletion that %s at write %i: operators finish it', async (fault, place) => {
+    const person = await newOwner();
+    await dying(place, fault, () => person.account.remove());
+    expect(await service.operate('login-users', 'delete', flagsOf(person))).toMatchObject({
+      deleted: true,
+    });
+    await expect(service.operate('login-users', 'delete', flagsOf(person))).rejects.toThrow(
+      'There is no such',
+    );
+    expect((await person.account.remove()).status).toBe(401);
+  });
 });

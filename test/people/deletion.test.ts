@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
-import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
+import { accountOf, deviceIdsOf, newAccount, newPerson, newPhone } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -72,20 +71,6 @@ describe('DELETE /v2/marketing/login/user', () => {
   });
 });
 
-test('a blocked person sees, links, ends and deletes nothing: 403', async () => {
-  const person = await newPerson(service);
-  const account = accountOf(service, person.token);
-  await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
-  const forbidden = { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' };
-  expectError(await account.show(), forbidden);
-  expectError(await account.remove(), forbidden);
-  expectError(await account.sessions(), forbidden);
-  expectError(await account.endSessions(), forbidden);
-  expectError(await account.endSession('x'), forbidden);
-  expectError(await account.linkAt('provider_a', unique('bob')), forbidden);
-  expectError(await account.unlink('x'), forbidden);
-});
-
 test('a person whom the operator deletes although blocked is a new one, who is not blocked', async () => {
   const person = await newPerson(service);
   const flags = { 'login-user': person.loginUserId };
@@ -95,38 +80,35 @@ test('a person whom the operator deletes although blocked is a new one, who is n
   expect(again.loginUserId).not.toBe(person.loginUserId);
 });
 
-test('a blocked person does not get in by a linked identity either', async () => {
-  const person = await newPerson(service);
-  const linked = unique('linked');
-  await accountOf(service, person.token).linkAt('provider_a', linked);
-  await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
-  expectError(await service.logIn(linked, 'provider_a'), {
-    status: 400,
-    error: 'invalid_grant',
-    naming: 'The Login User is blocked.',
-  });
-});
-
 test('a blocked person gets the same sentence everywhere, with one code for each situation', async () => {
-  const person = await newPerson(service);
-  const phone = await newPhone(service);
-  await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
+  const { account, subject, token, refreshToken, loginUserId } = await newAccount(service);
+  const [phone, linked] = [await newPhone(service), unique('linked')];
+  await account.linkAt('provider_a', linked);
+  await service.operate('login-users', 'block', { 'login-user': loginUserId });
   const naming = 'The Login User is blocked.';
-  const { token, refreshToken } = person;
-
   const noToken = { status: 400, error: 'invalid_grant', naming };
-  expectError(await service.logIn(person.subject), noToken);
-  const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-  expectError(await service.token(form), { ...noToken, error: 'unauthorized_client' });
-
-  const noDevices = { status: 403, error: 'forbidden', naming };
-  expectError(await service.listDevices(token), noDevices);
-  expectError(await service.endRelation(phone, token), noDevices);
-
-  const relation = await service.relate(phone, token);
-  expectError(relation, { status: 422, error: 'unprocessable_entity', naming, fields: ['device_id'] });
-  expect(relation.body.errors).toEqual([{ field: 'device_id', message: naming }]);
-
-  await service.operate('login-users', 'unblock', { 'login-user': person.loginUserId });
-  expect((await service.token(form)).status).toBe(200);
+  expectError(await service.logIn(subject), noToken);
+  expectError(await service.logIn(linked, 'provider_a'), noToken);
+  expectError(await service.refresh(refreshToken), { ...noToken, error: 'unauthorized_client' });
+  const forbidden = { status: 403, error: 'forbidden', naming };
+  for (const answer of [
+    await account.show(),
+    await account.remove(),
+    await account.sessions(),
+    await account.endSessions(),
+    await account.endSession('x'),
+    await account.linkAt('provider_a', unique('bob')),
+    await account.unlink('x'),
+    await service.listDevices(token),
+    await service.endRelation(phone, token),
+  ])
+    expectError(answer, forbidden);
+  for (const id of [phone, `d_${'A'.repeat(43)}`]) {
+    const relation = await service.relate(id, token);
+    expectError(relation, { status: 422, error: 'unprocessable_entity', naming, fields: ['device_id'] });
+    expect(relation.body.errors).toEqual([{ field: 'device_id', message: naming }]);
+  }
+  await service.operate('login-users', 'unblock', { 'login-user': loginUserId });
+  expect((await service.refresh(refreshToken)).status).toBe(200);
+  expect((await service.relate(phone, token)).status).toBe(200);
 });

@@ -1,21 +1,19 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import { reservedClaims } from '../../lib/people/login-hook.ts';
-import { accountOf, identityIdsOf, subOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { logLines } from '../support/log-lines.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
-import { ownService } from '../support/own-service.ts';
-import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { ownService, scratchFolder } from '../support/own-service.ts';
+import { accountOf, identityIdsOf, subOf } from '../support/people.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 
 const standIn = await startProviderStandIn();
-const folder = mkdtempSync(join(tmpdir(), 'login-hook-'));
+const folder = scratchFolder();
 const hook = join(folder, 'hook.mjs');
 const seen = join(folder, 'events');
 // It does what the claim `hook` of the id token says or, at a refresh, the claim `next` that it gave before.
@@ -186,15 +184,12 @@ describe('claims of the hook', () => {
     expect(toldAbout(subOf(login))).toHaveLength(1);
   });
 
-  test.each([...reservedClaims])(
-    '%s is reserved: the login fails, and nothing of it is stored',
-    async (name) => {
-      const subject = unique('alice');
-      expect((await logIn({ answer: { claims: { [name]: 'x' } } }, { subject })).status).toBe(500);
-      const login = await logIn(undefined, { subject });
-      expect(toldAbout(subOf(login)).at(-1)).toMatchObject({ first_login: true });
-    },
-  );
+  test.each([...reservedClaims])('%s is reserved: the login fails, and leaves nothing', async (name) => {
+    const subject = unique('alice');
+    expect((await logIn({ answer: { claims: { [name]: 'x' } } }, { subject })).status).toBe(500);
+    const login = await logIn(undefined, { subject });
+    expect(toldAbout(subOf(login)).at(-1)).toMatchObject({ first_login: true });
+  });
 
   test('may take 2,048 bytes, and not one more', async () => {
     const claims = (bytes: number) => ({ a: 'é'.repeat((bytes - 8) / 2) });
@@ -237,14 +232,9 @@ describe('a hook that refuses', () => {
 
   test('refuses a link: the token that came with its code is revoked at once', async () => {
     const scene = standIn.openScene();
-    const revoked: string[] = [];
-    scene.misbehave('token', async (_, response) =>
-      sendJson(response, 200, { id_token: await scene.idToken(), refresh_token: 'of-the-link' }),
-    );
-    scene.misbehave('revoke', async (request, response) => {
-      revoked.push(new URLSearchParams(await text(request)).get('token') ?? '');
-      response.writeHead(200).end();
-    });
+    scene.answer('token', async () => ({
+      body: { id_token: await scene.idToken(), refresh_token: 'of-the-link' },
+    }));
     const app = await createLoginApp(service, unique('app'));
     const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
     const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
@@ -260,7 +250,7 @@ describe('a hook that refuses', () => {
     const answer = await service.token(form, app);
     const denied = { ...(await credential({ hook: deny })), authorization_code: 'a-code' };
     expectError(await accountOf(service, answer.body.access_token).link(denied), refused);
-    expect(revoked).toEqual(['of-the-link']);
+    expect(scene.forms('revoke')).toMatchObject([{ token: 'of-the-link' }]);
     const told = toldAbout(subOf(answer));
     expect(told.map(({ event }) => event)).toEqual(['login', 'link']);
     // The app can't decide anything by what it tells.

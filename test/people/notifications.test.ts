@@ -1,23 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
-import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { eventually } from '../support/people.ts';
-import { type Claims, ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { accountOf, eventually, isIn } from '../support/people.ts';
+import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
 
 const newLogin = (settings?: object) => newIssuerLogin(service, standIn, settings);
-const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>
-  (await account.show()).status === 200;
 const notAccepted = {
   status: 400,
   error: 'invalid_request',
   naming: 'The payload is not a notification of this provider for this Login App.',
 };
+/** Somebody of whom no message that is refused must change anything. */
+const bystander = await newLogin({ on_account_deleted: 'delete' }).then(async (login) => ({
+  ...login,
+  phone: await login.logIn(),
+}));
 const seconds = () => Math.floor(Date.now() / 1000);
 
 describe('POST /v2/marketing/providers/{provider}/notifications', () => {
@@ -53,9 +55,7 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
   test('204 from the issuer of the id tokens that come for codes', async () => {
     const scene = standIn.openScene();
     const subject = unique('alice');
-    scene.misbehave('token', async (_, response) =>
-      sendJson(response, 200, { id_token: await scene.idToken({ sub: subject }) }),
-    );
+    scene.answer('token', { body: { id_token: await scene.idToken({ sub: subject }) } });
     const app = await createLoginApp(service, unique('app'));
     const id_token = { issuer: scene.url, on_account_deleted: 'delete' };
     const exchange = { token_url: `${scene.url}/token`, client_id: ourApp, client_secret: 'our-secret' };
@@ -78,23 +78,12 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
   });
 
   test('a linked identity ends the sessions of the person who has linked it', async () => {
-    const { app, scene, logIn, notify, subject } = await newLogin();
+    const { scene, logIn, notify, subject } = await newLogin();
     const other = await logIn(unique('bob'));
     const id_token = await scene.idToken({ sub: subject });
     expect((await other.account.link({ provider: 'provider_f', id_token })).status).toBe(201);
     expect((await notify('consent-revoked')).status).toBe(204);
     expect(await isIn(other)).toBe(false);
-    expect(app.login_app_id).toMatch(/^la_/);
-  });
-
-  test('a blocked person is not deleted, so that they stay blocked', async () => {
-    const { logIn, notify, app, scene, subject } = await newLogin({ on_account_deleted: 'delete' });
-    const { loginUserId } = await logIn();
-    await service.operate('login-users', 'block', { 'login-user': loginUserId });
-    expect((await notify('account-delete')).status).toBe(204);
-    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-    const login = await service.token({ ...form, id_token: await scene.idToken({ sub: subject }) }, app);
-    expectError(login, { status: 400, error: 'invalid_grant', naming: 'The Login User is blocked.' });
   });
 
   test.each(['email-disabled', 'email-enabled', 'something-new', 'constructor', '__proto__'])(
@@ -106,11 +95,6 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
       expect(await isIn(phone)).toBe(true);
     },
   );
-
-  test('204 for somebody unknown', async () => {
-    const { notify } = await newLogin();
-    expect((await notify('account-delete')).status).toBe(204);
-  });
 
   test('204 for one from before the latest login: nothing changes', async () => {
     const { logIn, notify } = await newLogin({ on_consent_revoked: 'delete' });
@@ -148,8 +132,6 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     ['of another issuer', { iss: 'https://accounts.example' }],
     ['for another app', { aud: 'another-app' }],
     ['for several apps that names none as its own', { aud: [ourApp, 'another-app'] }],
-    ['for several apps, of another one', { aud: [ourApp, 'another-app'], azp: 'another-app' }],
-    ['for our app, of another one', { azp: 'another-app' }],
     ['from yesterday', { iat: seconds() - 90_000 }],
     ['from the future', { iat: seconds() + 600 }],
     ['that has expired', { exp: seconds() - 600 }],
@@ -160,10 +142,8 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     ['with events of nobody', { events: '{"type":"account-delete"}' }],
     ['with events of a number', { events: '{"type":"account-delete","sub":7}' }],
   ])('400 for one %s: nothing changes', async (_, claims) => {
-    const { logIn, notify } = await newLogin({ on_account_deleted: 'delete' });
-    const phone = await logIn();
-    expectError(await notify('account-delete', claims), notAccepted);
-    expect(await isIn(phone)).toBe(true);
+    expectError(await bystander.notify('account-delete', claims), notAccepted);
+    expect(await isIn(bystander.phone)).toBe(true);
   });
 
   test('400 for one that another key has signed, for an id token, and for what is no JWT', async () => {
@@ -183,8 +163,7 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     const { app, scene, subject } = await newLogin();
     const events = { type: 'consent-revoked', sub: subject };
     const id_token = await scene.idToken({ sub: subject, events });
-    const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
-    expectError(await service.token(form, app), { status: 400, error: 'invalid_grant' });
+    expectError(await service.byIdToken(id_token, app), { status: 400, error: 'invalid_grant' });
   });
 
   test('400 for another Login App, also with the same issuer', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { accountOf, subOf } from '../support/account.ts';
 import { succeeded } from '../support/operator.ts';
+import { accountOf, subOf } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();

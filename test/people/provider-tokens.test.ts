@@ -1,40 +1,26 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { text } from 'node:stream/consumers';
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { accountOf, identityIdsOf } from '../support/account.ts';
+import { itemsAbout } from '../support/items-about.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { accountOf, identityIdsOf } from '../support/people.ts';
+import { client_secret_jwt, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { type Fault, isWrite } from '../support/store-proxy.ts';
+import { type Fault, failing, isWrite } from '../support/store-proxy.ts';
 
-const { service, running, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
+const own = await sharedServiceWithStore();
+const { service, running, proxy } = own;
 const standIn = await startProviderStandIn();
 
-const byPassword = { client_secret: 'our-secret' };
-
 /** A Login App whose provider_b gives refresh tokens, and a person who has logged in there. */
-async function newLogin({
-  keeps = true,
-  credential = byPassword,
-}: {
-  keeps?: boolean;
-  credential?: object;
-} = {}) {
+async function newLogin({ keeps = true, credential = { client_secret: 'our-secret' } as object } = {}) {
   const scene = standIn.openScene();
   const token = unique('provider-refresh-token');
-  const revoked: Record<string, string>[] = [];
-  let status = 200;
-  let refresh_token = token;
-  scene.misbehave('token', async (_, response) =>
-    sendJson(response, 200, { id_token: await scene.idToken({ sub: subject }), refresh_token }),
-  );
-  scene.misbehave('revoke', async (request, response) => {
-    revoked.push(Object.fromEntries(new URLSearchParams(await text(request))));
-    // RFC 7009: the answer to a revocation has no content.
-    response.writeHead(status).end();
-  });
+  /** The refresh token that comes for the next codes. */
+  const issue = (refresh_token: string) =>
+    scene.answer('token', async () => ({
+      body: { id_token: await scene.idToken({ sub: subject }), refresh_token },
+    }));
+  issue(token);
   const subject = unique('alice');
   const app = await createLoginApp(service, unique('app'));
   const settings = {
@@ -53,41 +39,24 @@ async function newLogin({
     (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body.access_token;
   const account = accountOf(service, await logIn());
   const { id } = (await account.show()).body;
-  const answers = (next: number) => {
-    status = next;
-  };
-  /** The refresh token that comes for the next codes. */
-  const issue = (next: string) => {
-    refresh_token = next;
-  };
-  return {
-    app,
-    code,
-    logIn,
-    account,
-    person: { 'login-user': id },
-    token,
-    revoked,
-    answers,
-    issue,
-    scene,
-    subject,
-  };
-}
-
-/** Somebody who logs in at provider_f, which is set up, too. */
-async function accountAtProviderF(app: LoginApp) {
-  const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
-  return accountOf(service, (await service.token(form, app)).body.access_token);
+  /** Every revocation so far, as a form. */
+  const revoked = () => scene.forms('revoke');
+  const answers = (status: number) => scene.answer('revoke', { status });
+  const person = { 'login-user': id };
+  return { app, code, logIn, account, person, token, revoked, answers, issue, scene, subject };
 }
 
 /** Sets up provider_f, too; a credential of somebody there. */
-async function credentialAtProviderF({ login_app_id }: { login_app_id: string }) {
+async function credentialAtProviderF(app: LoginApp) {
   const scene = standIn.openScene();
-  await service.setProvider({ login_app_id }, 'provider_f', {
-    issuers: [{ issuer: scene.url, audiences: [ourApp] }],
-  });
+  await service.setProvider(app, 'provider_f', { issuers: [{ issuer: scene.url, audiences: [ourApp] }] });
   return { provider: 'provider_f', id_token: await scene.idToken({ sub: unique('bob') }) };
+}
+
+/** Somebody who logs in there. */
+async function accountAtProviderF(app: LoginApp) {
+  const { id_token } = await credentialAtProviderF(app);
+  return accountOf(service, (await service.byIdToken(id_token, app)).body.access_token);
 }
 
 const revocation = (token: string) => ({
@@ -96,11 +65,7 @@ const revocation = (token: string) => ({
   client_id: ourApp,
   client_secret: 'our-secret',
 });
-/** Whether any item of the table holds a text. */
-const isStored = async (wanted: string): Promise<boolean> => {
-  const { Items = [] } = await dynamoDb.send(new ScanCommand({ TableName: tableName }));
-  return JSON.stringify(Items).includes(wanted);
-};
+const isStored = async (text: string): Promise<boolean> => (await itemsAbout(own, text)).length > 0;
 
 describe("a provider's refresh token, where the settings have a revocation_url", () => {
   test('is revoked when the person is deleted, and is encrypted until then', async () => {
@@ -108,9 +73,9 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const id = (await account.show()).body.identities[0].id;
     expect([await isStored(`kept_token_of_${id}`), await isStored(token)]).toEqual([true, false]);
     expect((await account.remove()).status).toBe(204);
-    expect(revoked).toEqual([revocation(token)]);
+    expect(revoked()).toEqual([revocation(token)]);
     expect((await account.remove()).status).toBe(401);
-    expect(revoked).toHaveLength(1);
+    expect(revoked()).toHaveLength(1);
   });
 
   test('is revoked when the operator deletes the person, who is told whether it worked', async () => {
@@ -118,7 +83,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const deletion = await service.operate('login-users', 'delete', person);
     expect(deletion).toMatchObject({ deleted: true, tokens_revoked: 1 });
     expect(deletion).not.toHaveProperty('tokens_not_revoked');
-    expect(revoked).toEqual([revocation(token)]);
+    expect(revoked()).toEqual([revocation(token)]);
     const other = await newLogin();
     other.answers(500);
     const inVain = await service.operate('login-users', 'delete', other.person);
@@ -126,13 +91,10 @@ describe("a provider's refresh token, where the settings have a revocation_url",
   });
 
   test('is revoked with a client secret that we sign, as Apple requires', async () => {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-    const private_key_secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    const client_secret_jwt = { team_id: '1A234BFK46', key_id: '1ABC6523AA', private_key_secret };
     const { account, token, revoked } = await newLogin({ credential: { client_secret_jwt } });
     expect((await account.remove()).status).toBe(204);
     const client_secret = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/);
-    expect(revoked).toEqual([{ ...revocation(token), client_secret }]);
+    expect(revoked()).toEqual([{ ...revocation(token), client_secret }]);
   });
 
   test('of a linked identity is revoked too', async () => {
@@ -140,11 +102,11 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     // The first person gives the identity away.
     const first = (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body;
     await accountOf(service, first.access_token).remove();
-    revoked.length = 0;
+    expect(revoked()).toHaveLength(1);
     const account = await accountAtProviderF(app);
     expect((await account.link(code)).status).toBe(201);
     await account.remove();
-    expect(revoked).toEqual([revocation(token)]);
+    expect(revoked().slice(1)).toEqual([revocation(token)]);
   });
 
   test.each([500, 503, 400, 401, 403, 302])(
@@ -162,19 +124,23 @@ describe("a provider's refresh token, where the settings have a revocation_url",
       answers(200);
       expect(await retry()).toMatchObject({ revoked: 1, not_revoked: 0 });
       expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 0 });
-      expect(revoked).toEqual(Array(3).fill(revocation(token)));
+      expect(revoked()).toEqual(Array(3).fill(revocation(token)));
       expect(running.output()).toContain('provider_token_not_revoked');
     },
   );
 
-  test('is revoked when the person unlinks the identity', async () => {
+  test('is revoked when the person unlinks the identity, and not when they unlink another one', async () => {
     const { account, app, token, revoked } = await newLogin();
-    await account.link(await credentialAtProviderF(app));
+    const credential = await credentialAtProviderF(app);
+    const other = (await account.link(credential)).body.id;
+    expect((await account.unlink(other)).status).toBe(204);
+    expect(revoked()).toEqual([]);
+    await account.link(credential);
     const [id = ''] = identityIdsOf(await account.show());
     expect((await account.unlink(id)).status).toBe(204);
-    expect(revoked).toEqual([revocation(token)]);
+    expect(revoked()).toEqual([revocation(token)]);
     expect((await account.remove()).status).toBe(204);
-    expect(revoked).toHaveLength(1);
+    expect(revoked()).toHaveLength(1);
   });
 
   test("of a link is kept where the identity is theirs already: Apple's usual flow", async () => {
@@ -182,15 +148,12 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const settings = { issuers: [{ issuer: scene.url, audiences: [ourApp] }] };
     await service.setProvider(app, 'provider_f', settings);
     const id_token = await scene.idToken({ sub: unique('carol') });
-    const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
-    const account = accountOf(service, (await service.token(form, app)).body.access_token);
-    scene.misbehave('token', (_, response) =>
-      sendJson(response, 200, { id_token, refresh_token: 'of-a-link' }),
-    );
+    const account = accountOf(service, (await service.byIdToken(id_token, app)).body.access_token);
+    scene.answer('token', { body: { id_token, refresh_token: 'of-a-link' } });
     expect((await account.link(code)).status).toBe(200);
-    expect(revoked).toEqual([]);
+    expect(revoked()).toEqual([]);
     expect((await account.remove()).status).toBe(204);
-    expect(revoked).toEqual([revocation('of-a-link')]);
+    expect(revoked()).toEqual([revocation('of-a-link')]);
   });
 
   test('of an identity that belongs to somebody else is revoked at once, and theirs stays', async () => {
@@ -198,9 +161,9 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const account = await accountAtProviderF(app);
     issue('refused');
     expect((await account.link(code)).status).toBe(409);
-    expect(revoked).toEqual([revocation('refused')]);
+    expect(revoked()).toEqual([revocation('refused')]);
     await owner.remove();
-    expect(revoked).toEqual([revocation('refused'), revocation(token)]);
+    expect(revoked()).toEqual([revocation('refused'), revocation(token)]);
   });
 
   test('of a blocked person who logs in is revoked at once', async () => {
@@ -208,13 +171,12 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     await service.operate('login-users', 'block', person);
     issue('refused');
     expect(await logIn()).toBeUndefined();
-    expect(revoked).toEqual([revocation('refused')]);
+    expect(revoked()).toEqual([revocation('refused')]);
   });
 
   test('of a link that is taken back is revoked at once', async () => {
-    const { app, account: owner, code, issue, revoked } = await newLogin();
+    const { app, account: owner, code, issue, token, revoked } = await newLogin();
     await owner.remove();
-    revoked.length = 0;
     const account = await accountAtProviderF(app);
     const { id: login_user } = (await account.show()).body;
     for (let number = 0; number < 20; number += 1) {
@@ -223,9 +185,9 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     }
     issue('refused');
     expect((await account.link(code)).status).toBe(409);
-    expect(revoked).toEqual([revocation('refused')]);
+    expect(revoked()).toEqual([revocation(token), revocation('refused')]);
     await account.remove();
-    expect(revoked).toHaveLength(1);
+    expect(revoked()).toHaveLength(2);
   });
 
   test('that another one replaces is revoked with the identity, and not while the person goes on with it', async () => {
@@ -238,9 +200,9 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     await account.link(await credentialAtProviderF(app));
     const [first = ''] = identityIdsOf(await account.show());
     expect(await service.operate('login-users', 'retry-revocations', person)).toMatchObject({ revoked: 0 });
-    expect(revoked).toEqual([]);
+    expect(revoked()).toEqual([]);
     expect((await account.unlink(first)).status).toBe(204);
-    const tokens = revoked.map((form) => form.token);
+    const tokens = revoked().map((form) => form.token);
     expect(tokens.toSorted()).toEqual([token, 'second', 'third'].toSorted());
   });
 
@@ -251,7 +213,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
       await logIn();
     }
     await account.remove();
-    const tokens = revoked.map((form) => form.token);
+    const tokens = revoked().map((form) => form.token);
     expect(tokens).toHaveLength(40);
     expect(tokens).toContain('token-45');
     expect(tokens).toContain(token);
@@ -262,16 +224,9 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const long = 'x'.repeat(4097);
     issue(long);
     expect(await logIn()).toEqual(expect.any(String));
-    expect(revoked).toEqual([revocation(long)]);
+    expect(revoked()).toEqual([revocation(long)]);
     await account.remove();
-    expect(revoked.slice(1)).toEqual([revocation(token)]);
-  });
-
-  test('is not revoked when the person unlinks another identity', async () => {
-    const { account, app, revoked } = await newLogin();
-    const { id } = (await account.link(await credentialAtProviderF(app))).body;
-    expect((await account.unlink(id)).status).toBe(204);
-    expect(revoked).toEqual([]);
+    expect(revoked().slice(1)).toEqual([revocation(token)]);
   });
 
   test('of an unlinked identity is kept while the provider fails; the operator tries again', async () => {
@@ -296,7 +251,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     await account.unlink(id);
     answers(200);
     expect((await account.remove()).status).toBe(204);
-    expect(revoked).toEqual(Array(2).fill(revocation(token)));
+    expect(revoked()).toEqual(Array(2).fill(revocation(token)));
   });
 
   test('retry-revocations of nobody: an error', async () => {
@@ -322,7 +277,7 @@ describe('a Login App, while a token of its people is to be revoked', () => {
     expect(await deleteApp(app, everything)).toEqual({ ...left, removed: none });
     answers(200);
     expect(await deleteApp(app, everything)).toEqual({ login_app_id, deleted: true, removed: none });
-    expect(revoked).toEqual(Array(3).fill(revocation(token)));
+    expect(revoked()).toEqual(Array(3).fill(revocation(token)));
     expect(await isStored(login_app_id)).toBe(false);
   });
 
@@ -355,32 +310,22 @@ test('without a revocation_url no refresh token is kept, and nothing is revoked'
   const id = (await account.show()).body.identities[0].id;
   expect(await isStored(`kept_token_of_${id}`)).toBe(false);
   expect((await account.remove()).status).toBe(204);
-  expect(revoked).toEqual([]);
+  expect(revoked()).toEqual([]);
 });
 
 describe('a function that dies at any write of a deletion', () => {
   const faults: Fault[] = ['fails before', 'fails after'];
   const crashes = faults.flatMap((fault) => [0, 1, 2, 3].map((place): [Fault, number] => [fault, place]));
 
-  test.each(crashes)(
-    '%s, at write %i: the operator finishes it, and the token is revoked',
-    async (fault, place) => {
-      const { account, person, token, revoked } = await newLogin();
-      let seen = 0;
-      proxy.hook = (call) => (isWrite(call) && seen++ === place ? fault : undefined);
-      try {
-        await account.remove();
-      } finally {
-        proxy.hook = () => undefined;
-      }
-      expect(seen).toBeGreaterThan(place);
-      // Nothing is left to do when only the answer to the last write was lost.
-      await service.operate('login-users', 'delete', person).catch(() => undefined);
-      expect(revoked.length).toBeGreaterThan(0);
-      expect(revoked).toEqual(Array(revoked.length).fill(revocation(token)));
-      const retry = await service.operate('login-users', 'retry-revocations', person);
-      expect(retry).toMatchObject({ revoked: 0, not_revoked: 0 });
-      expect((await account.show()).status).toBe(401);
-    },
-  );
+  test.each(crashes)('%s, at write %i: the operator finishes it, token and all', async (fault, place) => {
+    const { account, person, token, revoked } = await newLogin();
+    expect(await failing(proxy, [place, fault], account.remove, isWrite)).toMatchObject({ happened: true });
+    // Nothing is left to do when only the answer to the last write was lost.
+    await service.operate('login-users', 'delete', person).catch(() => undefined);
+    expect(revoked()).not.toEqual([]);
+    expect(revoked()).toEqual(Array(revoked().length).fill(revocation(token)));
+    const retry = await service.operate('login-users', 'retry-revocations', person);
+    expect(retry).toMatchObject({ revoked: 0, not_revoked: 0 });
+    expect((await account.show()).status).toBe(401);
+  });
 });

@@ -1,8 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { accountOf, identityIdsOf, newAccount, ownersOf, subOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
-import { newPerson, type Person } from '../support/people.ts';
+import {
+  accountOf,
+  identityIdsOf,
+  newAccount,
+  newPerson,
+  ownersOf,
+  type Person,
+  subOf,
+} from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreCall } from '../support/store-proxy.ts';
@@ -22,17 +29,13 @@ async function overtaken<Result>(
 ): Promise<Result> {
   let seen = 0;
   let isActing = false;
-  proxy.hook = async (call) => {
+  const hook = async (call: StoreCall) => {
     if (isActing || !isWrite(call) || seen++ !== place) return undefined;
     isActing = true;
     await rival();
     return undefined;
   };
-  try {
-    return await request();
-  } finally {
-    proxy.hook = () => undefined;
-  }
+  return proxy.during(hook, request);
 }
 
 /** Loses the answer to the first write of a request, and lets a rival act before the store's client sends it again. */
@@ -41,18 +44,14 @@ async function lostAndOvertaken<Result>(
   rival: () => Promise<unknown>,
 ): Promise<Result> {
   let sent = 0;
-  proxy.hook = async (call) => {
+  const hook = async (call: StoreCall) => {
     if (!isWrite(call)) return undefined;
     sent += 1;
     if (sent === 1) return 'answer lost';
     if (sent === 2) await rival();
     return undefined;
   };
-  try {
-    return await request();
-  } finally {
-    proxy.hook = () => undefined;
-  }
+  return proxy.during(hook, request);
 }
 
 describe('the same identity, linked by two people at once, gets one owner', () => {

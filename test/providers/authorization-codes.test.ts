@@ -1,17 +1,21 @@
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { createHash, createPublicKey, randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { decodeJwt, jwtVerify } from 'jose';
+import { jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import type { PresetName } from '../../lib/providers/presets/presets.ts';
-import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { newPerson } from '../support/people.ts';
-import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { accountOf, newPerson, subOf } from '../support/people.ts';
+import {
+  client_secret_jwt,
+  ourApp,
+  privateKey,
+  reply,
+  type Scene,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
@@ -20,10 +24,6 @@ const { credentials, loginForm, token } = service;
 const standIn = await startProviderStandIn();
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
-/** Apple signs with a private key where others have a secret. */
-const { privateKey: applePrivateKey, publicKey: applePublicKey } = generateKeyPairSync('ec', {
-  namedCurve: 'prime256v1',
-});
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
 
@@ -72,15 +72,11 @@ describe('code_verifier and redirect_uri beside provider credentials: 400 naming
   );
 });
 
-/** What the scene's token endpoint is sent, one form for each exchange. It answers like the stand-in, and with these tokens. */
-function exchangesAt(scene: Scene, tokens: () => Promise<object> | object = () => ({})): URLSearchParams[] {
-  const forms: URLSearchParams[] = [];
-  scene.misbehave('token', async (request: IncomingMessage, response) => {
-    forms.push(new URLSearchParams(await text(request)));
-    sendJson(response, 200, { access_token: 'an-access-token', token_type: 'Bearer', ...(await tokens()) });
-  });
-  return forms;
-}
+/** Has the scene's token endpoint answer like the stand-in, and with an id token. */
+const issueIdToken = (scene: Scene, claims?: Parameters<Scene['idToken']>[0]) =>
+  scene.answer('token', async () => ({
+    body: { access_token: 'an-access-token', token_type: 'Bearer', id_token: await scene.idToken(claims) },
+  }));
 
 const byAccessToken = ({ url }: Scene, exchange: object) => ({
   ...targets.introspection.settings((endpoint) => `${url}/${endpoint}`),
@@ -97,21 +93,20 @@ describe('redirect_uri', () => {
 
   test('is one of the settings, by default the first', async () => {
     const scene = standIn.openScene();
-    const forms = exchangesAt(scene);
     const app = await setUp(byAccessToken(scene, { redirect_uris }));
     expect((await send({ authorization_code: 'a-code' }, app)).status).toBe(200);
     for (const redirect_uri of redirect_uris) {
       expect((await send({ authorization_code: 'a-code', redirect_uri }, app)).status).toBe(200);
     }
-    expect(forms.map((form) => form.get('redirect_uri'))).toEqual([redirect_uris[0], ...redirect_uris]);
+    const sent = scene.forms('token').map(({ redirect_uri }) => redirect_uri);
+    expect(sent).toEqual([redirect_uris[0], ...redirect_uris]);
   });
 
   test('is not sent when the settings have none', async () => {
     const scene = standIn.openScene();
-    const forms = exchangesAt(scene);
     const app = await setUp(byAccessToken(scene, {}));
     expect((await send({ authorization_code: 'a-code' }, app)).status).toBe(200);
-    expect(forms.map((form) => form.has('redirect_uri'))).toEqual([false]);
+    expect(scene.forms('token')).toEqual([expect.not.objectContaining({ redirect_uri: expect.anything() })]);
   });
 
   test.each(['https://evil.example', 'https://app.example/first/', 'https://app.example/First'])(
@@ -126,11 +121,9 @@ describe('redirect_uri', () => {
   );
 });
 
-describe('nonce, where the settings use no id token', () => {
-  test('400 naming it', async () => {
-    const answer = await send({ authorization_code: await code(), nonce: 'x' });
-    expectError(answer, invalidRequest(/^The parameter nonce must not be supplied/));
-  });
+test('a nonce, where the settings use no id token: 400 naming it', async () => {
+  const answer = await send({ authorization_code: await code(), nonce: 'x' });
+  expectError(answer, invalidRequest(/^The parameter nonce must not be supplied/));
 });
 
 describe('a code that counts by its exchange alone', () => {
@@ -142,7 +135,6 @@ describe('a code that counts by its exchange alone', () => {
 
   test('200, the person of the user info', async () => {
     const scene = standIn.openScene();
-    exchangesAt(scene);
     const app = await setUp(byExchange(scene));
     expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
     expect([scene.calls('user_info'), scene.calls('introspection')]).toEqual([1, 0]);
@@ -150,7 +142,6 @@ describe('a code that counts by its exchange alone', () => {
 
   test('its provider takes no access tokens, by no endpoint: 400, and is not asked', async () => {
     const scene = standIn.openScene();
-    exchangesAt(scene);
     const app = await setUp(byExchange(scene));
     const { body } = await send({ authorization_code: 'a-code' }, app);
     const form = { provider: 'provider_b', access_token: 'an-access-token' };
@@ -195,20 +186,20 @@ describe('a code that counts by its exchange alone', () => {
 
     test('the exchange is as its documentation has it', async () => {
       const scene = standIn.openScene();
-      const sent: unknown[] = [];
-      scene.misbehave('2/oauth2/token', async (request, response) => {
-        sent.push(
-          request.headers.authorization,
-          Object.fromEntries(new URLSearchParams(await text(request))),
-        );
-        sendJson(response, 200, { access_token: 'an-access-token', token_type: 'bearer', expires_in: 7200 });
+      let authorization: string | undefined;
+      scene.misbehave('2/oauth2/token', ({ headers }, response) => {
+        ({ authorization } = headers);
+        reply(response, {
+          body: { access_token: 'an-access-token', token_type: 'bearer', expires_in: 7200 },
+        });
       });
-      scene.answer('2/users/me', { status: 200, body: { data: { id: '2244994945', name: 'X Dev' } } });
+      scene.answer('2/users/me', { body: { data: { id: '2244994945', name: 'X Dev' } } });
       const answer = await send({ authorization_code: 'a-code', code_verifier }, await setUpAt(scene));
       expectAnswer(answer, 200, tokenResponse);
       const credentials = Buffer.from('our-app:our-secret').toString('base64');
       const grant = { grant_type: 'authorization_code', code: 'a-code', redirect_uri: redirectUris[0] };
-      expect(sent).toEqual([`Basic ${credentials}`, { ...grant, code_verifier }]);
+      expect(authorization).toBe(`Basic ${credentials}`);
+      expect(scene.forms('2/oauth2/token')).toEqual([{ ...grant, code_verifier }]);
     });
 
     test('a code that X refuses: 400 invalid_grant', async () => {
@@ -245,7 +236,7 @@ describe('a code that counts by its id token', () => {
 
   test('200, without a call to the user info', async () => {
     const scene = standIn.openScene();
-    exchangesAt(scene, async () => ({ id_token: await scene.idToken({ at_hash: atHash, nonce: 'n' }) }));
+    issueIdToken(scene, { at_hash: atHash, nonce: 'n' });
     const app = await setUp(byIdToken(scene));
     expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
     expectAnswer(await send({ authorization_code: 'a-code', nonce: 'n' }, app), 200, tokenResponse);
@@ -254,7 +245,7 @@ describe('a code that counts by its id token', () => {
 
   test('its profile is that of the id token', async () => {
     const scene = standIn.openScene();
-    exchangesAt(scene, async () => ({ id_token: await scene.idToken({ mail: 'alice@example.com' }) }));
+    issueIdToken(scene, { mail: 'alice@example.com' });
     const app = await setUp(byIdToken(scene, { profile: { email: 'mail' } }));
     const { body } = await send({ authorization_code: 'a-code' }, app);
     const [identity] = (await accountOf(service, body.access_token).show()).body.identities;
@@ -263,17 +254,12 @@ describe('a code that counts by its id token', () => {
 
   test('is the same Login User as by an id token of this issuer at provider_f', async () => {
     const scene = standIn.openScene();
-    exchangesAt(scene, async () => ({ id_token: await scene.idToken() }));
+    issueIdToken(scene);
     const app = await setUp(byIdToken(scene));
     const settings = { issuers: [{ issuer: scene.url, audiences: [ourApp] }] };
     await service.setProvider(app, 'provider_f', settings);
-    const credential = { provider: 'provider_f', id_token: await scene.idToken() };
-    const answers = [
-      await send({ authorization_code: 'a-code' }, app),
-      await token({ grant_type: 'provider_credentials', ...credential }, app),
-    ];
-    const [byCode, byToken] = answers.map(({ body }) => decodeJwt(body.access_token).sub);
-    expect(byCode).toBe(byToken);
+    const byCode = await send({ authorization_code: 'a-code' }, app);
+    expect(subOf(byCode)).toBe(subOf(await service.byIdToken(await scene.idToken(), app)));
   });
 
   test.each<[string, Parameters<Scene['idToken']>[0]]>([
@@ -283,24 +269,23 @@ describe('a code that counts by its id token', () => {
     ['without a subject', { sub: '' }],
   ])('the id token is %s: 400 invalid_grant', async (_, claims) => {
     const scene = standIn.openScene();
-    exchangesAt(scene, async () => ({ id_token: await scene.idToken(claims) }));
+    issueIdToken(scene, claims);
     expectError(await send({ authorization_code: 'a-code' }, await setUp(byIdToken(scene))), invalidGrant);
   });
 
   test('the answer has none: 500', async () => {
     const scene = standIn.openScene();
-    exchangesAt(scene);
     const answer = await send({ authorization_code: 'a-code' }, await setUp(byIdToken(scene)));
     expect([answer.status, answer.body.error]).toEqual([500, 'internal_server_error']);
   });
 
   test('a required nonce is asked for before the code is used up', async () => {
     const scene = standIn.openScene();
-    const forms = exchangesAt(scene, async () => ({ id_token: await scene.idToken({ nonce: 'n' }) }));
+    issueIdToken(scene, { nonce: 'n' });
     const app = await setUp(byIdToken(scene, { nonce: 'required' }));
     const answer = await send({ authorization_code: 'a-code' }, app);
     expectError(answer, invalidRequest('The parameter nonce is required for this issuer.'));
-    expect(forms).toEqual([]);
+    expect(scene.calls('token')).toBe(0);
     expectError(await send({ authorization_code: 'a-code', nonce: 'x' }, app), invalidGrant);
     expectAnswer(await send({ authorization_code: 'a-code', nonce: 'n' }, app), 200, tokenResponse);
   });
@@ -324,7 +309,7 @@ describe('a code that counts by its id token', () => {
 
 test('a link takes the same parameters: it sends on a code_verifier and a redirect_uri of the settings, and holds to the nonce', async () => {
   const scene = standIn.openScene();
-  const forms = exchangesAt(scene, async () => ({ id_token: await scene.idToken({ nonce: 'n' }) }));
+  issueIdToken(scene, { nonce: 'n' });
   const app = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
   const redirect_uri = 'https://app.example/callback';
   const exchange = { client_secret: 'our secret', redirect_uris: ['https://app.example', redirect_uri] };
@@ -337,7 +322,7 @@ test('a link takes the same parameters: it sends on a code_verifier and a redire
   expectError(await link({ nonce: 'another' }), invalidGrant);
   const sent = { code_verifier: 'v'.repeat(43), redirect_uri };
   expect((await link({ ...sent, nonce: 'n' })).status).toBe(201);
-  expect(Object.fromEntries(forms.at(-1) ?? [])).toMatchObject(sent);
+  expect(scene.forms('token').at(-1)).toMatchObject(sent);
 });
 
 /** @see https://docs.github.com/en/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors */
@@ -364,7 +349,7 @@ test.each<[PresetName, number, { error: string }, { status: number; error: strin
   const { settings } = Object(
     applyPreset(preset, 'provider_b', {
       ...{ appIds: [ourApp], teamId: 'our-team', keyId: 'our-key' },
-      appSecret: applePrivateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      appSecret: privateKey,
       redirectUris: ['https://app.example/callback'],
     }),
   );
@@ -374,29 +359,21 @@ test.each<[PresetName, number, { error: string }, { status: number; error: strin
   expect(scene.calls('token')).toBe(1);
 });
 
-describe('Apple, whose client secret we sign', () => {
-  const client_secret_jwt = {
-    team_id: '1A234BFK46',
-    key_id: '1ABC6523AA',
-    private_key_secret: applePrivateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  };
-
-  test('a JWT as its documentation has it, valid for minutes', async () => {
-    const scene = standIn.openScene();
-    const forms = exchangesAt(scene, async () => ({ id_token: await scene.idToken() }));
-    const app = await setUp(byIdToken(scene, {}, { client_secret_jwt }));
-    expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
-    const [form] = forms;
-    expect(form?.get('client_id')).toBe(ourApp);
-    const { payload, protectedHeader } = await jwtVerify(form?.get('client_secret') ?? '', applePublicKey);
-    expect(protectedHeader).toEqual({ alg: 'ES256', kid: client_secret_jwt.key_id });
-    expect(payload).toEqual({
-      iss: client_secret_jwt.team_id,
-      sub: ourApp,
-      aud: 'https://appleid.apple.com',
-      iat: expect.any(Number),
-      exp: Number(payload.iat) + 300,
-    });
-    expect(Math.abs(Number(payload.iat) - Date.now() / 1000)).toBeLessThan(60);
+test('the client secret that we sign for Apple is a JWT as its documentation has it, valid for minutes', async () => {
+  const scene = standIn.openScene();
+  issueIdToken(scene);
+  const app = await setUp(byIdToken(scene, {}, { client_secret_jwt }));
+  expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
+  const [{ client_id, client_secret = '' } = {}] = scene.forms('token');
+  expect(client_id).toBe(ourApp);
+  const { payload, protectedHeader } = await jwtVerify(client_secret, createPublicKey(privateKey));
+  expect(protectedHeader).toEqual({ alg: 'ES256', kid: client_secret_jwt.key_id });
+  expect(payload).toEqual({
+    iss: client_secret_jwt.team_id,
+    sub: ourApp,
+    aud: 'https://appleid.apple.com',
+    iat: expect.any(Number),
+    exp: Number(payload.iat) + 300,
   });
+  expect(Math.abs(Number(payload.iat) - Date.now() / 1000)).toBeLessThan(60);
 });

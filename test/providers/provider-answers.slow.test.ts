@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { countLoginUserItems } from '../support/login-user-items.ts';
-import { logIn, prepareLogin } from '../support/provider-login.ts';
-import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { logIn, peopleOf, prepareLogin } from '../support/provider-login.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { sharedService } from '../support/service.ts';
 
@@ -11,14 +10,14 @@ const standIn = await startProviderStandIn();
 /** A login at which an endpoint answers with this body: what it ends in, and what is in the table afterwards. */
 async function logInWhen(target: Target, body: unknown, answered = 200) {
   const scene = standIn.openScene();
-  scene.misbehave(target.endpoint, (_request, response) => sendJson(response, answered, body));
+  scene.answer(target.endpoint, { status: answered, body });
   const { app, status, error } = await logIn(service, await prepareLogin(service, scene, target));
-  return { status, error, items: (await countLoginUserItems(service.demo)).get(app.login_app_id) ?? 0 };
+  return { status, error, people: await peopleOf(service, app) };
 }
 
-const letIn = { status: 200, error: undefined, items: 2 };
-const unknownError = { status: 500, error: 'internal_server_error', items: 0 };
-const rejected = { status: 400, error: 'invalid_grant', items: 0 };
+const letIn = { status: 200, error: undefined, people: 1 };
+const unknownError = { status: 500, error: 'internal_server_error', people: 0 };
+const rejected = { status: 400, error: 'invalid_grant', people: 0 };
 
 const tenKilobytes = 'x'.repeat(10_240);
 /** What stands where the person's id should be. */
@@ -206,9 +205,9 @@ test.each([401, 403])('an OAuth 1.0 provider that answers %i rejects the token: 
 
 test('a token that ends in this very second has ended: 400', async () => {
   const scene = standIn.openScene();
-  scene.misbehave('introspection', (_request, response) => {
+  scene.answer('introspection', async () => {
     const exp = Math.floor(Date.now() / 1000);
-    sendJson(response, 200, { active: true, client_id: ourApp, sub: 'alice', exp });
+    return { body: { active: true, client_id: ourApp, sub: 'alice', exp } };
   });
   const { status, error } = await logIn(service, await prepareLogin(service, scene, introspection));
   expect([status, error]).toEqual([400, 'invalid_grant']);

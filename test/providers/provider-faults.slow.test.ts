@@ -4,10 +4,9 @@ import { setInterval } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type LoopbackServer, listen, serve } from '../../infra/local/loopback-server.ts';
 import { type LogLine, logLine, logLines } from '../support/log-lines.ts';
-import { countLoginUserItems } from '../support/login-user-items.ts';
 import { ownService } from '../support/own-service.ts';
-import { logIn, type PreparedLogin, prepareLogin } from '../support/provider-login.ts';
-import { type Scene, selfSigned, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { logIn, type PreparedLogin, peopleOf, prepareLogin } from '../support/provider-login.ts';
+import { reply, type Scene, selfSigned, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 
 /** Milliseconds in which the service must be through with a provider, as its own log has it. */
@@ -82,7 +81,6 @@ function prepare(target: Target, fault: Fault): Promise<PreparedLogin> {
 const allTargets: Target[] = Object.values(targets);
 /** One login with each fault of each endpoint. */
 const logins = new Map<string, Awaited<ReturnType<typeof logIn>>>();
-let people: Map<string, number>;
 
 beforeAll(async () => {
   const closed = await serve(() => undefined);
@@ -90,7 +88,7 @@ beforeAll(async () => {
   await closed.close();
   const secured = createServer({ key: selfSigned, cert: selfSigned }, (_request, response) => {
     reachedUntrusted += 1;
-    sendJson(response, 200, {});
+    reply(response, { body: {} });
   });
   const { url, close } = await listen(secured, 0);
   untrusted = { url: url.replace('http:', 'https:'), close };
@@ -99,7 +97,6 @@ beforeAll(async () => {
     const ended = await Promise.all(places.map((place) => logIn(service, place)));
     for (const login of ended) logins.set(`${login.target.name} ${name}`, login);
   }
-  people = await countLoginUserItems(service.demo);
 });
 
 afterAll(() => untrusted?.close());
@@ -121,7 +118,7 @@ describe.each(allTargets)('$name', (target) => {
   test('logs a person in when nothing is wrong', async () => {
     const { status, app } = await logIn(service, await prepareLogin(service, standIn.openScene(), target));
     expect(status).toBe(200);
-    expect((await countLoginUserItems(service.demo)).get(app.login_app_id)).toBe(2);
+    expect(await peopleOf(service, app)).toBe(1);
   });
 
   test.each(Object.keys(faults))('500 in time, and nobody is logged in, when it %s', async (fault) => {
@@ -130,7 +127,7 @@ describe.each(allTargets)('$name', (target) => {
     const { calls } = await providersPart(login?.requestId);
     expect(calls.length).toBeGreaterThan(0);
     expect(millisecondsOf(calls)).toBeLessThan(throughWithin);
-    expect(people.get(login?.app.login_app_id ?? '')).toBeUndefined();
+    expect(login && (await peopleOf(service, login.app))).toBe(0);
   });
 
   test('an untrusted certificate is reported as such, and no credential is sent', async () => {

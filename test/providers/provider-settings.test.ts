@@ -1,17 +1,15 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
-import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import { client_secret_jwt, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
 let app: LoginApp;
-
-beforeEach(async () => {
+const withNewApp = async () => {
   app = await createLoginApp(service, unique('settings'));
-});
+};
 
 const set = (provider: string, settings: unknown) => service.setProvider(app, provider, settings);
 
@@ -42,15 +40,6 @@ const authorization_code = {
 const redirectUris = (count: number) =>
   Array.from({ length: count }, (_, index) => `https://app.example/${index}`);
 const id_token = { issuer: 'https://accounts.example' };
-const client_secret_jwt = {
-  team_id: 'our-team',
-  key_id: 'our-key',
-  private_key_secret: generateKeyPairSync('ec', {
-    namedCurve: 'prime256v1',
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  }).privateKey,
-};
 const oauth2 = { user_info, audience_validation: introspection };
 const oauth1 = {
   verify_url: 'https://provider.example/verify',
@@ -65,6 +54,8 @@ const validated = (change: object, validation: object = introspection) => ({
   user_info,
   audience_validation: { ...validation, ...change },
 });
+const byJwt = (change: object) => ({ audience_validation: { ...jwt, ...change } });
+const userInfo = (change: object) => ({ ...oauth2, user_info: { ...user_info, ...change } });
 const consumer = (change: object) => ({ ...oauth1, ...change });
 const exchange = (change: object) => ({
   ...oauth2,
@@ -85,144 +76,108 @@ const onlyProfile =
   'must only have email, email_verified, name, given_name, family_name, picture, locale, phone_number, phone_number_verified';
 const noCodes = 'authorization_code: only provider_b exchanges authorization codes';
 
-describe('invalid provider settings, with the exact reason', () => {
-  test.each<[provider: string, reason: string, unknown]>([
-    ['provider_a', 'user_info: is missing; audience_validation: is missing', {}],
-    ['provider_a', 'audience_validation: is missing', { user_info }],
-    ['provider_d', `audience_validation: ${noMethod}`, { user_info, audience_validation: null }],
-    ['provider_d', `audience_validation: ${noMethod}`, { user_info, audience_validation: true }],
-    ['provider_e', 'audience_validation.method: is missing', { user_info, audience_validation: {} }],
-    ['provider_a', `audience_validation.method: ${noMethod}`, validated({ method: 'trust' })],
+const invalid: Record<string, [reason: string, settings: unknown][]> = {
+  provider_a: [
+    ['user_info: is missing; audience_validation: is missing', {}],
+    ['audience_validation: is missing', { user_info }],
+    [`audience_validation.method: ${noMethod}`, validated({ method: 'trust' })],
+    [`user_info.url: ${https}`, userInfo({ url: 'https://x.example/#a' })],
+    [noCodes, exchange({})],
+    [noCodes, { user_info, authorization_code }],
+    [`audience_validation.issuer: ${https}`, byJwt({ issuer: 'http://accounts.example' })],
+    ['audience_validation.audiences: must name at least one app id', byJwt({ audiences: [] })],
+    ['user_info.subject_type: must be string or integer', userInfo({ subject_type: 'number' })],
+    ['audience_validation.audiences: must be a list of app ids', validated({ audiences: 'us' })],
+    [`user_info.profile.email: ${fieldName}`, userInfo({ profile: { email: 'a b' } })],
+  ],
+  provider_b: [
     [
-      'provider_d',
-      'audience_validation.audiences: must name at least one app id',
-      validated({ audiences: [] }, tokenInfo),
-    ],
-    [
-      'provider_d',
-      'audience_validation.audiences.1: must be text',
-      validated({ audiences: ['us', 7] }, tokenInfo),
-    ],
-    [
-      'provider_d',
-      'audience_validation.audiences.0: must not be empty',
-      validated({ audiences: [''] }, tokenInfo),
-    ],
-    ['provider_a', `user_info.url: ${https}`, { ...oauth2, user_info: { url: 'https://x.example/#a' } }],
-    ['provider_f', `issuers.0.issuer: ${https}`, issuer({ issuer: 'http://accounts.example' })],
-    ['provider_f', `issuers.0.audience: ${noSetting}`, issuer({ audience: ['us'] })],
-    ['provider_f', 'issuers: must name at least one issuer', { issuers: [] }],
-    ['provider_f', 'issuers: must name at most 20 issuers', issuersAt(redirectUris(21))],
-    [
-      'provider_f',
-      'issuers: must name each issuer once',
-      issuersAt(['accounts.google.com', 'https://accounts.google.com']),
-    ],
-    ['provider_f', 'issuers.0.nonce: must be optional or required', issuer({ nonce: 'perhaps' })],
-    ['provider_f', `issuers.0.max_age_seconds: ${seconds}`, issuer({ max_age_seconds: 59 })],
-    [
-      'provider_c',
-      `verify_url: is missing; consumer_key: is missing; consumer_secret: is missing; issuers: ${noSetting}`,
-      oidc,
-    ],
-    ['provider_c', 'consumer_secret: is missing', consumer({ consumer_secret: undefined })],
-    ['provider_c', 'consumer_secret: must not be empty', consumer({ consumer_secret: '' })],
-    ['provider_c', 'consumer_secret: must be text', consumer({ consumer_secret: 7 })],
-    ['provider_c', `subject_field: ${fieldName}`, consumer({ subject_field: 'a..b' })],
-    ['provider_a', noCodes, exchange({})],
-    ['provider_a', noCodes, { user_info, authorization_code }],
-    [
-      'provider_b',
       'authorization_code.redirect_uris: must name at most 20 redirect URIs',
       exchange({ redirect_uris: redirectUris(21) }),
     ],
-    ['provider_b', 'authorization_code.client_secret: is missing', exchange({ client_secret: undefined })],
+    ['authorization_code.client_secret: is missing', exchange({ client_secret: undefined })],
     [
-      'provider_b',
       'authorization_code.client_secret: must not stand beside client_secret_jwt',
       exchange({ client_secret_jwt }),
     ],
     [
-      'provider_b',
       'authorization_code.client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form',
       exchange({
         client_secret: undefined,
         client_secret_jwt: { ...client_secret_jwt, private_key_secret: 'our-secret' },
       }),
     ],
+    ['user_info: is missing', { authorization_code }],
     [
-      'provider_a',
-      `audience_validation.issuer: ${https}`,
-      { audience_validation: { ...jwt, issuer: 'http://accounts.example' } },
-    ],
-    [
-      'provider_a',
-      'audience_validation.audiences: must name at least one app id',
-      { audience_validation: { ...jwt, audiences: [] } },
-    ],
-    ['provider_b', 'user_info: is missing', { authorization_code }],
-    [
-      'provider_b',
       'audience_validation: is missing',
       { user_info, authorization_code: { ...authorization_code, id_token } },
     ],
     [
-      'provider_a',
-      'user_info.subject_type: must be string or integer',
-      { ...oauth2, user_info: { ...user_info, subject_type: 'number' } },
-    ],
-    ['provider_f', 'issuers.0.audiences: must be a list of app ids', issuer({ audiences: 'ios,web' })],
-    [
-      'provider_f',
-      'issuers.0.audiences: must be a list of app ids',
-      issuer({ audiences: { 0: 'ios', length: 1 } }),
-    ],
-    [
-      'provider_a',
-      'audience_validation.audiences: must be a list of app ids',
-      validated({ audiences: 'us' }),
-    ],
-    [
-      'provider_d',
-      'audience_validation.audiences: must be a list of app ids',
-      validated({ audiences: true }, tokenInfo),
-    ],
-    [
-      'provider_d',
-      'audience_validation.refused_statuses: must be a list of HTTP statuses',
-      validated({ refused_statuses: 400 }, tokenInfo),
-    ],
-    [
-      'provider_e',
-      'audience_validation.refused_errors: must be a list of error codes',
-      validated({ refused_errors: '190' }, tokenInfo),
-    ],
-    [
-      'provider_b',
       'authorization_code.redirect_uris: must be a list of redirect URIs',
       exchange({ redirect_uris: 'https://app.example' }),
     ],
+    ['authorization_code.refused_errors: must be a list of error codes', exchange({ refused_errors: null })],
     [
-      'provider_b',
-      'authorization_code.refused_errors: must be a list of error codes',
-      exchange({ refused_errors: null }),
-    ],
-    ['provider_f', `issuers.0.profile.gender: ${onlyProfile}`, issuer({ profile: { gender: 'gender' } })],
-    ['provider_f', 'issuers.0.profile: must be a JSON object', issuer({ profile: null })],
-    [
-      'provider_a',
-      `user_info.profile.email: ${fieldName}`,
-      { ...oauth2, user_info: { ...user_info, profile: { email: 'a b' } } },
-    ],
-    [
-      'provider_b',
       'authorization_code.id_token.profile.email: must be text',
       exchange({ id_token: { ...id_token, profile: { email: 7 } } }),
     ],
-    ['provider_f', 'issuers: is missing', []],
-    ['provider_f', 'settings: must be a JSON object', null],
-    ['provider_f', 'settings: must be a JSON object', 'x'],
-  ])('%s: %s', async (provider, reason, settings) => {
+  ],
+  provider_c: [
+    [
+      `verify_url: is missing; consumer_key: is missing; consumer_secret: is missing; issuers: ${noSetting}`,
+      oidc,
+    ],
+    ['consumer_secret: is missing', consumer({ consumer_secret: undefined })],
+    ['consumer_secret: must not be empty', consumer({ consumer_secret: '' })],
+    ['consumer_secret: must be text', consumer({ consumer_secret: 7 })],
+    [`subject_field: ${fieldName}`, consumer({ subject_field: 'a..b' })],
+  ],
+  provider_d: [
+    [`audience_validation: ${noMethod}`, { user_info, audience_validation: null }],
+    [`audience_validation: ${noMethod}`, { user_info, audience_validation: true }],
+    ['audience_validation.audiences: must name at least one app id', validated({ audiences: [] }, tokenInfo)],
+    ['audience_validation.audiences.1: must be text', validated({ audiences: ['us', 7] }, tokenInfo)],
+    ['audience_validation.audiences.0: must not be empty', validated({ audiences: [''] }, tokenInfo)],
+    ['audience_validation.audiences: must be a list of app ids', validated({ audiences: true }, tokenInfo)],
+    [
+      'audience_validation.refused_statuses: must be a list of HTTP statuses',
+      validated({ refused_statuses: 400 }, tokenInfo),
+    ],
+  ],
+  provider_e: [
+    ['audience_validation.method: is missing', { user_info, audience_validation: {} }],
+    [
+      'audience_validation.refused_errors: must be a list of error codes',
+      validated({ refused_errors: '190' }, tokenInfo),
+    ],
+  ],
+  provider_f: [
+    [`issuers.0.issuer: ${https}`, issuer({ issuer: 'http://accounts.example' })],
+    [`issuers.0.audience: ${noSetting}`, issuer({ audience: ['us'] })],
+    ['issuers: must name at least one issuer', { issuers: [] }],
+    ['issuers: must name at most 20 issuers', issuersAt(redirectUris(21))],
+    [
+      'issuers: must name each issuer once',
+      issuersAt(['accounts.google.com', 'https://accounts.google.com']),
+    ],
+    ['issuers.0.nonce: must be optional or required', issuer({ nonce: 'perhaps' })],
+    [`issuers.0.max_age_seconds: ${seconds}`, issuer({ max_age_seconds: 59 })],
+    ['issuers.0.audiences: must be a list of app ids', issuer({ audiences: 'ios,web' })],
+    ['issuers.0.audiences: must be a list of app ids', issuer({ audiences: { 0: 'ios', length: 1 } })],
+    [`issuers.0.profile.gender: ${onlyProfile}`, issuer({ profile: { gender: 'gender' } })],
+    ['issuers.0.profile: must be a JSON object', issuer({ profile: null })],
+    ['issuers: is missing', []],
+    ['settings: must be a JSON object', null],
+    ['settings: must be a JSON object', 'x'],
+  ],
+};
+
+describe('invalid provider settings, with the exact reason', () => {
+  beforeAll(withNewApp);
+  const rows = Object.entries(invalid).flatMap(([provider, all]) =>
+    all.map(([reason, settings]) => ({ provider, reason, settings })),
+  );
+  test.each(rows)('$provider: $reason', async ({ provider, reason, settings }) => {
     const before = await show();
     await expect(set(provider, settings)).rejects.toThrow(
       new Error(`The settings of ${provider} are invalid: ${reason}.`),
@@ -232,6 +187,7 @@ describe('invalid provider settings, with the exact reason', () => {
 });
 
 describe('valid provider settings', () => {
+  beforeEach(withNewApp);
   test.each<[string, object, object]>([
     [
       'provider_a',
@@ -301,6 +257,7 @@ describe('valid provider settings', () => {
 });
 
 describe('npm run operator providers set warns on standard error, and sets them all the same', () => {
+  beforeEach(withNewApp);
   /** What it writes there, for an issuer and app ids. */
   async function warnings(issuer: string, appIds = 'us,our-other-app'): Promise<string> {
     const { code, stdout, stderr } = await operator(

@@ -1,14 +1,13 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
 import { type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
+import { sharedService } from '../support/service.ts';
 
-const sandbox = await startSandbox();
-afterAll(() => sandbox.close());
+const { sandbox_url } = sharedService().demo;
 
 async function credentials(provider: string, query: Record<string, string>) {
-  const response = await fetch(`${sandbox.url}/${provider}/credentials?${new URLSearchParams(query)}`);
+  const response = await fetch(`${sandbox_url}/${provider}/credentials?${new URLSearchParams(query)}`);
   return { status: response.status, body: v.parse(v.record(v.string(), v.string()), await response.json()) };
 }
 

@@ -2,10 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { securityEvents } from '../../lib/providers/oidc/security-events.ts';
-import { accountOf } from '../support/account.ts';
 import { writtenDuring } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { accountOf } from '../support/people.ts';
+import { reply, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
@@ -74,7 +74,7 @@ describe('providers subscribe', () => {
     scene.misbehave('v1beta/stream:update', (request, response) => {
       const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
       sent.push(decodeProtectedHeader(token), decodeJwt(token));
-      sendJson(response, 200, {});
+      reply(response, { body: {} });
     });
     const { subscribe } = await newApp();
     expect(await subscribe({ 'api-url': scene.url })).toMatchObject({ registered: true, warnings: [] });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { accountOf, subOf } from '../support/account.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
+import { accountOf, subOf } from '../support/people.ts';
 import { type Service, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -154,12 +154,9 @@ describe('session_name', () => {
     expect(sessions).toMatchObject([{ name: 'Ada’s iPad' }]);
   });
 
-  test.each(['x'.repeat(65), 'Ada\n', 'Ada\u0007', '\u001b[31mAda'])(
-    '400 for another text: %j',
-    async (name) => {
-      expectError(await named(name), { status: 400, error: 'invalid_request', naming: /session_name/ });
-    },
-  );
+  test.each(['x'.repeat(65), 'Ada\n', 'Ada\u0007', '\u001b[31mAda'])('400 for %j', async (name) => {
+    expectError(await named(name), { status: 400, error: 'invalid_request', naming: /session_name/ });
+  });
 
   test('400 when it is repeated; an empty one is none', async () => {
     const form = Object.entries(await service.loginForm('provider_f'));

@@ -1,19 +1,17 @@
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
 import { loginUserPartition } from '../../lib/storage/keys.ts';
-import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
-import { deviceIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
+import { accountOf, deviceIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy, dynamoDb, tableName: TableName } = await startServiceWithStore({ MAX_SESSIONS: '3' });
 const many = await sharedServiceWithStore();
 
 const statusOf = async (person: Person, on = service) => (await accountOf(on, person.token).show()).status;
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
-const sidOf = ({ token }: Person) => String(decodeJwt(token).sid);
 
 /** Logs a person in again, one login after the other. */
 async function logInAgain(subject: string, times: number, on = service): Promise<Person[]> {
@@ -54,7 +52,7 @@ describe('with at most 3 open sessions', () => {
     const [, , fourth] = await logInAgain(first.subject, 3);
     if (!fourth) throw new Error('There are three.');
     await service.revoke(first.refreshToken);
-    expect((await accountOf(service, fourth.token).endSession(sidOf(first))).status).toBe(404);
+    expect((await accountOf(service, fourth.token).endSession(first.sessionId)).status).toBe(404);
     expect(await statusOf(fourth)).toBe(200);
   });
 
@@ -92,7 +90,7 @@ describe('a logout of all', () => {
     expect(await statuses()).toEqual([401, 401, 200]);
     const flags = { 'login-user': first.loginUserId };
     expect(await many.service.operate('sessions', 'list', flags)).toMatchObject({
-      sessions: [{ session_id: sidOf(third) }],
+      sessions: [{ session_id: third.sessionId }],
     });
     expect(await many.service.operate('login-users', 'logout', flags)).toMatchObject({ sessions_ended: 1 });
     expect(await many.service.operate('login-users', 'show', flags)).toMatchObject({ active_sessions: 0 });
@@ -108,9 +106,8 @@ describe('a login that fails with a 500', () => {
     ['the write of the session is not answered', 'PutItem', 'fails after'],
   ] as const)('leaves no session: %s', async (_, failing, fault) => {
     const person = await newPerson(service);
-    proxy.hook = ({ operation }) => (operation === failing ? fault : undefined);
-    expect((await service.logIn(person.subject)).status).toBe(500);
-    proxy.hook = () => undefined;
+    const fail = ({ operation }: StoreCall) => (operation === failing ? fault : undefined);
+    expect((await proxy.during(fail, () => service.logIn(person.subject))).status).toBe(500);
     expect((await accountOf(service, person.token).sessions()).body.sessions).toHaveLength(1);
   });
 });

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { accountOf, identityIdsOf, newAccount } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
-import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
+import { accountOf, deviceIdsOf, identityIdsOf, newAccount, newPerson, newPhone } from '../support/people.ts';
 import { asPhone } from '../support/phone.ts';
 import { type Service, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';

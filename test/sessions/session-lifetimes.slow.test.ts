@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { auditLines, logLine, logLines } from '../support/log-lines.ts';
-import { newPerson } from '../support/people.ts';
+import { accountOf, newPerson } from '../support/people.ts';
 import { asPhone } from '../support/phone.ts';
 import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
@@ -141,12 +140,9 @@ test('grant_type refresh_token: 200 with a new access token and another refresh 
   expect((await service.listDevices(answer.body.access_token)).status).toBe(200);
 });
 
-test.each(['x', 'rt.', 'a'.repeat(20_000), '__proto__'])(
-  'the refresh token %.20s is none: 400',
-  async (token) => {
-    expectError(await refresh(token), { status: 400, error: 'invalid_grant' });
-  },
-);
+test.each(['x', 'rt.', 'a'.repeat(20_000), '__proto__'])('%.20s is no refresh token: 400', async (token) => {
+  expectError(await refresh(token), { status: 400, error: 'invalid_grant' });
+});
 
 test('grant_type refresh_token without a refresh token, or with an empty one: 400 naming it', async () => {
   const naming = 'The parameter refresh_token is required.';

@@ -55,6 +55,9 @@ export function expectError(answer: Answer, { status, error, naming = /./, field
   else expect(challenge).toBeNull();
 }
 
+/** A time, as every answer has it. */
+export const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
 export const tokenResponse = {
   access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
   token_type: 'bearer',

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
-import { accountOf } from './account.ts';
 import { createLoginApp } from './login-app.ts';
+import { accountOf } from './people.ts';
 import { type Claims, ourApp, type ProviderStandIn, type Scene } from './provider-stand-in.ts';
 import { type Answer, type Service, unique } from './service.ts';
 
@@ -16,11 +16,7 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
   });
   const subject = unique('alice');
   const logIn = async (sub = subject, claims: Claims = {}) => {
-    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-    const { body, status } = await service.token(
-      { ...form, id_token: await scene.idToken({ ...claims, sub }) },
-      app,
-    );
+    const { body, status } = await service.byIdToken(await scene.idToken({ ...claims, sub }), app);
     const loginUserId = String(decodeJwt(body.access_token).sub);
     return { status, loginUserId, account: accountOf(service, body.access_token) };
   };

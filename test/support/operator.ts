@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from '@jest/globals';
 import { runOperator } from '../../infra/operator/run-operator.ts';
+import { scratchFolder } from './own-service.ts';
+import { unique } from './service.ts';
 
 /** What a command line has left behind. */
 interface CommandResult {
@@ -39,6 +41,25 @@ export const operator = Object.assign(operatorAt(process.env.SERVICE_DIR ?? ''),
   at: operatorAt,
   atTerminal: (typed: string): CommandLine => operatorAt(process.env.SERVICE_DIR ?? '', typed),
 });
+
+/** The operator's command line at a service, and files for it. */
+export function operatorWithFiles({ directory }: { directory: string }) {
+  const folder = scratchFolder();
+  const run = (...words: string[]) => operatorAt(directory)(...words, '--local');
+  /** A file of these lines, or with this text; its path. */
+  const fileOf = (lines: unknown[] | string, name = unique('lines')): string => {
+    const file = join(folder, name);
+    const text = (line: unknown) => (typeof line === 'string' ? line : JSON.stringify(line));
+    writeFileSync(file, typeof lines === 'string' ? lines : lines.map(text).join('\n'));
+    return file;
+  };
+  /** Runs the import of a file, such as that of `events`. */
+  const importFile = async (noun: string, file: string, ...flags: string[]) => {
+    const { code, stdout, stderr } = await run(noun, 'import', file, ...flags);
+    return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
+  };
+  return { folder, run, fileOf, importFile };
+}
 
 /** The same in a process of its own. @param environment beside this process's own */
 export const operatorProcess = (environment: Record<string, string>, ...words: string[]) =>

@@ -1,12 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
-import { type Service, unique } from './service.ts';
+import { type Answer, type Service, unique } from './service.ts';
 
 /** A person who has just logged in, with a Login User Token. */
 export interface Person {
   token: string;
   refreshToken: string;
   loginUserId: string;
+  sessionId: string;
   subject: string;
 }
 
@@ -16,8 +17,9 @@ export async function newPerson(
   client = service.demo.login_app,
 ): Promise<Person> {
   const { body } = await service.logIn(subject, 'provider_f', client);
-  const loginUserId = String(decodeJwt(body.access_token).sub);
-  return { token: body.access_token, refreshToken: body.refresh_token, loginUserId, subject };
+  const { sub, sid } = decodeJwt(body.access_token);
+  const [loginUserId, sessionId] = [String(sub), String(sid)];
+  return { token: body.access_token, refreshToken: body.refresh_token, loginUserId, sessionId, subject };
 }
 
 /** Registers a new android phone; its device id. @param appToken by default, one of the demo */
@@ -30,6 +32,55 @@ export async function newPhone(service: Service, appToken?: string): Promise<str
 export async function deviceIdsOf(service: Service, { token }: Person): Promise<string[]> {
   const { body } = await service.listDevices(token);
   return body.devices.map(({ id }: { id: string }) => id);
+}
+
+const base = '/v2/marketing/login/user';
+
+/** What a person does with their own account, with a Login User Token. */
+export function accountOf({ call, credentials }: Service, token: string) {
+  const send = (method: string, path = '', init: RequestInit = {}): Promise<Answer> =>
+    call(`${base}${path}`, { ...init, method, headers: { authorization: `Bearer ${token}` } });
+  const link = (form: Record<string, string>): Promise<Answer> =>
+    send('POST', '/identities', { body: new URLSearchParams(form) });
+  return {
+    show: () => send('GET'),
+    remove: () => send('DELETE'),
+    sessions: () => send('GET', '/sessions'),
+    endSessions: (query = '') => send('DELETE', `/sessions${query}`),
+    endSession: (id: string) => send('DELETE', `/sessions/${id}`),
+    link,
+    /** Links what a provider of the sandbox issues for a subject. */
+    linkAt: async (provider: string, subject: string, query: object = {}): Promise<Answer> => {
+      const { authorization_code: _, ...credential } = await credentials(provider, { subject, ...query });
+      return link({ provider, ...credential });
+    },
+    unlink: (id: string) => send('DELETE', `/identities/${id}`),
+  };
+}
+
+/** The ids of the identities in an answer of `show`. */
+export const identityIdsOf = ({ body }: Answer): string[] =>
+  body.identities.map(({ id }: { id: string }) => id);
+
+/** A new person, with what they do with their account. */
+export async function newAccount(...who: Parameters<typeof newPerson>) {
+  const person = await newPerson(...who);
+  return { ...person, account: accountOf(who[0], person.token) };
+}
+
+/** Whether a person is still logged in. */
+export const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>
+  (await account.show()).status === 200;
+
+/** The Login User of an answer with tokens. */
+export const subOf = ({ body }: Answer): string | undefined => decodeJwt(body.access_token).sub;
+
+/** The Login Users, of these accounts, that have an identity of a provider. */
+export async function ownersOf(accounts: ReturnType<typeof accountOf>[], provider: string) {
+  const shown = await Promise.all(accounts.map((account) => account.show()));
+  return shown
+    .filter(({ body }) => body.identities?.some((one: { provider: string }) => one.provider === provider))
+    .map(({ body }) => body.id);
 }
 
 /** Reads until what is read is as expected, for lists that lag behind; what was read last, after a minute. */

@@ -1,21 +1,8 @@
-import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { type Answer, type Service, unique } from './service.ts';
 
 /** A phone: the app of a public client, with a key that never leaves it. */
-export interface Phone {
-  client_id: string;
-  jwk: JWK;
-  thumbprint: string;
-  /** A proof of its key for a request to an endpoint (RFC 9449), with other claims or another header where a test wants them. */
-  proof(endpoint: string, claims?: object, header?: object): Promise<string>;
-  /** A form to an endpoint of OAuth, with the client id and a proof. @param proof another one, or none */
-  send(endpoint: string, form: Record<string, string>, proof?: string | null): Promise<Answer>;
-  nonce(): Promise<string>;
-  /** The form of a login at `provider_f` by an id token with a nonce of the service. */
-  loginForm(subject?: string): Promise<Record<string, string>>;
-  logIn(subject?: string): Promise<Answer>;
-  refresh(refresh_token: string, proof?: string | null): Promise<Answer>;
-}
+export type Phone = Awaited<ReturnType<typeof newPhone>>;
 
 /** A public client of a Login App. */
 export async function newPublicClient(
@@ -35,39 +22,42 @@ export async function newPhone(
   service: Service,
   client_id: string,
   { alg = 'ES256', signer }: { alg?: string; signer?: CryptoKey } = {},
-): Promise<Phone> {
+) {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = await exportJWK(publicKey);
   const address = (endpoint: string) => `${service.demo.base_url}/v2/marketing/oauth/${endpoint}`;
-  const phone: Phone = {
-    client_id,
-    jwk,
-    thumbprint: await calculateJwkThumbprint(jwk),
-    proof: (endpoint, claims, header) =>
-      new SignJWT({
-        ...{ jti: unique('proof'), htm: 'POST', htu: address(endpoint) },
-        ...{ iat: Math.floor(Date.now() / 1000), ...claims },
-      })
-        .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk, ...header })
-        .sign(signer ?? privateKey),
-    send: async (endpoint, form, proof) => {
-      const dpop = proof === undefined ? await phone.proof(endpoint) : proof;
-      return service.call(`/v2/marketing/oauth/${endpoint}`, {
-        method: 'POST',
-        headers: dpop === null ? {} : { dpop },
-        body: new URLSearchParams({ client_id, ...form }),
-      });
-    },
-    nonce: async () => (await phone.send('nonce', {}, null)).body.nonce,
-    loginForm: async (subject = unique('person')) => {
-      const nonce = await phone.nonce();
-      return { ...(await service.loginForm('provider_f', { subject, nonce })), nonce };
-    },
-    logIn: async (subject) => phone.send('token', await phone.loginForm(subject)),
-    refresh: (refresh_token, proof) =>
-      phone.send('token', { grant_type: 'refresh_token', refresh_token }, proof),
+  /** A proof of its key for a request to an endpoint (RFC 9449), with other claims or another header where a test wants them. */
+  const proof = (endpoint: string, claims: object = {}, header: object = {}): Promise<string> =>
+    new SignJWT({
+      ...{ jti: unique('proof'), htm: 'POST', htu: address(endpoint) },
+      ...{ iat: Math.floor(Date.now() / 1000), ...claims },
+    })
+      .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk, ...header })
+      .sign(signer ?? privateKey);
+  /** A form to an endpoint of OAuth, with the client id and a proof. @param proven another proof, or none */
+  const send = async (
+    endpoint: string,
+    form: Record<string, string>,
+    proven?: string | null,
+  ): Promise<Answer> => {
+    const dpop = proven === undefined ? await proof(endpoint) : proven;
+    return service.call(`/v2/marketing/oauth/${endpoint}`, {
+      method: 'POST',
+      headers: dpop === null ? {} : { dpop },
+      body: new URLSearchParams({ client_id, ...form }),
+    });
   };
-  return phone;
+  const nonce = async (): Promise<string> => (await send('nonce', {}, null)).body.nonce;
+  /** The form of a login at `provider_f` by an id token with a nonce of the service. */
+  const loginForm = async (subject = unique('person')): Promise<Record<string, string>> => {
+    const fresh = await nonce();
+    return { ...(await service.loginForm('provider_f', { subject, nonce: fresh })), nonce: fresh };
+  };
+  const logIn = async (subject?: string): Promise<Answer> => send('token', await loginForm(subject));
+  const refresh = (refresh_token: string, proven?: string | null): Promise<Answer> =>
+    send('token', { grant_type: 'refresh_token', refresh_token }, proven);
+  const thumbprint = await calculateJwkThumbprint(jwk);
+  return { client_id, jwk, thumbprint, proof, send, nonce, loginForm, logIn, refresh };
 }
 
 /** The same service, in which a phone logs in, refreshes and logs out. It heeds the nonces that the clock makes necessary. */

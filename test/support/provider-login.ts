@@ -1,4 +1,4 @@
-import { createLoginApp } from './login-app.ts';
+import { createLoginApp, type LoginApp } from './login-app.ts';
 import type { Scene } from './provider-stand-in.ts';
 import type { Target } from './provider-targets.ts';
 import { type Service, unique } from './service.ts';
@@ -26,4 +26,10 @@ export async function prepareLogin(service: Service, scene: Scene, target: Targe
 export async function logIn(service: Service, { form, ...place }: PreparedLogin) {
   const { status, headers, body } = await service.token(form, place.app);
   return { ...place, status, error: body.error, requestId: headers.get('x-request-id') };
+}
+
+/** How many Login Users a Login App has. */
+export async function peopleOf({ operate }: Service, { login_app_id }: LoginApp): Promise<number> {
+  const { login_users } = await operate('login-users', 'list', { 'login-app': login_app_id });
+  return Object.values(Object(login_users)).length;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { afterAll } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { serve } from '../../infra/local/loopback-server.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
 
 /** The app that the stand-in issues everything to. */
 export const ourApp = 'our-app';
@@ -11,37 +11,35 @@ export const ourApp = 'our-app';
 /** A P-256 key and a certificate for 127.0.0.1 that nobody else has signed, in one PEM text. */
 export const selfSigned = readFileSync('test/support/throw-away-certificate.pem', 'utf8');
 
-/** One scene at the stand-in: a base address whose endpoints answer as they should unless a test changes them. */
-export interface Scene {
-  /** Its endpoints are `…/verify`, `…/user_info`, `…/introspection`, `…/token_info`, `…/debug_token`, `…/token`. */
-  url: string;
-  /** What an endpoint does instead of its job. */
-  misbehave: (endpoint: string, listener: RequestListener) => void;
-  /** The same, where all that is wrong is the answer. */
-  answer: (endpoint: string, answer: WrongAnswer) => void;
-  /** Lets every endpoint do its job again. */
-  behave: () => void;
-  /** How often an address below the scene's own was called. */
-  calls: (path: string) => number;
-  /** An id token of the issuer that the scene is, signed by its key. A claim that is undefined is left out. The header makes it another JWT. */
-  idToken: (claims?: Claims, header?: object) => Promise<string>;
-  /** Signs with a new key from now on, and publishes that one alone. */
-  rotateKey: () => void;
-}
+/** A key of an app at a provider, in PEM form: Apple signs with one where others have a secret. */
+export const privateKey = selfSigned.slice(
+  selfSigned.indexOf('-----BEGIN PRIVATE'),
+  selfSigned.indexOf('-----BEGIN CERT'),
+);
 
-/** The claims that a test sets, or leaves out. */
+/** The client secret that Apple wants, as provider settings have it. */
+export const client_secret_jwt = {
+  team_id: '1A234BFK46',
+  key_id: '1ABC6523AA',
+  private_key_secret: privateKey,
+};
+
+export type ProviderStandIn = Awaited<ReturnType<typeof startProviderStandIn>>;
+
+/** One scene at the stand-in: a base address whose endpoints answer as they should unless a test changes them. */
+export type Scene = ReturnType<ProviderStandIn['openScene']>;
+
+/** The claims that a test sets; those that are undefined are left out. */
 export type Claims = { [Name in keyof JWTPayload]?: JWTPayload[Name] | undefined };
 
+type Form = Record<string, string>;
+
 interface WrongAnswer {
-  status: number;
+  /** @default 200 */
+  status?: number;
   /** An object is sent as JSON. */
   body?: unknown;
   headers?: OutgoingHttpHeaders;
-}
-
-export interface ProviderStandIn {
-  url: string;
-  openScene: () => Scene;
 }
 
 /** What each endpoint answers when nothing is wrong: that alice has logged in to our app. */
@@ -53,33 +51,36 @@ const goodAnswers: Record<string, (url: string) => unknown> = {
   debug_token: () => ({ data: { app_id: ourApp, is_valid: true, user_id: 'alice' } }),
   token: () => ({ access_token: 'an-access-token', token_type: 'bearer' }),
   'openid-configuration': (issuer) => ({ issuer, jwks_uri: `${issuer}/jwks` }),
+  // RFC 7009: the answer to a revocation has no content.
+  revoke: () => '',
 };
 
 /**
  * Stands in for providers of every family, with all that can go wrong with them at the network's edge. To be
  * awaited when a test file is loaded; it ends after the file's tests.
  */
-export async function startProviderStandIn(): Promise<ProviderStandIn> {
+export async function startProviderStandIn() {
   const signingKeys = new Map<string, ReturnType<typeof newSigningKey>>();
   const signingKey = (path: string) => {
     const key = signingKeys.get(path) ?? newSigningKey();
     signingKeys.set(path, key);
     return key;
   };
-  const misbehaviour = new Map<string, RequestListener>();
-  const called = new Map<string, number>();
+  const misbehaviour = new Map<string, (...call: [...Parameters<RequestListener>, Form]) => unknown>();
+  const sent = new Map<string, Form[]>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname } = new URL(request.url ?? '', server.url);
-    called.set(pathname, (called.get(pathname) ?? 0) + 1);
+    const form = Object.fromEntries(new URLSearchParams((await readBody(request)).toString()));
+    sent.set(pathname, [...(sent.get(pathname) ?? []), form]);
     const misbehave = misbehaviour.get(pathname);
-    if (misbehave) return misbehave(request, response);
+    if (misbehave) return void misbehave(request, response, form);
     const [, scene, ...below] = pathname.split('/');
     const endpoint = below.at(-1) ?? '';
     const good =
       endpoint === 'jwks'
         ? { keys: [(await signingKey(`/${scene}`)).jwk] }
         : goodAnswers[endpoint]?.(`${server.url}/${scene}`);
-    sendJson(response, good ? 200 : 404, good ?? {});
+    reply(response, { status: good === undefined ? 404 : 200, body: good ?? {} });
   };
   const server = await serve(answer);
   afterAll(() => server.close());
@@ -89,38 +90,47 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
     openScene: () => {
       const path = `/scene-${++scenes}`;
       const url = `${server.url}${path}`;
-      const misbehave: Scene['misbehave'] = (endpoint, listener) =>
-        void misbehaviour.set(`${path}/${endpoint}`, listener);
+      const forms = (below: string) => sent.get(`${path}/${below}`) ?? [];
       return {
+        /** Its endpoints are `…/verify`, `…/user_info`, `…/introspection`, `…/token_info`, `…/debug_token`, `…/token`, `…/revoke`. */
         url,
-        misbehave,
-        answer: (endpoint, { status, body = '', headers }) =>
-          misbehave(endpoint, (_request, response) => {
-            response.writeHead(status, { 'content-type': 'application/json', ...headers });
-            response.end(typeof body === 'string' ? body : JSON.stringify(body));
-          }),
-        behave: () => {
-          for (const address of misbehaviour.keys()) {
+        /** What an endpoint does instead of its job. */
+        misbehave: (endpoint: string, listener: RequestListener): void =>
+          void misbehaviour.set(`${path}/${endpoint}`, listener),
+        /** What an endpoint answers instead; it may depend on the form that it is sent. */
+        answer: (endpoint: string, answer: WrongAnswer | ((form: Form) => Promise<WrongAnswer>)): void =>
+          void misbehaviour.set(`${path}/${endpoint}`, async (_request, response, form) =>
+            reply(response, typeof answer === 'function' ? await answer(form) : answer),
+          ),
+        /** Lets every endpoint do its job again. */
+        behave: (): void => {
+          for (const address of misbehaviour.keys())
             if (address.startsWith(`${path}/`)) misbehaviour.delete(address);
-          }
         },
-        calls: (below) => called.get(`${path}/${below}`) ?? 0,
-        idToken: async (claims, header) => {
+        /** How often an address below the scene's own was called. */
+        calls: (below: string): number => forms(below).length,
+        /** The forms that it was sent. */
+        forms,
+        /** An id token of the issuer that the scene is, signed by its key. The header makes it another JWT. */
+        idToken: async (claims: Claims = {}, header: object = {}): Promise<string> => {
           const { kid, privateKey } = await signingKey(path);
-          const { iat = Math.floor(Date.now() / 1000) } = claims ?? {};
+          const { iat = Math.floor(Date.now() / 1000) } = claims;
           const all = { sub: 'alice', iss: url, aud: ourApp, iat, exp: iat + 86_400, ...claims };
           return new SignJWT(JSON.parse(JSON.stringify(all)))
             .setProtectedHeader({ alg: 'ES256', kid, ...header })
             .sign(privateKey, { crit: { strange: true } });
         },
-        rotateKey: () => void signingKeys.delete(path),
+        /** Signs with a new key from now on, and publishes that one alone. */
+        rotateKey: (): void => void signingKeys.delete(path),
       };
     },
   };
 }
 
-export const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
-  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+export function reply(response: ServerResponse, { status = 200, body = '', headers }: WrongAnswer): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
 
 async function newSigningKey() {
   const { privateKey, publicKey } = await generateKeyPair('ES256');

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import { accountOf } from './account.ts';
-import { newPerson, newPhone, type Person } from './people.ts';
+import { accountOf, newPerson, newPhone, type Person } from './people.ts';
 import { type Service, unique } from './service.ts';
 
 /** What the placeholders of the event files stand for, and whose it is. */

@@ -107,6 +107,13 @@ export function serviceOf(demo: Demo, directory: string) {
     /** Logs a person in at a provider. */
     logIn: async (subject: string, provider = 'provider_f', client = demo.login_app): Promise<Answer> =>
       token(await loginForm(provider, { subject }), client),
+    /** A login at provider_f. @param more parameters */
+    byIdToken: (
+      id_token: string,
+      client = demo.login_app,
+      more: Record<string, string> = {},
+    ): Promise<Answer> =>
+      token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token, ...more }, client),
     loginAppToken: async (client = demo.login_app): Promise<string> =>
       (await token({ grant_type: 'client_credentials' }, client)).body.access_token,
     refresh: (refresh_token: string, client = demo.login_app): Promise<Answer> =>

@@ -50,7 +50,25 @@ export interface StoreProxy {
   calls: () => StoreCall[];
   forget: () => void;
   hook: StoreHook;
+  /** Does something while a hook sees the calls. */
+  during<T>(hook: StoreHook, action: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+/**
+ * Lets the call with this number, from 0, go wrong while something is done, as when the function dies there.
+ * @param counts which calls have numbers. @default all
+ */
+export async function failing<T>(
+  proxy: StoreProxy,
+  [number, fault]: readonly [number: number, fault: Fault],
+  action: () => Promise<T>,
+  counts: (call: StoreCall) => boolean = () => true,
+): Promise<{ result: T; happened: boolean }> {
+  let seen = 0;
+  const hook: StoreHook = (call) => (counts(call) && seen++ === number ? fault : undefined);
+  const result = await proxy.during(hook, action);
+  return { result, happened: seen > number };
 }
 
 /** What DynamoDB answers to a request that it takes for malformed: the SDK does not try it again. */
@@ -96,6 +114,12 @@ export async function startStoreProxy(endpoint: string, listening?: Server): Pro
       calls = [];
     },
     hook: () => undefined,
+    during: async (hook, action) => {
+      proxy.hook = hook;
+      return action().finally(() => {
+        proxy.hook = () => undefined;
+      });
+    },
   };
   return proxy;
 }

@@ -44,16 +44,22 @@ const withHeader = (taken: TakenToken, header: object): string => {
   const { payload, signature } = partsOf(taken);
   return `${encoded({ ...taken.header, ...header })}.${payload}.${signature}`;
 };
+const attackersKeys = new Map<string, ReturnType<typeof generateKeyPair>>();
+const attackersKey = (alg: string) => {
+  const key = attackersKeys.get(alg) ?? generateKeyPair(alg, { extractable: true });
+  attackersKeys.set(alg, key);
+  return key;
+};
 const signedAs =
   (header: object, claims: object = {}) =>
   async (taken: TakenToken): Promise<string> => {
     const all = { ...taken.header, ...header };
-    const { privateKey } = await generateKeyPair(all.alg);
+    const { privateKey } = await attackersKey(all.alg);
     return new SignJWT({ ...taken.claims, ...claims }).setProtectedHeader(all).sign(privateKey);
   };
 /** Signed by a key that comes along in the header. */
 const withItsOwnKey = (name: string) => async (taken: TakenToken) => {
-  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  const { privateKey, publicKey } = await attackersKey('ES256');
   const jwk = { ...(await exportJWK(publicKey)), kid: taken.header.kid, alg: 'ES256', use: 'sig' };
   const url = 'https://attacker.example/jwks';
   const values = { jwk, jku: url, x5u: url, x5c: ['MIIB'] };

@@ -46,21 +46,18 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
   describe.each(providerIds)('%s', (provider) => {
     const { required, forbidden } = parametersOf(provider);
 
-    test.each(['grant_type', 'provider', ...required])('%s is required: 400', async (name) => {
-      const answer = await token(without(await loginForm(provider), name));
-      expectError(answer, invalidRequest(`The parameter ${name} is required.`));
-    });
-
-    test.each(['grant_type', 'provider', ...required])('an empty %s is missing: 400', async (name) => {
-      const answer = await token({ ...(await loginForm(provider)), [name]: '' });
-      expectError(answer, invalidRequest(`The parameter ${name} is required.`));
-    });
-
-    test.each(['grant_type', 'provider', ...required])('%s must not be repeated: 400', async (name) => {
-      const form = await loginForm(provider);
-      const answer = await token([...Object.entries(form), [name, form[name] ?? '']]);
-      expectError(answer, invalidRequest(`The parameter ${name} is repeated.`));
-    });
+    const everywhere = provider === 'provider_a' ? ['grant_type', 'provider'] : [];
+    test.each([...everywhere, ...required])(
+      '%s is required, not empty and not repeated: 400',
+      async (name) => {
+        const form = await loginForm(provider);
+        const missing = invalidRequest(`The parameter ${name} is required.`);
+        expectError(await token(without(form, name)), missing);
+        expectError(await token({ ...form, [name]: '' }), missing);
+        const repeated = await token([...Object.entries(form), [name, form[name] ?? '']]);
+        expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
+      },
+    );
 
     test.each(forbidden)('%s must not be supplied: 400', async (name) => {
       const form = await loginForm(provider);
@@ -71,31 +68,18 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
 
     test('parameters without a value count as omitted, also beside one with a value: 200', async () => {
       const form = Object.entries(await loginForm(provider));
-      const others = [
-        'access_secret',
-        'id_token',
-        'nonce',
-        'code_verifier',
-        'redirect_uri',
-        'scope',
-        'of_nobody',
-      ];
-      const empty = [...form, ...others.map((name) => [name, ''])].map(([name = '']): [string, string] => [
-        name,
-        '',
-      ]);
+      const others = 'access_secret id_token nonce code_verifier redirect_uri scope of_nobody'.split(' ');
+      const names = [...form.map(([name]) => name), ...others];
+      const empty = names.map((name): [string, string] => [name, '']);
       expectAnswer(await token([...empty, ...form, ...empty]), 200, tokenResponse);
     });
   });
 
-  test.each(parametersOf('provider_f').optional)(
-    'provider_f: an optional %s that is repeated: 400',
-    async (name) => {
-      const form = await loginForm('provider_f');
-      const repeated = await token([...Object.entries(form), [name, 'a'], [name, 'b']]);
-      expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
-    },
-  );
+  test.each(parametersOf('provider_f').optional)('provider_f: a repeated %s: 400', async (name) => {
+    const form = await loginForm('provider_f');
+    const repeated = await token([...Object.entries(form), [name, 'a'], [name, 'b']]);
+    expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
+  });
 
   test.each(['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '__proto__', 'constructor'])(
     'the provider %j is invalid: 400, with those that are allowed',
@@ -164,17 +148,14 @@ describe('POST /v2/marketing/oauth/token, a requested scope (RFC 6749, sections 
     ['provider_authorization_code', code, 'login_user', tokenResponse],
     ['refresh_token', refresh, 'login_user', tokenResponse],
     ['client_credentials', clientCredentials, 'login_app', loginAppToken],
-  ])(
-    '%s: the answer names what is granted, if that is something else',
-    async (_, form, granted, response) => {
-      for (const scope of ['admin', `${granted} openid`]) {
-        expectAnswer(await token({ ...(await form()), scope }), 200, { ...response, scope: granted });
-      }
-      for (const scope of [granted, '']) {
-        expectAnswer(await token({ ...(await form()), scope }), 200, response);
-      }
-    },
-  );
+  ])('%s: the answer names what is granted, if it is something else', async (_, form, granted, response) => {
+    for (const scope of ['admin', `${granted} openid`]) {
+      expectAnswer(await token({ ...(await form()), scope }), 200, { ...response, scope: granted });
+    }
+    for (const scope of [granted, '']) {
+      expectAnswer(await token({ ...(await form()), scope }), 200, response);
+    }
+  });
 
   test('one that is repeated: 400', async () => {
     const answer = await token([

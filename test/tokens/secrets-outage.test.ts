@@ -8,8 +8,9 @@ import { startSecretsStandIn } from '../support/secrets-stand-in.ts';
 import { basic } from '../support/service.ts';
 import { stopClock } from '../support/standing-clock.ts';
 
-process.env.AWS_CALL_MILLISECONDS = '700';
+Object.assign(process.env, { AWS_CALL_MILLISECONDS: '700', METRICS_NAMESPACE: 'a-stack' });
 const table = await startOwnTable();
+process.env.LOG_LEVEL = 'INFO';
 const manager = await startSecretsStandIn();
 afterAll(() => Promise.all([table.stop(), manager.close()]));
 setEnvironment({
@@ -21,17 +22,16 @@ setEnvironment({
 for (const id of ['signing-keys', 'refresh-tokens', 'provider-settings'])
   manager.secrets.create(id, 'a secret');
 const { handler: issueToken } = await import('../../functions/issue-token.ts');
+const { handler: listKeys } = await import('../../functions/list-signing-keys.ts');
 const { handler: rotation } = await import('../../functions/rotate-signing-keys.ts');
 const { createLoginApp } = await import('../../lib/login-apps/login-app.ts');
 const { createClient } = await import('../../lib/login-apps/clients.ts');
 
 const pass = stopClock();
 const minute = 60_000;
-const ClientRequestToken = randomUUID();
-for (const Step of rotationSteps) await rotation({ SecretId: 'signing-keys', ClientRequestToken, Step });
 const client = await createClient((await createLoginApp('Test')).login_app_id);
 
-let log: string;
+let log = '';
 const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
   log += String(text);
   return true;
@@ -55,25 +55,38 @@ const during = (fault: 'fails' | 'stalls' | undefined, atMost = Infinity): void 
   };
 };
 
-/** Asks a warm function for a Login App Token: the status, and the id of the key that signed it. */
-async function issue(): Promise<{ status: number; kid?: string }> {
-  const routeKey = 'POST /v2/marketing/oauth/token';
-  const event = {
-    version: '2.0',
-    routeKey,
-    rawQueryString: '',
+/** Has a function answer a request in this process. */
+async function answer(handler: typeof issueToken | typeof listKeys, routeKey: string, request: object = {}) {
+  const requestContext = { requestId: 'r-1', routeKey };
+  const event = { version: '2.0', routeKey, rawQueryString: '', headers: {}, requestContext, ...request };
+  const answered: unknown = await Reflect.apply(handler, undefined, [event, {}]);
+  const { statusCode: status, headers, body } = Object(answered);
+  return { status, headers, body: JSON.parse(body) };
+}
+
+/** Asks a warm function for a Login App Token. */
+const issueAnswer = () =>
+  answer(issueToken, 'POST /v2/marketing/oauth/token', {
     headers: {
       authorization: basic(client.client_id, client.client_secret),
       'content-type': 'application/x-www-form-urlencoded',
     },
-    requestContext: { requestId: 'r-1', routeKey },
     isBase64Encoded: false,
     body: 'grant_type=client_credentials',
-  };
-  const { statusCode, body } = await Reflect.apply(issueToken, undefined, [event, {}]);
-  if (statusCode !== 200) return { status: statusCode };
-  return { status: statusCode, kid: String(decodeProtectedHeader(JSON.parse(body).access_token).kid) };
+  });
+const publishedKeys = () => answer(listKeys, 'GET /v2/marketing/oauth/jwks');
+
+/** The status, and the id of the key that signed the token. */
+async function issue(): Promise<{ status: number; kid?: string }> {
+  const { status, body } = await issueAnswer();
+  return { status, ...(status === 200 && { kid: String(decodeProtectedHeader(body.access_token).kid) }) };
 }
+
+const beforehand = [await issueAnswer(), await publishedKeys()];
+const refusals = linesOf('token_refused');
+const ClientRequestToken = randomUUID();
+for (const Step of rotationSteps) await rotation({ SecretId: 'signing-keys', ClientRequestToken, Step });
+const afterwards = [await issueAnswer(), await publishedKeys()];
 
 beforeEach(async () => {
   during(undefined);
@@ -81,6 +94,19 @@ beforeEach(async () => {
   expect(await issue()).toMatchObject({ status: 200 });
   pass(5 * minute);
   log = '';
+});
+
+test('until the first rotation has finished, tokens are a 503 with Retry-After, and no cache keeps the empty key set; then both work at once', () => {
+  expect(beforehand).toMatchObject([
+    { status: 503, headers: { 'retry-after': '10' }, body: { error: 'temporarily_unavailable' } },
+    { status: 200, headers: { 'cache-control': 'no-store' }, body: { keys: [] } },
+  ]);
+  // To the alarms it is as much a 5xx as a 500.
+  expect(refusals).toMatchObject([{ TokensRefused: 1, ServerErrors: 1 }]);
+  expect(afterwards).toMatchObject([
+    { status: 200 },
+    { status: 200, headers: { 'cache-control': 'public, max-age=300' }, body: { keys: [{}, {}] } },
+  ]);
 });
 
 test('while Secrets Manager fails, the last key signs for six hours; the secret is read once a minute, and the log says so', async () => {

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
-import { accountOf } from '../support/account.ts';
 import { createAccount, createClient } from '../support/login-app.ts';
+import { accountOf } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import {
   drafts,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
-import { accountOf } from '../support/account.ts';
+import { accountOf } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import { drafts, expecting, installed, type Left, lineOf, phone, providers, withKey } from './left.ts';
 import { askAll, questionsAbout, run } from './questions.ts';

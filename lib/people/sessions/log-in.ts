@@ -141,7 +141,7 @@ async function askAboutLogin(client_id: string, login: Login) {
  * write counts the login: its number gives the session its place.
  * @param prefix the random part of the session's id
  */
-export async function recordLogin(owner: Owner, login: Login, prefix: string) {
+async function recordLogin(owner: Owner, login: Login, prefix: string) {
   const { loginUserId, identityId } = owner;
   const { loginAppId, provider, verified, mayCreate } = login;
   const { namespace, subject } = verified;
