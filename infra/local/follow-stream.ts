@@ -21,21 +21,20 @@ const batchAnswerSchema = v.object({ batchItemFailures: v.array(v.object({ itemI
  * Calls a function with the records of a table's stream, as Lambda's event source mapping does: each shard in its order, and
  * again from the first record that failed.
  * @param endpoint the address of DynamoDB Local
- * @param call calls the function with a batch of records
+ * @returns ends it
  */
 export function followStream(endpoint: string, StreamArn: string, call: Call) {
   const stopping = new AbortController();
   /** The place at which to go on in each shard; undefined in one that was read to its end. */
   const places = new Map<string, string | undefined>();
 
-  const startOf = async (ShardId: string): Promise<string> => {
-    const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
-    return (await request(endpoint, 'GetShardIterator', input)).ShardIterator;
-  };
   const look = async (): Promise<void> => {
     const { StreamDescription } = await request(endpoint, 'DescribeStream', { StreamArn });
     for (const { ShardId } of StreamDescription.Shards) {
-      if (!places.has(ShardId)) places.set(ShardId, await startOf(ShardId));
+      if (!places.has(ShardId)) {
+        const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
+        places.set(ShardId, (await request(endpoint, 'GetShardIterator', input)).ShardIterator);
+      }
       const ShardIterator = places.get(ShardId);
       if (ShardIterator === undefined) continue;
       const read = await request(endpoint, 'GetRecords', { ShardIterator, Limit: 100 });
@@ -49,11 +48,9 @@ export function followStream(endpoint: string, StreamArn: string, call: Call) {
   const followed = follow().catch((error: unknown) => {
     process.stderr.write(`Events are no longer published: ${String(error)}\n`);
   });
-  return {
-    close: (): Promise<void> => {
-      stopping.abort();
-      return followed;
-    },
+  return async (): Promise<void> => {
+    stopping.abort();
+    await followed;
   };
 }
 

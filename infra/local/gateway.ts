@@ -38,14 +38,9 @@ const handlerResultSchema = v.object({
   body: v.optional(v.string(), ''),
 });
 
-/** The largest body that API Gateway accepts, in bytes. */
+/** The most bytes of a body, and of the first line and the headers, that API Gateway takes. It doesn't document its responses. */
 const mostBodyBytes = 10 * 1024 * 1024;
-
-/** The most bytes of a request's first line and its headers that API Gateway takes. It documents this, but not its response. */
 const mostHeaderBytes = 10_240;
-
-const headerBytes = ({ method = '', url = '', rawHeaders }: IncomingMessage): number =>
-  [method, url, ...rawHeaders].reduce((sum, text) => sum + text.length, 0);
 
 /**
  * Stands in for API Gateway: turns HTTP requests into HTTP API events (payload format 2.0) for the handlers,
@@ -76,22 +71,26 @@ async function answer(
   response: ServerResponse,
   ignored: string[],
 ) {
-  if (headerBytes(request) > mostHeaderBytes)
+  const { method = '', rawHeaders } = request;
+  if ([method, request.url, ...rawHeaders].join('').length > mostHeaderBytes)
     return sendMessage(response, 431, 'Request Header Fields Too Large');
   const url = urlOf(request);
   for (const { endpoint, handler } of routes) {
-    const match = request.method === endpoint.method ? url.pathname.match(patternOf(endpoint.path)) : null;
+    const match = method === endpoint.method ? url.pathname.match(patternOf(endpoint.path)) : null;
     if (!match) continue;
     const body = await readBody(request);
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
     ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
     const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
-    const result = await handler(event, contextOf(event.requestContext.requestId));
+    const awsRequestId = event.requestContext.requestId;
+    // Longer than Lambda gives: here, all functions share one process.
+    const getRemainingTimeInMillis = () => 60_000;
+    const result = await handler(event, { awsRequestId, functionName: 'local', getRemainingTimeInMillis });
     const { statusCode, headers, body: sent } = v.parse(handlerResultSchema, result);
     return void response.writeHead(statusCode, headers).end(sent);
   }
   const endpoints = routes.map(({ endpoint }) => endpoint);
-  const hint = nearestRoute(endpoints, { method: request.method ?? '', path: url.pathname });
+  const hint = nearestRoute(endpoints, { method, path: url.pathname });
   if (hint !== undefined) {
     annotateLog({ reason: hint });
     // The body is API Gateway's own, to the letter.
@@ -110,10 +109,8 @@ function eventOf(
   const headers = Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(',')]),
   );
-  const query = [...new Set(url.searchParams.keys())].map((name) => [
-    name,
-    url.searchParams.getAll(name).join(','),
-  ]);
+  const { searchParams } = url;
+  const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name).join(',')]);
   const inPath = Object.entries(pathParameters).map(([name, value]) => [name, decoded(value)]);
   const isText = isTextType(headers['content-type']);
   const now = new Date();
@@ -149,13 +146,6 @@ function eventOf(
     },
   };
 }
-
-const contextOf = (requestId: string) => ({
-  awsRequestId: requestId,
-  functionName: 'local',
-  // Longer than Lambda gives: here, all functions share one process.
-  getRemainingTimeInMillis: () => 60_000,
-});
 
 /** The content types whose bodies API Gateway passes on as text; it encodes all others in base64. */
 const isTextType = (contentType = 'application/json'): boolean =>

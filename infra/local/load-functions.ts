@@ -5,7 +5,7 @@ import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 
-interface FunctionSurroundings {
+interface Surroundings {
   /** The address of the API, which is the `iss` of its tokens. */
   issuer: string;
   tableName: string;
@@ -13,15 +13,18 @@ interface FunctionSurroundings {
   awsEndpoint: AwsEndpoint;
 }
 
-/** Sets the environment, as Lambda does, but keeps an algorithm and lifetimes that are already set. The AWS clients read it when the functions load. */
-export function setEnvironment(surroundings: FunctionSurroundings): void {
-  const { url, secret_access_key } = surroundings.awsEndpoint;
+/**
+ * Sets the environment, as Lambda does, but keeps an algorithm and lifetimes that are already set. The AWS clients read it when
+ * the functions load.
+ */
+export function setEnvironment({ issuer, tableName, dynamoDbEndpoint, awsEndpoint }: Surroundings): void {
+  const { url, secret_access_key } = awsEndpoint;
   Object.assign(process.env, {
     ...tokenVariables(readSettings({})),
     AWS_CALL_MILLISECONDS: '10000',
     ...process.env,
-    TABLE_NAME: surroundings.tableName,
-    ISSUER: surroundings.issuer,
+    TABLE_NAME: tableName,
+    ISSUER: issuer,
     SIGNING_KEYS_SECRET_ID: 'signing-keys',
     REFRESH_TOKENS_SECRET_ID: 'refresh-tokens',
     PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
@@ -32,7 +35,7 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: secret_access_key,
-    AWS_ENDPOINT_URL_DYNAMODB: surroundings.dynamoDbEndpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamoDbEndpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
     AWS_ENDPOINT_URL_STS: url,
     AWS_ENDPOINT_URL_EVENTBRIDGE: url,

@@ -17,7 +17,7 @@ const savedStackSchema = v.object({
   demo: v.custom<Demo>((value) => value instanceof Object),
 });
 type SavedStack = v.InferOutput<typeof savedStackSchema>;
-/** Schema of the file of a first start, which has not ended yet or was interrupted. */
+/** Schema of that file during a first start, or after one that was interrupted. */
 const firstStartSchema = v.strictObject({ pid: v.optional(v.number()) });
 
 /** The folder in which a stack keeps its data from one start to the next. */
@@ -34,17 +34,15 @@ export function openLocalData(folder: string) {
   const tableFolder = join(folder, 'table');
   const entries = entriesOf(folder);
   const isEmpty = entries.length === 0;
-  if (!isEmpty && !existsSync(stackFile)) {
+  if (!isEmpty && !existsSync(stackFile))
     throw new Error(
       `LOCAL_DATA=${folder} holds other files. Name an empty folder, or one that does not exist.`,
     );
-  }
   const link = entries.find((entry) => entry.isSymbolicLink());
-  if (link) {
+  if (link)
     throw new Error(
       `LOCAL_DATA=${folder} holds the symbolic link ${link.name}, which is never written through. Put the file itself there, or name another folder.`,
     );
-  }
   const found = isEmpty ? {} : readWhole(stackFile, v.union([savedStackSchema, firstStartSchema]));
   const saved = 'url' in found ? found : undefined;
   if (!('url' in found)) {
@@ -96,10 +94,9 @@ export const portOf = (url: string): number => Number(new URL(url).port || 80);
 export function savedPort(saved: SavedStack | undefined, wanted: number | undefined): number | undefined {
   if (!saved) return wanted;
   const port = portOf(saved.url);
-  if (wanted && wanted !== port) {
+  if (wanted && wanted !== port)
     throw new Error(
       `The data in LOCAL_DATA belong to ${saved.url}, which its tokens name as their issuer. Leave PORT out, or set it to ${port}.`,
     );
-  }
   return port;
 }

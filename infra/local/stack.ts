@@ -23,6 +23,8 @@ import { otherData } from './local-files.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
 
+const serviceSecrets = ['refresh-tokens', 'provider-settings'];
+
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
   port: number;
@@ -59,9 +61,7 @@ export async function startStack(options: StackOptions) {
   const { tableName, streamArn } = await openStore(dynamoDb, { dynamoDbEndpoint, data });
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
-  for (const id of ['refresh-tokens', 'provider-settings']) {
-    aws.secrets.create(id, randomBytes(48).toString('base64url'));
-  }
+  for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.endpoint });
   await useFormat(data);
   await Promise.all([loadOtherFunctions(functions), loadLoginHook(functions)]);
@@ -69,13 +69,11 @@ export async function startStack(options: StackOptions) {
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
   await Promise.all([data?.saved ? followAlgorithm(aws) : rotateAll(), loadRoutes(routes)]);
 
-  const call = async (event: unknown) =>
-    functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
-  const stream = streamArn === undefined ? undefined : followStream(endpoint, streamArn, call);
-
+  const call = async (key: string, event: object) =>
+    functions.get(key)?.(event, { awsRequestId: randomUUID() });
+  const endStream = streamArn && followStream(endpoint, streamArn, (event) => call('publish-events', event));
   const scheduled = ['finish-deletions', 'refresh-access-requests'];
-  const runScheduled = () =>
-    Promise.allSettled(scheduled.map((key) => functions.get(key)?.({}, { awsRequestId: randomUUID() })));
+  const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
 
   const operator: FunctionTarget = { name: 'operator', endpoint: aws.endpoint };
@@ -89,10 +87,10 @@ export async function startStack(options: StackOptions) {
     awsEndpoint: aws.endpoint,
     operator,
     /** Whether the store has streams: without, nothing is published. */
-    publishes: stream !== undefined,
+    publishes: endStream !== undefined,
     close: async () => {
       clearInterval(schedule);
-      await stream?.close();
+      if (endStream) await endStream();
       if (dynamoDbEndpoint) await deleteTable(dynamoDb, tableName);
       await Promise.all(servers.map((server) => server.close()));
     },
@@ -161,10 +159,7 @@ async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) 
 /** The steps of a rotation, in their order. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
 
-/**
- * Does what Secrets Manager does at the first deployment and then regularly.
- * @param rotation the name of the rotation function
- */
+/** Does what Secrets Manager does at the first deployment and then regularly. @param rotation the name of the rotation function */
 export async function rotateSecret(endpoint: AwsEndpoint, rotation: string, SecretId: string): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of rotationSteps) {
@@ -176,9 +171,7 @@ export const rotateSigningKeys = (endpoint: AwsEndpoint): Promise<void> =>
   rotateSecret(endpoint, 'rotate-signing-keys', 'signing-keys');
 
 export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void> {
-  for (const id of ['refresh-tokens', 'provider-settings']) {
-    await rotateSecret(endpoint, 'rotate-service-secrets', id);
-  }
+  for (const id of serviceSecrets) await rotateSecret(endpoint, 'rotate-service-secrets', id);
 }
 
 /**

@@ -6,12 +6,16 @@ import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { type Pin, pins } from './pins.ts';
 import { tagsSchema } from './tags.ts';
 
-/** A whole number; the CDK passes what `-c` sets as text. */
+/** A number, or whatever else was given; the CDK passes what `-c` sets as text. */
+const numberSchema = v.pipe(
+  v.unknown(),
+  v.transform((value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value)),
+);
+
 const whole = (least: number, most: number) => {
   const message = `must be a whole number from ${least} to ${most}`;
   return v.pipe(
-    v.unknown(),
-    v.transform((value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value)),
+    numberSchema,
     v.number(message),
     v.integer(message),
     v.minValue(least, message),
@@ -31,13 +35,8 @@ const retentionDays = [
   ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
 ] as const;
 
-/** One of some numbers; the CDK passes what `-c` sets as text. */
 const oneOf = <const Numbers extends readonly number[]>(numbers: Numbers) =>
-  v.pipe(
-    v.unknown(),
-    v.transform((value) => (typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : value)),
-    v.picklist(numbers, `must be one of ${numbers.join(', ')}`),
-  );
+  v.pipe(numberSchema, v.picklist(numbers, `must be one of ${numbers.join(', ')}`));
 
 /** CodeDeploy's own canaries of a tenth of the requests last for as many minutes. */
 const canaryMinutes = [5, 10, 15, 30] as const;

@@ -12,15 +12,9 @@ const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1
 function fetchJars(say: (line: string) => void): Promise<string> {
   return installed('dynamodb-local', pom, (directory) => {
     say('Fetching DynamoDB Local from Maven Central, once …');
-    const options = ['-DincludeScope=runtime', `-DoutputDirectory=${directory}`];
-    return promisify(execFile)('mvn', [
-      '--quiet',
-      '--batch-mode',
-      '--file',
-      pom,
-      copyDependencies,
-      ...options,
-    ]);
+    const options = ['--quiet', '--batch-mode', '--file', pom];
+    const into = ['-DincludeScope=runtime', `-DoutputDirectory=${directory}`];
+    return promisify(execFile)('mvn', [...options, copyDependencies, ...into]);
   });
 }
 
