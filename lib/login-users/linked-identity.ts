@@ -7,7 +7,6 @@ import { type Profile, profileSchema } from './profile.ts';
 export interface Identity {
   /** The authority that vouches: the issuer of an id token, or the `namespace` of an OAuth provider's settings. */
   namespace: string;
-  /** Their id of the person. */
   subject: string;
 }
 
@@ -29,7 +28,6 @@ export const loginClaimsSchema = v.object({
 });
 export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 
-/** A refresh token of a provider. */
 export interface RevocableToken {
   text: string;
   /** The issuer whose settings say where it is revoked; absent where the provider has one place for all. */
@@ -65,7 +63,6 @@ const storedIdentitySchema = v.object({
 });
 type StoredIdentity = v.InferOutput<typeof storedIdentitySchema>;
 
-/** An identity of a Login User, with what its logins have written. */
 export type UserIdentity = StoredIdentity & ReturnType<typeof identityDetails>;
 
 /** The attributes of a Login User that are about one identity. Each login and each linking writes only its own. */
@@ -74,13 +71,10 @@ export const identityAttributes = {
   lastLogin: (identityId: string) => `last_login_of_${identityId}` as const,
   profile: (identityId: string) => `profile_of_${identityId}` as const,
   toldByApp: (identityId: string) => `told_by_app_of_${identityId}` as const,
-  /** Whether the latest code was not exchanged. */
   codeFailed: (identityId: string) => `code_failed_of_${identityId}` as const,
-  /** A refresh token of the provider, kept to be revoked. */
   storedToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
 
-/** Attributes of identities with their types, as they are written. */
 export interface IdentityAttributes {
   [linked: ReturnType<typeof identityAttributes.linked>]: StoredIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
@@ -100,17 +94,15 @@ export const identityIndexItem = v.object({
   deleted_at: v.optional(v.string()),
 });
 
-/** Every attribute of a Login User that is about an identity. */
 export const attributesOf = (identityId: string): string[] =>
   Object.values(identityAttributes).map((nameOf) => nameOf(identityId));
 
-/** The attributes of a Login User that are about an identity, but for a provider's token. */
 export const attributesWithoutToken = (identityId: string): string[] =>
   attributesOf(identityId).filter((name) => name !== identityAttributes.storedToken(identityId));
 
 /**
- * Attributes that a login or a link with an identity writes of what was said about the person. What the app told stays until
- * it tells something else: Apple hands it over once.
+ * Attributes of what was said about the person at a login or a link. What the app told stays until it tells something else:
+ * Apple hands it over once.
  */
 export function attributesSaid(
   identityId: string,
@@ -140,7 +132,7 @@ export function identitiesIn(item: Item): UserIdentity[] {
   return [{ ...first, ...details }, ...linked];
 }
 
-/** The id of a person's first identity. It tells nothing that the id of the person does not. */
+/** The id of a person's first identity, which tells nothing that theirs does not. */
 export const firstIdentityId = (loginUserId: string): string =>
   `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;
 

@@ -26,7 +26,6 @@ const loginUserSchema = v.object({
   provider: v.optional(v.string()),
   namespace: v.optional(v.string()),
   subject: v.optional(v.string()),
-  /** Their id in the system that they were imported from. */
   external_id: v.optional(v.string()),
   /** When an import created them, which is no login. */
   imported_at: v.optional(v.string()),
@@ -34,7 +33,6 @@ const loginUserSchema = v.object({
   /** The latest login with any identity, or their import; each identity has its own time, too. */
   last_login_at: v.string(),
   blocked_at: v.optional(v.string()),
-  /** When a provider said that the account there was hijacked. */
   hijacked_at: v.optional(v.string()),
   /** Credentials that were rejected when the person linked, since a time in epoch seconds. */
   rejected_credentials: v.optional(v.number()),
@@ -43,12 +41,11 @@ const loginUserSchema = v.object({
 });
 
 /**
- * A person as one Login App knows them, with their identities. Among these are those that an interrupted linking has left
- * behind: `ownIdentities` tells them apart.
+ * A person as one Login App knows them. Among their identities are those that an interrupted linking has left behind:
+ * `ownIdentities` tells them apart.
  */
 export type LoginUser = v.InferOutput<typeof loginUserSchema> & { identities: UserIdentity[] };
 
-/** The attributes of a Login User's item as they are written: of the person, their identities, and the identity index. */
 export type LoginUserItem = v.InferOutput<typeof loginUserSchema> &
   v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
@@ -65,7 +62,6 @@ export interface AuthenticatedUser {
   loginUserId: string;
   sessionId: string;
   clientId: string;
-  /** Whether that is a public client. */
   isPublic: boolean;
   /** Epoch seconds of the login that began the session. */
   loggedInAt: number;
@@ -94,7 +90,6 @@ export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: L
 
 /**
  * The person, if they exist and are not blocked.
- * @param blockedAs the code for a blocked person
  * @throws ServiceError `not_found` when a session outlived its Login User, or `blockedAs`
  */
 export function requireActiveUser(
@@ -114,7 +109,6 @@ export const placeAmongPeople = (
 
 export const listAttributes = ['list', 'list_position'] as const;
 
-/** The lists that the people of a Login App are spread over. */
 export const peopleLists = (loginAppId: string): string[] =>
   shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));
 
@@ -134,7 +128,6 @@ export function firstIndexId(loginAppId: string, { namespace, subject }: Identit
   return `lu_${hash}`;
 }
 
-/** A new id for an identity index item. */
 export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64url')}`;
 
 /** Blocks or unblocks a Login User. False when there is none. */

@@ -31,7 +31,7 @@ const flagField = (means: string) =>
   );
 
 /**
- * Claims about a person that settings can name, with what they may be. Lengths are in UTF-16 units.
+ * Claims about a person that settings can name. Lengths are in UTF-16 units.
  * @see OpenID Connect Core 1.0, section 5.1; RFC 5321, section 4.5.3.1 for e-mail; RFC 5646, section 4.4.1 for locales
  */
 const profileEntries = {
@@ -54,5 +54,4 @@ const profileEntries = {
 export const profileSchema = v.pipe(v.partial(v.object(profileEntries)), v.title('Profile'));
 export type Profile = v.InferOutput<typeof profileSchema>;
 
-/** The names of the claims. */
 export const profileFields = v.keyof(v.object(profileEntries)).options;

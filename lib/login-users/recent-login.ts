@@ -15,8 +15,7 @@ export const isLoginRecent = ({ loggedInAt }: AuthenticatedUser): boolean =>
 
 /**
  * Lets nobody do what can't be undone with a token alone, which may be stolen: the person must have logged in recently.
- * @throws ServiceError `insufficient_user_authentication`
- * @see RFC 9470 section 3
+ * @throws ServiceError `insufficient_user_authentication` @see RFC 9470 section 3
  */
 export function requireRecentLogin(user: AuthenticatedUser): void {
   if (isLoginRecent(user)) return;
@@ -26,8 +25,7 @@ export function requireRecentLogin(user: AuthenticatedUser): void {
 
 /**
  * Lets nobody change how an account is reached, or end it, unless they have logged in recently and, where the deployment
- * demands it, in one of its authentication context classes.
- * @throws ServiceError `insufficient_user_authentication`
+ * demands it, in one of its authentication context classes. @throws ServiceError `insufficient_user_authentication`
  */
 export function requireStepUp(user: AuthenticatedUser): void {
   const acr_values = optionalEnvironment('STEP_UP_ACR_VALUES');

@@ -6,7 +6,6 @@ import type { Item } from '../storage/items.ts';
 export const sessionsOfPerson = {
   /** The number of logins so far; the latest has the ordinal before it. */
   sessions_begun: v.optional(v.number()),
-  /** The number of places for sessions at the latest login: each login takes the next one. */
   session_places: v.optional(v.number()),
   /** The session that the latest login started, without its place. */
   last_session_id: v.optional(v.string()),
@@ -20,10 +19,8 @@ export const sessionsOfPerson = {
 const countersItem = v.object(sessionsOfPerson);
 const countersIn = (person: Item | undefined) => v.parse(countersItem, person ?? {});
 
-/** The number of logins of a Login User that were counted so far. */
 export const begunIn = (person: Item | undefined): number => countersIn(person).sessions_begun ?? 0;
 
-/** The id of the session that the latest login of a Login User started. */
 export function lastSessionIdOf(person: Item): string | undefined {
   const { sessions_begun, session_places, last_session_id } = countersIn(person);
   if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined)
@@ -41,8 +38,8 @@ export const begunItem = v.object({
 });
 
 /**
- * The attributes of a Login User that say which sessions have ended together, as a login finds them. The session that begins
- * keeps them, so that it shows whether the one whose place it takes had ended.
+ * Attributes of a Login User that say which sessions have ended together. The session that begins keeps them, so that it
+ * shows whether the one whose place it takes had ended.
  */
 export function endOfOthersIn(person: Item | undefined) {
   const { sessions_ended_at, sessions_ended_before, sessions_ended_except } = countersIn(person);

@@ -11,7 +11,7 @@ import { requestSigner } from '../storage/signature.ts';
 
 /** The name or ARN of the owner's Lambda function or alias; undefined in a deployment without a login hook. */
 const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');
-/** Seconds to wait for its answer; three unless the deployment sets another number. */
+/** Seconds to wait for its answer. @default 3 */
 const hookSeconds = optionalEnvironmentSeconds('LOGIN_HOOK_SECONDS');
 
 /** Whether a Login App's logins are decided by a login hook. Trials of new versions don't ask it: they log nobody in. */
@@ -28,12 +28,10 @@ export const reservedClaims = new Set(
   ),
 );
 
-/** The most bytes of an answer's claims, as JSON in UTF-8. */
 const mostBytes = 2048;
 
 export type HookClaims = Record<string, unknown>;
 
-/** Claims as a session keeps them. */
 export const hookClaimsIn = (stored: string | undefined): HookClaims => JSON.parse(stored ?? '{}');
 
 const claimsSchema = v.pipe(
@@ -57,17 +55,14 @@ const answerSchema = v.strictObject({
   claims: v.optional(claimsSchema),
 });
 
-/** An identity, as a login hook is told of it. */
 type HookIdentity = Pick<VerifiedIdentity, 'namespace' | 'subject' | 'profile'> & {
   provider: ProviderId;
 };
 
-/** A login, link or refresh, as a login hook is told of it. */
 interface HookEvent {
   event: 'login' | 'link' | 'refresh';
   login_app_id: string;
   login_user_id: string;
-  /** Their id in the system that they were imported from, if they were. */
   external_id?: string | undefined;
   /** Whether the login creates the person. */
   first_login: boolean;
@@ -84,8 +79,7 @@ interface HookEvent {
  * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not stored yet.
  * @param identity absent at a refresh if the person has unlinked it since
  * @returns the claims for the access tokens of the session, in JSON; undefined when it gives none
- * @throws ServiceError `invalid_grant` when it refuses
- * @throws Error when it fails, takes too long or answers something else
+ * @throws ServiceError `invalid_grant` when it refuses; Error when it fails, takes too long or answers something else
  */
 export async function askLoginHook(event: HookEvent, identity?: HookIdentity): Promise<string | undefined> {
   const { claims = {}, previous_claims = {}, ...about } = event;
@@ -140,7 +134,6 @@ let sign: ReturnType<typeof requestSigner> | undefined;
 /**
  * The JSON that the owner's function answers with. It is invoked once: another attempt might do twice what it does. The
  * client of the SDK would make the bundle half as large again, for one request.
- * @throws Error when it fails, or answers too late or with no JSON
  * @see AWS Lambda API reference, Invoke
  */
 async function invoke(event: object): Promise<unknown> {

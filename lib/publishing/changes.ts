@@ -16,10 +16,7 @@ const imageSchema = v.record(
   v.custom<AttributeValue>((value) => typeof value === 'object' && value !== null),
 );
 
-/**
- * A change of one item, as Lambda passes it on from the table's stream.
- * @see Amazon DynamoDB Streams API reference, "Record"
- */
+/** A change of one item, as Lambda passes it on. @see Amazon DynamoDB Streams API reference, "Record" */
 const streamRecordSchema = v.object({
   /** The id of the record: equal whenever it is read again. */
   eventID: v.string(),
@@ -38,10 +35,8 @@ const streamRecordSchema = v.object({
 });
 export type StreamRecord = v.InferOutput<typeof streamRecordSchema>;
 
-/** The event with which Lambda calls the function. */
 export const streamBatchSchema = v.object({ Records: v.array(streamRecordSchema) });
 
-/** The `source` of every published event. */
 export const eventSource = 'login-service';
 
 /** A published event on its way to the bus. */
@@ -55,8 +50,7 @@ export interface EventEntry {
 const timeToLive = 'dynamodb.amazonaws.com';
 
 /**
- * The events that a change of the table publishes, often none. A function of the record alone: the same record always
- * gives the same events, with the same ids.
+ * The events that a change of the table publishes, often none: the same record always gives the same events and ids.
  * @throws Error when the item is not as the service writes it; trying again cannot help
  */
 export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): EventEntry[] {
@@ -88,7 +82,6 @@ export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): Ev
 interface Change {
   before: Item | undefined;
   after: Item | undefined;
-  /** Whether the table removed the item because it had expired. */
   isExpiry: boolean;
 }
 
@@ -104,7 +97,6 @@ type Projection = (change: Change) => DomainEvent[];
 const when = (condition: unknown, type: PublishedEventType, item: Item | undefined): DomainEvent[] =>
   condition && item ? [{ type, item }] : [];
 
-/** Whether the change set an attribute that the item did not have. */
 const gained = (attribute: string, { before, after }: Change): boolean =>
   after?.[attribute] !== undefined && before?.[attribute] === undefined;
 
@@ -206,7 +198,7 @@ const accessRequest: Projection = (change) => {
 const event: Projection = ({ before, after }) =>
   when(!before, 'event.added', after && { ...after, event_id: after.id });
 
-/** Meanings of changes by the kind of item: the first part of its sort key. Changes to other items publish nothing. */
+/** Projections by the kind of item: the first part of its sort key. Changes to other items publish nothing. */
 const projections = new Map<string, Projection>([
   ['LOGIN_USER', loginUser],
   ['SESSION', session],
@@ -218,7 +210,6 @@ const projections = new Map<string, Projection>([
 /** The kinds of items whose changes may publish something: a sort key is one, or begins with it. */
 export const publishedKinds = [...projections.keys()];
 
-/** Events that a change to the item with a sort key means to subscribers. */
 export function domainEventsOf(sortKey: string, change: Change): DomainEvent[] {
   const [kind = ''] = sortKey.split('#');
   return projections.get(kind)?.(change) ?? [];

@@ -24,8 +24,7 @@ const queue = new SQSClient(options);
 export type Outcome = { is: 'published' } | { is: 'rejected' | 'unavailable'; error: Error };
 
 /**
- * The errors that are about the entry. Everything else, known or not, counts as `unavailable`, so that no
- * event is given up that could be published later.
+ * The errors that are about the entry. Any other counts as `unavailable`, so that no event is given up too early.
  * @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode
  */
 const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];

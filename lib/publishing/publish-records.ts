@@ -16,13 +16,12 @@ interface DeadLetter {
   entry?: EventEntry;
 }
 
-/** The most entries that EventBridge takes in one request. */
 const mostEntries = 10;
 
 /**
  * Publishes what a batch of records from the table's stream means. While the bus is unavailable, Lambda repeats the batch
- * from the first record that is not published, until the record is 23 hours old. A record that can never be published goes
- * into the dead-letter queue at once, so that it does not hold up the others.
+ * from the first record that is not published, for 23 hours. A record that can never be published goes into the dead-letter
+ * queue at once, so that it does not hold up the others.
  * @returns Lambda's answer, with the sequence number from which on it reads the records again; without one, all are done
  */
 export async function publishRecords(records: StreamRecord[]) {
@@ -83,7 +82,6 @@ function roundsOf(pending: Pending[]): Pending[][] {
   return rounds;
 }
 
-/** The requests of a round, which are sent at the same time. */
 function requestsOf(round: Pending[]): Promise<Outcome[]>[] {
   const entries = round.map(({ entry }) => entry);
   const requests: Promise<Outcome[]>[] = [];

@@ -26,7 +26,6 @@ const common = {
 const loginApp = { login_app_id: idField('The Login App.') };
 const loginUserId = { login_user_id: idField('The Login User: the `sub` of their tokens.') };
 const loginUser = { ...loginUserId, ...loginApp };
-/** The Login User's own item, which says more about them. */
 const person = {
   ...loginUser,
   external_id: described(

@@ -14,11 +14,9 @@ const epochSecondsSchema = v.pipe(v.number(), v.safeInteger());
 
 const sharedClaims = {
   iss: v.string(),
-  /** The Login App that the token is for. */
   aud: v.string(),
   client_id: v.string(),
   jti: v.string(),
-  /** Epoch seconds. */
   iat: epochSecondsSchema,
   exp: epochSecondsSchema,
 };
@@ -27,7 +25,6 @@ const loginUserClaimsSchema = v.object({
   ...sharedClaims,
   token_use: v.literal('login_user'),
   scope: v.optional(v.literal('login_user'), 'login_user'),
-  /** The Login User. */
   sub: v.string(),
   sid: v.string(),
   /** Epoch seconds of the login that began the session; absent from tokens that were issued before there was this claim. */
@@ -45,7 +42,6 @@ const loginAppClaimsSchema = v.object({
   sub: v.string(),
 });
 
-/** Claims of a token by which a client reads recipients and reports dead tokens. */
 const recipientsClaimsSchema = v.object({
   ...loginAppClaimsSchema.entries,
   token_use: v.literal('recipients'),
@@ -126,8 +122,8 @@ const sessionClaimsSchema = v.object({
 });
 
 /**
- * The session that an access token of a Login User or a refresh token names, even if the token has expired. It is not
- * verified, so this is for an operator who looks for a session, and lets nobody in. Undefined for any other text.
+ * The session that an access token of a Login User or a refresh token names, for an operator who looks for it: nothing is
+ * verified. Undefined for any other text.
  */
 export function sessionNamedBy(token: string): { loginUserId: string; sessionId: string } | undefined {
   const [, , loginUserId, sessionId] = token.match(refreshTokenForm) ?? [];

@@ -61,8 +61,8 @@ type Introspection = v.InferOutput<typeof introspectionSchema>;
 const inactive: Introspection = { active: false };
 
 /**
- * Describes a token to a client of the Login App that it was issued for; to any other client it is not active, and while
- * the Login App is disabled none is.
+ * Describes a token to a client of the Login App that it was issued for. To any other client it is not active, nor is any
+ * while the Login App is disabled.
  */
 export async function introspectToken(
   { loginAppId }: AuthenticatedClient,
@@ -88,7 +88,6 @@ async function accessToken(
   token: string,
 ): Promise<Introspection> {
   if (claims.aud !== loginAppId) return inactive;
-  // The payload may have claims of the login hook, which are in no schema.
   const active = { active: true, token_type: 'bearer', ...payloadOf(token), ...claims } as const;
   if (claims.token_use !== 'login_user') {
     const client = await findCurrentClient(claims.client_id);

@@ -49,7 +49,6 @@ const providerCredentials = v.variant(
   }),
 );
 
-/** An authorization code that a provider issued to the app. */
 const providerAuthorizationCode = v.pipe(
   codeForm({ grant_type: v.literal('provider_authorization_code') }, login),
   v.title('AuthorizationCodeGrant'),
@@ -79,7 +78,6 @@ const clientCredentials = v.pipe(
   v.title('ClientCredentialsGrant'),
 );
 
-/** Every grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
 const grantFormSchema = v.pipe(
   v.variant(
     'grant_type',
@@ -133,8 +131,8 @@ async function issue(client: AuthenticatedClient, request: TokenRequest): Promis
 }
 
 /**
- * Starts a session for the person of a provider's credential, and issues its tokens. The session is stored last, so a login
- * that fails leaves none that its owner would see.
+ * Logs in the person of a provider's credential. The session is stored last, so a login that fails leaves none that its
+ * owner would see.
  */
 async function startSession(
   client: AuthenticatedClient,
@@ -158,7 +156,6 @@ function otherScope(request: TokenRequest): { scope?: TokenUse } {
   return asked.every((name) => name === given) ? {} : { scope: given };
 }
 
-/** Checks that a client may use a grant now. @throws ServiceError `unauthorized_client` @see RFC 6749 section 5.2 */
 async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedClient, grantType: GrantType) {
   if (allowed && !allowed.includes(grantType))
     throw notAllowed(`The client may not use the grant ${grantType}.`);

@@ -9,5 +9,4 @@ export const revocationPath = '/v2/marketing/oauth/revoke';
 export const introspectionPath = '/v2/marketing/oauth/introspect';
 export const noncePath = '/v2/marketing/oauth/nonce';
 export const keysPath = '/v2/marketing/oauth/jwks';
-/** The path to which providers send notifications. */
 export const notificationsPath = '/v2/marketing/providers/{provider}/notifications';

@@ -6,10 +6,7 @@ import { serviceKeysFor } from '../secrets/service-secret.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 
-/**
- * A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. It is signed,
- * so nothing secret has to be stored.
- */
+/** A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. */
 export async function writeRefreshToken(content: SessionGeneration): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
   const text = ['rt', content.loginUserId, content.sessionId, content.generation, id].join('.');

@@ -13,8 +13,7 @@ import { type PresentedToken, readToken } from './presented-token.ts';
 /**
  * Ends the session that a refresh token or an access token belongs to, and no other. An unknown token, or one whose
  * session has ended, is no error.
- * @throws ServiceError when the token was issued to another client, or cannot be revoked, and for a client that may use
- *   no grant: it may only introspect
+ * @throws ServiceError when it was issued to another client, cannot be revoked, or the client may only introspect
  * @see RFC 7009 section 2
  */
 export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
@@ -32,7 +31,6 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   await endSession(loginUserId, sessionId, 'client');
 }
 
-/** Ends the relations that a session of the client's Login App made which is no longer stored. */
 const endItsRelations = ({ loginAppId }: AuthenticatedClient, loginUserId: string, sessionId: string) =>
   endRelationsWhere(
     loginUserId,

@@ -38,9 +38,8 @@ export const openIdConfigurationSchema = v.object({
 });
 
 /**
- * Metadata for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none: it
- * issues no id tokens, and people log in at their own provider. So the authorization endpoint, which the specification
- * requires, is left out rather than made up.
+ * Metadata for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none, so the
+ * authorization endpoint, which the specification requires, is left out rather than made up.
  */
 export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openIdConfigurationSchema> => ({
   ...serverMetadata(issuer),
@@ -50,7 +49,6 @@ export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openId
   id_token_signing_alg_values_supported: [...tokenAlgorithms],
 });
 
-/** Addresses of the OAuth endpoints, and what they support. */
 export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetadataSchema> {
   const at = (path: string) => `${issuer}${path}`;
   return {

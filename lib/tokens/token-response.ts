@@ -62,22 +62,17 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
   return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
 }
 
-/**
- * The token of a client itself: a Login App Token, or one for recipients. It has no refresh token: the client can ask again.
- * @see RFC 6749 section 4.4.3
- */
+/** The token of a client itself: a Login App Token, or one for recipients. @see RFC 6749 section 4.4.3 */
 export const clientTokenOf = (
   { loginAppId: aud, clientId: client_id }: AuthenticatedClient,
   token_use: 'login_app' | 'recipients',
 ): Promise<TokenResponse> =>
   issueAccessToken<typeof token_use>({ token_use, aud, sub: client_id, client_id });
 
-/** The claims in which tokens differ; the others are added when a token is signed. */
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;
 
 /**
- * A signed access token: a JWT of type `at+jwt`. Its scope says what its `token_use` says, for verifiers that can check
- * nothing but scopes.
+ * A signed access token. Its scope says what its `token_use` says, for verifiers that can check nothing but scopes.
  * @param ownersClaims those of the owner's login hook
  * @param end epoch seconds of the session's end, which no token outlives
  * @see RFC 9068

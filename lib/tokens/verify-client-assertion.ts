@@ -63,7 +63,6 @@ async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Prom
   return false;
 }
 
-/** Verifies a token of the issuer that vouches for the client. The issuer is asked for its keys if they aren't known. */
 async function verifyForeign(trusted: { issuer: string; subject: string }, token: string): Promise<boolean> {
   const rules = { ...trusted, requiredClaims: ['exp'], algorithms: assertionAlgorithms };
   await verified(token, (header) => issuerKey(trusted, header), 3600, rules);

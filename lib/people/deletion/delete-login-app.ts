@@ -48,11 +48,10 @@ async function readPeople(list: string, start?: Item) {
 }
 
 /**
- * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, so that nobody
- * logs in meanwhile. The Login App itself goes last, and not before every instance knows that it is disabled: until
- * then, each step looks for people who have come since. A step that was interrupted is simply done again.
- * @returns the outcome of one step. Seconds until the next one are absent when all is deleted, or when `tokens_not_revoked`
- *   tokens of providers could not be revoked: that needs the provider settings, so the Login App stays until they are
+ * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first; the Login App itself
+ * goes last, when every instance knows that it is disabled: until then, each step looks for people who have come since.
+ * @returns the outcome of one step, and the seconds until the next one. There is none when all is deleted, nor when tokens of
+ * providers could not be revoked: the Login App stays until they are, since that needs the provider settings
  */
 export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;
@@ -85,7 +84,6 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   return { deleted: true, removed };
 }
 
-/** Does something with each member of some lists, page by page, while there is time. False when more is left. */
 async function forEachMember<List>(
   lists: readonly List[],
   readPage: (list: List, start?: Item) => Promise<{ items: Item[]; next: Item | undefined }>,
@@ -105,8 +103,8 @@ async function forEachMember<List>(
 }
 
 /**
- * Deletes a person, or revokes what is left of one who was deleted before. What remains of a deleted person, so that
- * nobody gets their id again, has no use without the Login App, unless it holds a provider's token that can be revoked.
+ * Deletes a person, or revokes what is left of one who was deleted before. Without the Login App, the rest of a deleted person
+ * has no use, unless it holds a provider's token that can be revoked.
  */
 async function deletePerson(loginApp: LoginApp, id: string) {
   const deletion = await deleteLoginUser(id, 'operator');

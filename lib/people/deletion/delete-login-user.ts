@@ -26,7 +26,6 @@ import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 const deletionItem = itemKind(
   v.object({
     login_user_id: v.string(),
-    /** The party that asked for it. */
     by: v.picklist(['operator', 'person', 'provider']),
     list_position: v.string(),
   }),
@@ -36,13 +35,12 @@ type DeletionMark = ItemOf<typeof deletionItem>;
 
 /**
  * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
- * interruption it can be repeated and finishes the work, or the mark leads to it. A device that the index does not show
- * yet is not theirs either: a relation ends with its Login User. Only an operator deletes a blocked person, who could log
- * in again as somebody new.
+ * interruption it can be repeated, or the mark leads to it. A device that the index does not show yet is not theirs either:
+ * a relation ends with its Login User.
  * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
  * @param signal ends the revocation of providers' tokens, for a caller who cannot wait for them
  * @returns the numbers of what was removed; undefined when there was nothing to delete
- * @throws ServiceError `forbidden` for a blocked person, unless an operator asks
+ * @throws ServiceError `forbidden` for a blocked person, who could log in again as somebody new, unless an operator asks
  */
 export async function deleteLoginUser(
   loginUserId: string,
@@ -78,7 +76,6 @@ export async function deleteLoginUser(
 
 const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
 
-/** Frees the index items of the identities and of the external id, revokes the providers' tokens and removes all attributes but a few. */
 async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | undefined) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const identities = identitiesIn(item);
@@ -98,8 +95,8 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
 }
 
 /**
- * The attributes that remain of a deleted Login User, so that nobody gets the id again. While a token is to be revoked,
- * the place in the list of the Login App's people remains too: the Login App must not be deleted before.
+ * The attributes that remain, so that nobody gets the id again. While a token is to be revoked, the place in the list of the
+ * Login App's people remains too: the Login App must not be deleted before.
  */
 const remaining = /^(pk|sk|login_user_id|login_app_id|deleted_at|next_slot|write_id|created_by)$/;
 
@@ -111,9 +108,8 @@ export const hasBegun = async (loginUserId: string): Promise<boolean> =>
 const underWayFor = 600_000;
 
 /**
- * Finishes the deletions of people that were interrupted more than ten minutes ago. Takes a few seconds; the next call
- * goes on. One that fails does not stop the others, and comes last from then on, since whoever tries it marks it anew.
- * Each of them has an audit line.
+ * Finishes the deletions of people that were interrupted more than ten minutes ago, each with an audit line. Takes a few
+ * seconds; the next call goes on. One that fails comes last from then on, since whoever tries it marks it anew.
  * @returns what was finished, what failed and was logged, and whether it got to the end
  */
 export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
@@ -146,7 +142,7 @@ async function finish({ login_user_id, by, list_position }: DeletionMark): Promi
   return false;
 }
 
-/** Pages of the marks that are older than ten minutes, the oldest first: of deletions that were interrupted. */
+/** Pages of the marks of interrupted deletions, the oldest first. */
 async function* readInterrupted(): AsyncGenerator<DeletionMark[]> {
   const latest = new Date(clock.now().getTime() - underWayFor).toISOString();
   let start: Item | undefined;

@@ -30,22 +30,19 @@ import {
 import { endSessionsAtProvider, endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
-/** A message of a provider, as a request has brought it. */
+/** A message of a provider: the parameter that holds it, or the content type, and for a signed request the event. */
 export interface Message {
-  /** The parameter that holds it, or the content type. */
   form: 'payload' | 'secevent' | 'logout_token' | 'signed_request';
   text: string;
-  /** The event of a signed request. */
   event?: SignedEvent | undefined;
 }
 
-/** Milliseconds from the beginning, after which no provider is waited for that is to revoke a token. Kakao waits 3 s for an answer. */
+/** Milliseconds after which no provider is waited for that is to revoke a token. Kakao waits 3 s for an answer. */
 const patience = 1_500;
 
 /**
  * Does what the provider settings say when a provider tells something about a person. What it tells of the time before
  * the latest login with the identity is ignored: the person has consented again since, or somebody repeats an old message.
- * For the same reason a session that began afterwards goes on.
  * @returns the answer to a request to delete somebody's data
  * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
  */
@@ -79,7 +76,6 @@ export async function receiveNotification(loginAppId: string, provider: Provider
 /** A message that has been received, for as long as it would count. */
 const notificationItem = itemKind(v.object({ expires_at: v.number() }), notificationKey);
 
-/** Verifier of a message, by the settings of its provider. @throws ServiceError where there is none for its form */
 function verifierOf(
   stored: StoredSettings,
   provider: ProviderId,
@@ -138,8 +134,8 @@ async function act(
 }
 
 /**
- * Finishes the deletions that were interrupted of people who had the identity: an issuer that got no answer sends its
- * notification again. Returns the id of the last of these people.
+ * Finishes the interrupted deletions of people who had the identity: an issuer that got no answer sends its notification
+ * again. Returns the id of the last of these people.
  */
 async function finishDeletionsAt(
   indexItem: IdentityIndexItem,

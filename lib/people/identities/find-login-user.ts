@@ -8,9 +8,8 @@ import { issuersIn } from '../../providers/settings/issuers.ts';
 import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
 /**
- * The person whom a provider knows by a subject: the id of their identity's first index item is a hash, so no index is asked.
- * @param issuer who vouches, where the settings of the provider don't tell: it was removed, or several of its issuers
- *   know somebody by this subject
+ * The person whom a provider knows by a subject.
+ * @param issuer who vouches, where the settings of the provider don't tell
  * @throws ServiceError naming who could vouch, when it has to be said
  */
 export async function findLoginUser(
@@ -40,7 +39,7 @@ export async function findLoginUser(
 
 /**
  * The namespace of an identity that an operator adds.
- * @throws ServiceError naming those to choose from, when it is not the only one or not one of the provider's
+ * @throws ServiceError naming those to choose from
  */
 export function namespaceOf(
   { providers }: LoginApp,
@@ -55,10 +54,7 @@ export function namespaceOf(
   throw new ServiceError('invalid_request', message);
 }
 
-/**
- * The namespace of an identity that is imported, which may be one that the settings don't know yet.
- * @param identity with either its issuer or its namespace
- */
+/** The namespace of an identity that is imported with its issuer or its namespace, which the settings may not know yet. */
 export function importedNamespace(
   { providers }: LoginApp,
   { provider, issuer, namespace = '' }: { provider: ProviderId; issuer?: string; namespace?: string },

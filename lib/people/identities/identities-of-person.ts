@@ -39,11 +39,10 @@ export const shownIdentitySchema = v.pipe(
 );
 export type ShownIdentity = v.InferOutput<typeof shownIdentitySchema>;
 
-/** An identity as it is shown. What the app told is never over what the provider said. */
 export function shownIdentity(identity: UserIdentity): ShownIdentity {
   const { identity_id: id, provider, linked_at, last_login_at, provider_revocation } = identity;
   const { profile: said = {}, told_by_app: told = {} } = identity;
-  // The provider has verified its own address, not the one that the app told.
+  // What the app told is never over what the provider said, which has verified its own address.
   const isShown = (name: string) => !(name in said || (name === 'email' && 'email_verified' in said));
   const added = Object.entries(told).filter(([name]) => isShown(name));
   const profile = { ...Object.fromEntries(added), ...said };
@@ -70,21 +69,15 @@ export async function ownIdentities(identities: UserIdentity[]): Promise<UserIde
 /** Milliseconds that a link takes at most: its function is stopped after 10 s. */
 const longestLink = 15_000;
 
-/** Whether the link of an identity may be under way. */
 export const isUnderWay = ({ linked_at }: UserIdentity): boolean =>
   linked_at > new Date(clock.now().getTime() - longestLink).toISOString();
 
-/**
- * The attributes of identities that interrupted links have left, except for a provider's token: that stays until it is
- * revoked.
- * @param own those of the identities that the person has
- */
+/** Attributes that interrupted links have left, except for a provider's token: that stays until it is revoked. */
 export const attributesLeft = (identities: UserIdentity[], own: UserIdentity[]): string[] =>
   identities
     .filter((identity) => !own.includes(identity) && !isUnderWay(identity))
     .flatMap(({ identity_id }) => attributesWithoutToken(identity_id));
 
-/** A person as they see themselves. */
 export const shownLoginUserSchema = v.pipe(
   v.object({
     id: described(v.string(), 'The `sub` of their tokens.'),
@@ -98,14 +91,13 @@ export const shownLoginUserSchema = v.pipe(
   v.title('LoginUser'),
 );
 
-/** A person's data as they are shown to them. */
 export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUserSchema>> {
   const { login_user_id: id, created_at, last_login_at, external_id } = user;
   const identities = (await ownIdentities(user.identities)).map(shownIdentity);
   return definedOnly({ id, created_at, last_login_at, external_id, identities });
 }
 
-/** The identities that a person can log in with, and what their providers know them by. */
+/** The identities that a person can log in with, as an operator sees them. */
 export const identitiesOf = async (user: LoginUser): Promise<Record<string, unknown>[]> =>
   (await ownIdentities(user.identities)).map((identity) => ({
     ...shownIdentity(identity),

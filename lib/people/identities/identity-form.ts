@@ -8,7 +8,6 @@ import type { StoredSettings } from '../../providers/settings/encryption.ts';
 import { choiceProblem, forbidden } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 
-/** The parameters of provider credentials, which an authorization code replaces. */
 const credentialNames = ['access_token', 'access_secret', 'id_token'];
 const withCode = 'with an authorization_code';
 const besideCode = `None of ${credentialNames.join(', ')} may be supplied ${withCode}.`;
@@ -52,14 +51,10 @@ const withoutIgnoredCode = <
   },
 });
 
-/** Whether a form has an id token, beside which a code may stand. */
 const isWithIdToken = (form: Record<string, unknown>): boolean =>
   'id_token' in form && form.provider === 'provider_f';
 
-/**
- * The form with a credential of the identity that a person links: the parameters of the grant `provider_credentials`, or
- * those of `provider_authorization_code`, without `grant_type`.
- */
+/** The form with a credential of the identity that a person links: the parameters of a grant, without `grant_type`. */
 export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
   v.check(

@@ -11,7 +11,6 @@ export interface Owner {
   identityId: string;
 }
 
-/** The owner of the first identity of a Login User. */
 export const ownerOfFirst = (loginUserId: string): Owner => ({
   loginUserId,
   identityId: firstIdentityId(loginUserId),
@@ -32,8 +31,8 @@ export interface IdentityIndexItem {
 }
 
 /**
- * The index item where an identity logs in, found by reads: one, and one more for each time that a Login User with this as
- * their first identity was deleted or unlinked it. Then the first index item is made to lead straight to the last.
+ * The index item where an identity logs in: one read, and one more for each time that a Login User with this as their first
+ * identity was deleted or unlinked it. Then the first index item is made to lead straight to the last.
  * @param known the item of the first index item, if it has been read
  */
 export async function findIndexItem(
@@ -80,10 +79,7 @@ export const whileFree = {
   linked_to: { exists: false },
 };
 
-/**
- * Makes an index item without a confirmed owner lead to a Login User with an identity of theirs. False when it has changed
- * meanwhile.
- */
+/** Makes an index item without a confirmed owner lead to another one. False when it has changed meanwhile. */
 export async function claimIdentity(indexItem: IdentityIndexItem, owner: Owner): Promise<boolean> {
   const { done } = await updateItem(loginUserItem(indexItem.id), {
     set: { linked_to: owner.loginUserId, identity_id: owner.identityId },
@@ -109,7 +105,7 @@ const externalIdItem = itemKind(
 /** Milliseconds after which no import works any longer on what it has claimed: its function is stopped after 30 s. */
 const longestImport = 60_000;
 
-/** The index item of an external id, if there is one, and the person of the Login App who has the external id. */
+/** The index item of an external id, and the person of the Login App who has the external id. */
 export async function findExternalId(loginAppId: string, externalId: string) {
   const claim = await readItem(externalIdItem(loginAppId, externalId));
   const user = claim && (await readLoginUser(claim.login_user_id));
@@ -117,8 +113,7 @@ export async function findExternalId(loginAppId: string, externalId: string) {
 }
 
 /**
- * Makes an external id lead to a Login User, before they get it. False while another import may be about to give it to
- * somebody else.
+ * Makes an external id lead to a Login User, before they get it. False while another import may be about to give it away.
  * @param claim the index item as it was read; one that nobody has confirmed for a minute was left by an interrupted import
  */
 export async function claimExternalId(
@@ -135,7 +130,6 @@ export async function claimExternalId(
   return done;
 }
 
-/** Frees an external id that leads to a Login User. */
 export const releaseExternalId = (
   loginAppId: string,
   externalId: string,

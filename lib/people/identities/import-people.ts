@@ -69,7 +69,6 @@ export function personOfLine(line: object): { group: string; member: string } | 
   return { group: external_id, member: JSON.stringify([canonicalIssuer(issuer || namespace), subject]) };
 }
 
-/** An identity that is imported, with the lines that say so. */
 interface ImportedIdentity extends Identity {
   lines: number[];
   provider: ProviderId;
@@ -119,7 +118,6 @@ export async function importPeople(loginApp: LoginApp, lines: ImportLine[], opti
   return { ...result, ...(options.dryRun && { issuers: [...issuers.values()] }) };
 }
 
-/** Identities with the lines of each together. */
 function distinct(identities: ImportedIdentity[]): ImportedIdentity[] {
   const groups = Map.groupBy(identities, ({ namespace, subject }) => JSON.stringify([namespace, subject]));
   return [...groups.values()].flatMap((group) =>
@@ -184,7 +182,6 @@ function importPerson(
 const underWay =
   'Another import is adding the person of this external_id. Run the command again in a minute.';
 
-/** An identity with its index item, and the id of the person whom it belongs to. */
 async function placeOf(loginAppId: string, identity: ImportedIdentity) {
   const indexItem = await findIndexItem(loginAppId, identity);
   return { identity, indexItem, ownerId: (await confirmedOwner(indexItem))?.loginUserId };

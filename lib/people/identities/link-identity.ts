@@ -48,13 +48,12 @@ const mostLinked = 20;
 
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
- * the Login User, then the index item of the identity, which only one of several people gets. An attribute
- * that an interruption leaves without its index item counts for nothing; the next link or unlinking removes it.
- * @param options.ask throws a ServiceError for an identity that must not be linked
- * @param options.byOperator links it to a blocked person too
- * @param options.move takes it from another Login User who has it
+ * the Login User, then the index item of the identity, which only one of several people gets. An attribute that an
+ * interruption leaves without its index item counts for nothing; the next link or unlinking removes it.
+ * @param options `ask` throws for an identity that must not be linked, `byOperator` links it to a blocked person too, `move`
+ * takes it from another Login User who has it
  * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
- *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
+ * when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
 export async function linkIdentity(
   {
@@ -125,16 +124,12 @@ export async function linkIdentity(
   }
 }
 
-/** The identity of a person as it is stored now, if they still have it. */
 async function identityOf({ loginUserId, identityId }: Owner): Promise<UserIdentity | undefined> {
   const { identities = [] } = (await readLoginUser(loginUserId)) ?? {};
   return (await ownIdentities(identities)).find(({ identity_id }) => identity_id === identityId);
 }
 
-/**
- * An identity of a person as its provider has just vouched for it, with the token that came along; undefined when it was
- * unlinked meanwhile.
- */
+/** The identity of a person as its provider has just vouched for it; undefined when it was unlinked meanwhile. */
 async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIdentity) {
   const identity = await identityOf(owner);
   const { profile, told_by_app, revocableToken, code } = verified;
@@ -152,8 +147,8 @@ async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIde
 }
 
 /**
- * Counts the linked identities that leave no room for another: those whose index items agree, and those whose links may be under
- * way. An interrupted link of the index item itself never counts, so that it can be repeated at once.
+ * Counts the linked identities that leave no room for another: those whose index items agree, and those whose links may be
+ * under way. An interrupted link of the index item itself never counts, so that it can be repeated at once.
  */
 async function countLinked(others: UserIdentity[], indexId: string): Promise<number> {
   const own = await ownIdentities(others);
@@ -162,7 +157,6 @@ async function countLinked(others: UserIdentity[], indexId: string): Promise<num
   return others.filter(takesRoom).length;
 }
 
-/** Takes an identity back that was added, but whose index item leads to somebody else. */
 async function removeIdentity({ loginUserId, identityId }: Owner): Promise<void> {
   await updateItem(loginUserItem(loginUserId), {
     remove: attributesOf(identityId),
@@ -175,10 +169,9 @@ const belongsToAnother = 'The identity belongs to another Login User of this Log
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.
- * @param options.byOperator unlinks it from a blocked person too
- * @param options.evenLast unlinks it even if no other one remains
+ * @param options `byOperator` unlinks it from a blocked person too, `evenLast` even if no other one remains
  * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
- *   `forbidden` when they have been blocked meanwhile
+ * `forbidden` when they have been blocked meanwhile
  */
 export async function unlinkIdentity(
   loginUserId: string,
@@ -217,7 +210,7 @@ export async function unlinkIdentity(
     }
     if (slot !== undefined) await releaseIdentity(slot, identityId);
     logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
-    // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
+    // A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
     const item = await readItem(loginUserItem(loginUserId));
     if (item) await revokeStoredTokens(item);
     return true;

@@ -22,7 +22,6 @@ import type { Owner } from './identity-index.ts';
 
 /** The most tokens of providers that are kept for a person: each of their logins writes the item that holds them. */
 const mostKept = 40;
-/** The most bytes of a token that is kept. */
 const mostBytes = 4096;
 
 /** A token as it is stored, with the place whose settings say where it is revoked. */
@@ -32,7 +31,6 @@ const tokenSchema = v.object({
   token_secret: v.string(),
 });
 
-/** The Login App and the provider that a token of a person came from. */
 export interface TokenPlace {
   loginAppId: string;
   provider: ProviderId;
@@ -44,10 +42,9 @@ export const isStoredToken = (attribute: string): boolean =>
   attribute.startsWith(identityAttributes.storedToken(''));
 
 /**
- * Change of a Login User that keeps a provider's refresh token, encrypted, so that it can be revoked when the identity is
- * no longer theirs; an empty one where none came along. A token that it takes the place of is kept beside it, if there is
- * room. It isn't revoked yet: one revocation may end all that the person has granted, as at Apple, and log them out. A
- * token that is too long or finds no room is revoked at once.
+ * Change of a Login User that keeps a provider's refresh token, encrypted, to be revoked when the identity is no longer theirs;
+ * an empty one where none came along. A token that it takes the place of is kept beside it: one revocation may end all that
+ * the person has granted, as at Apple. A token that is too long or finds no room is revoked at once.
  */
 export async function keepingToken(
   { loginUserId, identityId }: Owner,
@@ -74,7 +71,6 @@ export async function keepingToken(
   return { set, copy };
 }
 
-/** A kept token. @throws Error when it is not ours, or from another place */
 async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken> {
   const encrypted = v.parse(tokenSchema, kept);
   const place = { loginAppId, provider: encrypted.provider };
@@ -82,10 +78,7 @@ async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken
   return { text: token_secret, issuer, place };
 }
 
-/**
- * Revokes a provider's refresh token. False when it is not revoked, and the log says why: whatever goes wrong must not
- * stop what the person has asked for.
- */
+/** Revokes a provider's refresh token. Whatever goes wrong is logged, and must not stop what the person has asked for. */
 async function revokeToken(
   login_user_id: string,
   read: () => PlacedToken | Promise<PlacedToken>,
@@ -113,8 +106,8 @@ function exchangeIn(settings: object, issuer: string | undefined) {
 }
 
 /**
- * Revokes the provider's token of a verified identity at once when the person is refused what they have verified it for:
- * there is nobody to keep it for. Any other error may leave them with it.
+ * Revokes the token of a verified identity at once when the person is refused what they have verified it for. Any other error
+ * may leave them with it.
  */
 export async function revokeIfRefused(
   error: unknown,
@@ -127,8 +120,8 @@ export async function revokeIfRefused(
 }
 
 /**
- * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have
- * unlinked. One that is revoked is removed; one that is not stays, and the log says why.
+ * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have unlinked.
+ * One that is not revoked stays, and the log says why.
  * @returns the numbers of both
  */
 export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {

@@ -8,15 +8,13 @@ const mostRejected = 10;
 /** Seconds from the first rejected credential until the count begins anew. */
 const windowSeconds = 600;
 
-/** The error of a person who has sent too many credentials that were rejected. */
 export const tooManyRejected: ErrorRecord = {
   when: `${mostRejected} credentials of the person were rejected within ${windowSeconds / 60} minutes. The provider is not asked.`,
   example: 'Too many credentials were rejected. Try again later.',
 };
 
 /**
- * Runs a check of a person's credential, unless too many were rejected lately. Only a rejection is written, so a person
- * who links what is theirs costs no more.
+ * Runs a check of a person's credential, unless too many were rejected lately. Only a rejection is written.
  * @throws ServiceError `too_many_requests`, and whatever the check throws
  */
 export async function countingRejections<Result>(

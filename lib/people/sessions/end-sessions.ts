@@ -56,11 +56,9 @@ export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, 
 type Ender = LogEvents['sessions_ended']['by'];
 
 /**
- * Ends all sessions of a Login User that have begun, by one write on the Login User, however many there are. It comes
- * after the relations of devices have ended, so that the session that asks can repeat what was interrupted.
- *
- * The write names the number of sessions, so that it spares a login that follows, even if its answer is lost and it is
- * sent again. It takes back none that has ended more sessions.
+ * Ends all sessions of a Login User that have begun, by one write, however many there are. It comes after the relations of
+ * devices have ended, so that the session that asks can repeat what was interrupted. It names the number of sessions, so that
+ * it spares a login that follows, even if it is sent again, and takes back none that has ended more sessions.
  * @param person the Login User, as they were read before
  * @param except the id of a session that goes on
  */

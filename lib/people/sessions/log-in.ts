@@ -38,7 +38,6 @@ import { externalIdForTokens, removeSession, type Session, sessionItem } from '.
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
-/** Seconds after which every session ends. */
 const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
 
 /** How many sessions of a person can be open: the next login takes the place of the oldest. */
@@ -53,8 +52,7 @@ interface Login {
 }
 
 /**
- * Records a login of a person that a provider has identified, and starts a session. The caller stores it, once it has
- * its tokens.
+ * Records a login of a person that a provider has identified, and starts a session, which the caller stores.
  * @param name of the session, for people to tell their sessions apart
  * @throws ServiceError `invalid_grant` when the Login User is blocked, or would be new where sign-ups are closed
  */
@@ -113,7 +111,6 @@ export async function logIn(
   }
 }
 
-/** Asks the login hook about the person to whom an identity leads. @throws ServiceError `invalid_grant` when it refuses */
 async function askAboutLogin(client_id: string, login: Login) {
   const { loginAppId, provider, verified } = login;
   const indexItem = await findIndexItem(loginAppId, verified);
@@ -137,8 +134,8 @@ async function askAboutLogin(client_id: string, login: Login) {
 }
 
 /**
- * Records a login by a conditional write on the Login User, which creates them if it is with their first identity. The
- * write counts the login: its number gives the session its place.
+ * Records a login by a conditional write on the Login User, which creates them if it is with their first identity. It
+ * counts the login: its number gives the session its place.
  * @param prefix the random part of the session's id
  */
 async function recordLogin(owner: Owner, login: Login, prefix: string) {
@@ -175,10 +172,9 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
 }
 
 /**
- * Finds the current owner of an identity when the login could not be recorded for the expected one.
+ * The current owner of an identity when the login could not be recorded for the expected one.
  * @param found the item of that Login User
- * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked; when it is nobody's, and may not
- *   create a person
+ * @throws ServiceError `invalid_grant` when they are blocked, or it is nobody's and may not create a person
  */
 async function nextOwner(expected: Owner, login: Login, found: Item | undefined): Promise<Owner> {
   const { loginUserId, identityId } = expected;

@@ -27,15 +27,13 @@ import {
 /** Seconds after a refresh; when the token that it replaced comes back later than that, it is a late replay. */
 const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');
 
-/** Generations in a row with a late replay that end a session. */
 const mostGenerations = 3;
 
 /**
  * Moves the session of a refresh token to its next generation. An outdated token ends its session, and so does a
  * predecessor that comes back late in several generations in a row: somebody else has a copy.
- * @param content of the refresh token; undefined for a text that is no refresh token of ours
- * @throws ServiceError `invalid_grant`, whatever is wrong with the token; `invalid_dpop_proof` for another key;
- *   `unauthorized_client` for a blocked person
+ * @param content of the refresh token; undefined for a text that is none of ours
+ * @throws ServiceError `invalid_grant`, `invalid_dpop_proof` for another key, `unauthorized_client` for a blocked person
  * @see RFC 9700 section 4.14.2
  */
 export async function refreshSession(
@@ -131,8 +129,8 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
 const noAnswer = 'The login could not be checked; send the request again.';
 
 /**
- * Counts a replay of the latest predecessor if it is late, once per generation. One lost response is a late replay
- * too; in one generation after the other it is two parties that take turns.
+ * Counts a late replay of the latest predecessor, once per generation. One lost response is a late replay too; in one
+ * generation after the other it is two parties that take turns.
  * @returns whether the session must end
  */
 async function isLateReplayTooMany(session: Session): Promise<boolean> {

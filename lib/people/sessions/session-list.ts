@@ -26,7 +26,6 @@ const shownSessionSchema = v.pipe(
   v.title('Session'),
 );
 
-/** The sessions of a person, or a page of them. */
 export const sessionListSchema = v.object({
   sessions: v.array(shownSessionSchema),
   next_cursor: described(v.optional(v.string()), 'The `cursor` of the next page; absent on the last one.'),
@@ -73,9 +72,6 @@ export async function listSessions(
   };
 }
 
-/**
- * The place of a session in the list, which sorts as text: when it was used last, which is what the latest refresh has
- * written, then its id.
- */
+/** The place of a session in the list, which sorts as text: when it was refreshed last or began, then its id. */
 const positionOf = ({ refreshed_at, started_at, session_id }: Session): string =>
   `${String(refreshed_at ?? started_at).padStart(10, '0')}.${session_id}`;

@@ -18,7 +18,6 @@ import { readPartition } from '../../storage/lists.ts';
 /** Seconds after a refresh for which the token that it replaced is accepted again; undefined for no limit. */
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
-/** A session, which one login started. */
 export const sessionItem = itemKind(
   v.object({
     ...begunItem.entries,
@@ -38,13 +37,11 @@ export const sessionItem = itemKind(
     external_id: v.optional(v.string()),
     /** The hash of the provider's session that the login was in, where the provider may end it here. */
     provider_session: v.optional(v.string()),
-    /** The number of refreshes so far. */
     generation: v.number(),
     /** Epoch seconds of the last refresh. */
     refreshed_at: v.exactOptional(v.number()),
     /** The latest generation in which the predecessor of the current refresh token came back late. */
     replayed_generation: v.exactOptional(v.number()),
-    /** The number of such generations in a row, up to that one. */
     late_replays: v.exactOptional(v.number()),
     /** Epoch seconds: the idle or the absolute end, whichever comes first. */
     expires_at: v.number(),
@@ -80,7 +77,6 @@ export const readSession = async (loginUserId: string, sessionId: string): Promi
 export const sessionWithId = (sessionId: string, session: Session | undefined): Session | undefined =>
   session?.session_id === sessionId ? session : undefined;
 
-/** All stored sessions of a Login User, ended ones too. */
 export const readSessions = async (loginUserId: string): Promise<Session[]> =>
   (await readPersonWithSessions(loginUserId)).sessions;
 
@@ -92,13 +88,11 @@ export async function readPersonWithSessions(loginUserId: string) {
   return { person, sessions: stored.map((item) => withCurrentEnd(person, sessionItem.parse(item))) };
 }
 
-/** A session with its end, if it ended together with others of its person. */
 function withCurrentEnd(person: Item | undefined, session: Session): Session {
   const ended_at = session.ended_at ?? endWithOthers(person, session);
   return ended_at === undefined ? session : { ...session, ended_at };
 }
 
-/** Removes a session: one whose tokens were never issued, or whose Login User is deleted. */
 export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
   deleteItem(sessionItem(loginUserId, sessionId));
 
