@@ -100,21 +100,6 @@ export const attributesOf = (identityId: string): string[] =>
 export const attributesWithoutToken = (identityId: string): string[] =>
   attributesOf(identityId).filter((name) => name !== identityAttributes.storedToken(identityId));
 
-/**
- * Attributes of what was said about the person at a login or a link. What the app told stays until it tells something else:
- * Apple hands it over once.
- */
-export function attributesSaid(
-  identityId: string,
-  { profile, told_by_app, code }: VerifiedIdentity,
-): IdentityAttributes {
-  const said: IdentityAttributes = {};
-  said[identityAttributes.profile(identityId)] = profile;
-  if (told_by_app) said[identityAttributes.toldByApp(identityId)] = told_by_app;
-  if (code) said[identityAttributes.codeFailed(identityId)] = code === 'not_exchanged' ? true : undefined;
-  return said;
-}
-
 /** The identities of a Login User's item: the first one, unless it was unlinked, then the one linked longest ago, and so on. */
 export function identitiesIn(item: Item): UserIdentity[] {
   const linked = Object.entries(item)

@@ -6,6 +6,7 @@ import { logEvent, logFailure } from '../log/log.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import type { AuthenticatedUser } from '../login-users/login-user.ts';
 import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
+import { jsonObject } from '../schema/validation.ts';
 import { documentClient } from '../storage/client.ts';
 import { requestSigner } from '../storage/signature.ts';
 
@@ -35,9 +36,8 @@ export type HookClaims = Record<string, unknown>;
 export const hookClaimsIn = (stored: string | undefined): HookClaims => JSON.parse(stored ?? '{}');
 
 const claimsSchema = v.pipe(
-  v.unknown(),
-  v.check((claims) => !Array.isArray(claims), 'must be an object'),
-  v.record(v.string(), v.unknown(), 'must be an object'),
+  jsonObject('must be an object'),
+  v.record(v.string(), v.unknown()),
   v.check(
     (claims) => Object.keys(claims).every((name) => !reservedClaims.has(name)),
     'names a reserved claim',

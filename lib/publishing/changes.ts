@@ -46,7 +46,7 @@ export interface EventEntry {
   detail: Record<string, unknown>;
 }
 
-/** The principal under which DynamoDB removes expired items. @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live" */
+/** The principal under which DynamoDB removes expired items. @see "DynamoDB Streams and Time to Live" in its guide */
 const timeToLive = 'dynamodb.amazonaws.com';
 
 /**
@@ -166,19 +166,13 @@ const device: Projection = (change) => {
   const { before, after } = change;
   const isOthers = differs('login_user_id', change) || differs('login_user_since', change);
   const isEnabled = before?.disabled_at !== undefined && after?.disabled_at === undefined;
+  const isMoved = before?.login_user_id && after?.login_user_id && differs('login_user_id', change);
+  const registered = after && { ...after, registered_at: after.last_seen_at };
   return [
-    ...when(
-      !before || isEnabled,
-      'device.registered',
-      after && { ...after, registered_at: after.last_seen_at },
-    ),
+    ...when(!before || isEnabled, 'device.registered', registered),
     ...when(isOthers && before?.login_user_id, 'device.relation_ended', before),
     ...when(isOthers && after?.login_user_id, 'device.related', after),
-    ...when(
-      before?.login_user_id && after?.login_user_id && differs('login_user_id', change),
-      'device.moved',
-      { ...after, former_login_user_id: before?.login_user_id },
-    ),
+    ...when(isMoved, 'device.moved', { ...after, former_login_user_id: before?.login_user_id }),
     ...when(gained('disabled_at', change), 'device.disabled', after),
   ];
 };

@@ -1,9 +1,25 @@
 // What happens, as events on the bus: from the records of the table's stream to entries of EventBridge. Nothing else
 // reads the stream. It calls EventBridge and SQS.
 
+import {
+  EventBridgeClient,
+  PutEventsCommand,
+  type PutEventsRequestEntry,
+  type PutEventsResultEntry,
+} from '@aws-sdk/client-eventbridge';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { requestTimeouts } from '../foundation/aws-client.ts';
+import { environment } from '../foundation/environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
-import { type EventEntry, entriesOf, type StreamRecord } from './changes.ts';
-import { type Outcome, putEntries, sendDeadLetter } from './event-bus.ts';
+import { type EventEntry, entriesOf, eventSource, type StreamRecord } from './changes.ts';
+
+const busName = environment('EVENT_BUS_NAME');
+const queueUrl = environment('DEAD_LETTER_QUEUE_URL');
+
+/** An hour without the bus takes many attempts; each must end well before the function's timeout of 10 s. */
+const options = requestTimeouts(2, 3_000);
+const client = new EventBridgeClient(options);
+const queue = new SQSClient(options);
 
 interface Pending {
   record: StreamRecord;
@@ -30,17 +46,16 @@ export async function publishRecords(records: StreamRecord[]) {
   let failure: Error | undefined;
   const unpublished = new Set(pending);
   for (const round of roundsOf(pending)) {
-    const outcomes = (await Promise.all(requestsOf(round))).flat();
+    const errors = (await Promise.all(requestsOf(round))).flat();
     for (const [place, one] of round.entries()) {
-      const outcome = outcomes[place];
-      if (!outcome) continue;
-      if (outcome.is === 'unavailable') {
-        failure ??= outcome.error;
+      const error = errors[place];
+      if (error && !isOfEntry(error)) {
+        failure ??= error;
         continue;
       }
       unpublished.delete(one);
-      if (outcome.is === 'published') published += 1;
-      else deadLetters.push({ ...one, error: outcome.error });
+      if (error) deadLetters.push({ ...one, error });
+      else published += 1;
     }
     if (failure) break;
   }
@@ -82,9 +97,9 @@ function roundsOf(pending: Pending[]): Pending[][] {
   return rounds;
 }
 
-function requestsOf(round: Pending[]): Promise<Outcome[]>[] {
+function requestsOf(round: Pending[]): ReturnType<typeof putEntries>[] {
   const entries = round.map(({ entry }) => entry);
-  const requests: Promise<Outcome[]>[] = [];
+  const requests: ReturnType<typeof putEntries>[] = [];
   for (let at = 0; at < entries.length; at += mostEntries)
     requests.push(putEntries(entries.slice(at, at + mostEntries)));
   return requests;
@@ -106,4 +121,75 @@ async function storeDeadLetters(
     }
   }
   return undefined;
+}
+
+const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];
+
+/**
+ * Whether an error is about the entry itself, which would be rejected again. Any other, known or not, is the fault of the bus,
+ * its quotas or our permissions, so that no event is given up that could be published later.
+ * @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode
+ */
+const isOfEntry = ({ name }: Error): boolean => entryErrors.includes(name);
+
+/**
+ * Puts up to ten entries on the bus. An entry that is rejected in the company of others is sent once more by itself, since
+ * one that is wrong can make a whole request fail.
+ * @returns the error of each; undefined for one that is published
+ */
+async function putEntries(entries: EventEntry[]): Promise<(Error | undefined)[]> {
+  const errors = await send(entries);
+  if (entries.length === 1) return errors;
+  const settled: (Error | undefined)[] = [];
+  for (const [place, error] of errors.entries()) {
+    const isRejected = error && isOfEntry(error);
+    settled.push(...(isRejected ? await send(entries.slice(place, place + 1)) : [error]));
+  }
+  return settled;
+}
+
+async function send(entries: EventEntry[]): Promise<(Error | undefined)[]> {
+  try {
+    const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: entries.map(requestEntry) }));
+    return entries.map((_, place) => errorOf(Entries[place]));
+  } catch (error) {
+    const failed = error instanceof Error ? error : new Error('The request to the bus failed.');
+    return entries.map(() => failed);
+  }
+}
+
+function errorOf(result: PutEventsResultEntry | undefined): Error | undefined {
+  if (result?.EventId) return undefined;
+  const error = new Error('The bus did not take the entry.');
+  error.name = result?.ErrorCode ?? 'NoAnswer';
+  return error;
+}
+
+/** A few kilobytes at most, since ids and names have a limited length; ten of them are far below the limit of 256 KB. */
+const requestEntry = ({ type, occurredAt, detail }: EventEntry): PutEventsRequestEntry => ({
+  EventBusName: busName(),
+  Source: eventSource,
+  DetailType: type,
+  Time: occurredAt,
+  Detail: JSON.stringify(detail),
+});
+
+/**
+ * Puts a record that can never be published into the dead-letter queue: the key of its item and the reason, and the event
+ * if there is one. The item itself stays in the table, since it may hold a push token or a comment.
+ */
+async function sendDeadLetter(
+  { eventID, eventName, dynamodb }: StreamRecord,
+  error: Error,
+  event?: EventEntry,
+): Promise<void> {
+  const letter = {
+    record_id: eventID,
+    change: eventName,
+    sequence_number: dynamodb.SequenceNumber,
+    key: { pk: dynamodb.Keys.pk?.S, sk: dynamodb.Keys.sk?.S },
+    reason: error.name,
+    ...(event && { type: event.type, detail: event.detail }),
+  };
+  await queue.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: JSON.stringify(letter) }));
 }

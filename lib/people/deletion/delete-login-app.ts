@@ -25,12 +25,12 @@ const settledAfter = 60;
 /** The reason to keep a Login App that is to be deleted without its people; undefined when there is none. */
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
   const { login_app_id, disabled_at, clients, providers } = loginApp;
-  const firstPages = await Promise.all(peopleLists(login_app_id).map((list) => readPeople(list)));
+  const firstPages = await Promise.all(peopleOf(login_app_id).map((readPage) => readPage()));
   const people = firstPages.flatMap(({ items }) => items);
   if (people.some(loginUserIn)) return 'it has Login Users';
   if (people.length > 0 && canRevoke(loginApp))
     return 'tokens of deleted Login Users are still to be revoked';
-  const devices = await Promise.all(shards.map((shard) => readDevices(login_app_id, shard, { limit: 1 })));
+  const devices = await Promise.all(devicesOf(login_app_id, 1).map((readPage) => readPage()));
   if (devices.some(({ items }) => items.length > 0)) return 'it has devices';
   if (disabled_at === undefined && clients.size > 0 && providers.size > 0)
     return 'it is enabled, and people can log in';
@@ -42,16 +42,26 @@ const canRevoke = ({ providers }: LoginApp): boolean =>
   providers.has(authorizationCodeProvider) ||
   [...providers.values()].some((settings) => issuersIn(settings).idTokens.some((one) => one.code_exchange));
 
-async function readPeople(list: string, start?: Item) {
-  const { keys, next } = await readListInOrder(list, { limit: 100, start });
-  return { items: await readMembers(keys), next };
-}
+/** Reads the page of a list that begins at a place, or the first one. */
+type ReadPage = (start?: Item) => Promise<{ items: Item[]; next: Item | undefined }>;
+
+const peopleOf = (loginAppId: string): ReadPage[] =>
+  peopleLists(loginAppId).map((list) => async (start) => {
+    const { keys, next } = await readListInOrder(list, { limit: 100, start });
+    return { items: await readMembers(keys), next };
+  });
+
+const devicesOf = (loginAppId: string, limit: number): ReadPage[] =>
+  shards.map((shard) => {
+    const list = devicesOfLoginAppShard(loginAppId, shard);
+    return (start) => readGlobalList('by_shard', list, { limit, start });
+  });
 
 /**
  * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first; the Login App itself
  * goes last, when every instance knows that it is disabled: until then, each step looks for people who have come since.
  * @returns the outcome of one step, and the seconds until the next one. There is none when all is deleted, nor when tokens of
- * providers could not be revoked: the Login App stays until they are, since that needs the provider settings
+ *   providers could not be revoked: the Login App stays until they are, since that needs the provider settings
  */
 export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;
@@ -59,13 +69,12 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const hasTime = timeLimit();
   const removed = { login_users: 0, devices: 0 };
   let tokens_not_revoked = 0;
-  const noPeople = await forEachMember(peopleLists(login_app_id), readPeople, hasTime, async (item) => {
+  const noPeople = await forEachMember(peopleOf(login_app_id), hasTime, async (item) => {
     const { isNew, tokensLeft } = await deletePerson(loginApp, String(item.login_user_id));
     if (isNew) removed.login_users += 1;
     tokens_not_revoked += tokensLeft;
   });
-  const readShard = (shard: number, start?: Item) => readDevices(login_app_id, shard, { limit: 100, start });
-  const noDevices = await forEachMember(shards, readShard, hasTime, async (item) => {
+  const noDevices = await forEachMember(devicesOf(login_app_id, 100), hasTime, async (item) => {
     await deleteDevice(item);
     removed.devices += 1;
   });
@@ -84,17 +93,17 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   return { deleted: true, removed };
 }
 
-async function forEachMember<List>(
-  lists: readonly List[],
-  readPage: (list: List, start?: Item) => Promise<{ items: Item[]; next: Item | undefined }>,
+/** Does something with each member of some lists while there is time. False when more is left. */
+async function forEachMember(
+  lists: ReadPage[],
   hasTime: () => boolean,
   act: (item: Item) => Promise<void>,
 ): Promise<boolean> {
-  for (const list of lists) {
+  for (const readPage of lists) {
     let start: Item | undefined;
     do {
       if (!hasTime()) return false;
-      const { items, next } = await readPage(list, start);
+      const { items, next } = await readPage(start);
       await forEachInBatches(items, act);
       start = next;
     } while (start);
@@ -120,6 +129,3 @@ async function deleteDevice({ login_app_id, device_id, installation_id }: Item):
     await deleteItem(installationKey(String(login_app_id), String(installation_id)));
   await deleteItem(deviceKey(String(device_id)));
 }
-
-const readDevices = (loginAppId: string, shard: number, page: { limit: number; start?: Item | undefined }) =>
-  readGlobalList('by_shard', devicesOfLoginAppShard(loginAppId, shard), page);

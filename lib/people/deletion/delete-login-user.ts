@@ -20,7 +20,7 @@ import { deletionKey, unfinishedList } from '../../storage/keys.ts';
 import { readListInOrder, readMembers } from '../../storage/lists.ts';
 import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
 import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
-import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
+import { isOpen, readSessions, sessionItem } from '../sessions/session.ts';
 
 /** The mark of a deletion: written before everything else and removed after it, so that it leads to what nobody repeats. */
 const deletionItem = itemKind(
@@ -64,10 +64,10 @@ export async function deleteLoginUser(
   const isStored = begun.done || found?.created_at !== undefined;
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
-  await forEachInBatches(others, ({ session_id }) => removeSession(loginUserId, session_id));
+  await forEachInBatches(others, ({ session_id }) => deleteItem(sessionItem(loginUserId, session_id)));
   const relations = await endAllRelations(loginUserId);
   const stored = isStored ? await removeWhatIsStored(loginUserId, signal) : nothingStored;
-  if (last !== undefined) await removeSession(loginUserId, last);
+  if (last !== undefined) await deleteItem(sessionItem(loginUserId, last));
   await deleteItem(deletionKey(loginUserId));
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
   logEvent('login_user_deleted', { login_user_id: loginUserId, by });
@@ -117,18 +117,16 @@ export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'op
     logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
   const outcome = { loginUsers: 0, failed: 0 };
   const hasTime = timeLimit();
-  for await (const marks of readInterrupted()) {
-    for (const mark of marks) {
-      if (!hasTime()) return { ...outcome, isAll: false };
-      try {
-        if (!(await finish(mark))) continue;
-        outcome.loginUsers += 1;
-        writeAuditLine(mark, 'done');
-      } catch (error) {
-        outcome.failed += 1;
-        writeAuditLine(mark, 'failed');
-        logFailure('deletion_not_finished', error, { login_user_id: mark.login_user_id });
-      }
+  for await (const mark of readInterrupted()) {
+    if (!hasTime()) return { ...outcome, isAll: false };
+    try {
+      if (!(await finish(mark))) continue;
+      outcome.loginUsers += 1;
+      writeAuditLine(mark, 'done');
+    } catch (error) {
+      outcome.failed += 1;
+      writeAuditLine(mark, 'failed');
+      logFailure('deletion_not_finished', error, { login_user_id: mark.login_user_id });
     }
   }
   return { ...outcome, isAll: true };
@@ -142,8 +140,8 @@ async function finish({ login_user_id, by, list_position }: DeletionMark): Promi
   return false;
 }
 
-/** Pages of the marks of interrupted deletions, the oldest first. */
-async function* readInterrupted(): AsyncGenerator<DeletionMark[]> {
+/** The marks of interrupted deletions, the oldest first. */
+async function* readInterrupted(): AsyncGenerator<DeletionMark> {
   const latest = new Date(clock.now().getTime() - underWayFor).toISOString();
   let start: Item | undefined;
   do {
@@ -153,7 +151,7 @@ async function* readInterrupted(): AsyncGenerator<DeletionMark[]> {
     // 1.0.0 marked links, too. What one of them has left goes with the next link, unlink or deletion.
     const ofLinks = interrupted.filter(({ identity_id }) => identity_id !== undefined);
     await Promise.all(ofLinks.map((item) => deleteItem(keyOf(item))));
-    yield interrupted.filter((item) => !ofLinks.includes(item)).map(deletionItem.parse);
+    yield* interrupted.filter((item) => !ofLinks.includes(item)).map(deletionItem.parse);
     start = interrupted.length < items.length ? undefined : next;
   } while (start);
 }

@@ -37,11 +37,7 @@ const codeFormSchema = v.pipe(
 );
 
 /** A credential whose code is not ignored: where the settings of an issuer don't say how it is exchanged, it is an error. */
-const withoutIgnoredCode = <
-  Form extends Credential & { authorization_code?: string | undefined; id_token?: string | undefined },
->(
-  form: Form,
-) => ({
+const withoutIgnoredCode = <Form extends Credential>(form: Form) => ({
   ...form,
   verify: async (stored: StoredSettings) => {
     const identity = await form.verify(stored);

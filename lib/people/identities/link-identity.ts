@@ -6,7 +6,6 @@ import { logEvent } from '../../log/log.ts';
 import { annotateIds } from '../../log/request-fields.ts';
 import {
   attributesOf,
-  attributesSaid,
   attributesWithoutToken,
   identitiesIn,
   identityAttributes,
@@ -41,7 +40,7 @@ import {
   type Owner,
   releaseIdentity,
 } from './identity-index.ts';
-import { keepingToken, revokeIfRefused, revokeStoredTokens, type TokenPlace } from './provider-tokens.ts';
+import { changeBy, revokeIfRefused, revokeStoredTokens, type TokenPlace } from './provider-tokens.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
@@ -51,9 +50,9 @@ const mostLinked = 20;
  * the Login User, then the index item of the identity, which only one of several people gets. An attribute that an
  * interruption leaves without its index item counts for nothing; the next link or unlinking removes it.
  * @param options `ask` throws for an identity that must not be linked, `byOperator` links it to a blocked person too, `move`
- * takes it from another Login User who has it
+ *   takes it from another Login User who has it
  * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
- * when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
+ *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
 export async function linkIdentity(
   {
@@ -86,9 +85,8 @@ export async function linkIdentity(
     const identity_id = newId('i');
     const linked_at = timestamp();
     const newOwner = { loginUserId: login_user_id, identityId: identity_id };
-    const kept = await keepingToken(newOwner, place, verified);
+    const { set } = await changeBy(newOwner, place, verified);
     const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
-    const set = { ...kept.set, ...attributesSaid(identity_id, verified) };
     const added = await updateItem(loginUserItem(login_user_id), {
       set: { [identityAttributes.linked(identity_id)]: identity, ...set },
       remove: attributesLeft(identities, await ownIdentities(identities)),
@@ -112,7 +110,7 @@ export async function linkIdentity(
       return undefined;
     }
     logEvent('identity_linked', { login_user_id, identity_id, provider });
-    const details = identityDetails(set, identity_id);
+    const details = identityDetails({ ...set }, identity_id);
     return { isNew: true, identity: shownIdentity({ ...identity, ...details }) };
   };
   try {
@@ -137,10 +135,8 @@ async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIde
   const told = [told_by_app, revocableToken, code, shown?.unverified];
   const isSame = isDeepStrictEqual(shown?.profile, profile) && told.every((one) => one === undefined);
   if (!identity || isSame) return identity;
-  const kept = await keepingToken(owner, place, verified);
   const { done } = await updateItem(loginUserItem(owner.loginUserId), {
-    set: { ...kept.set, ...attributesSaid(owner.identityId, verified) },
-    copy: kept.copy,
+    ...(await changeBy(owner, place, verified)),
     when: { ...whileExisting, [attributeOf(owner)]: { exists: true } },
   });
   return done ? identityOf(owner) : undefined;
@@ -171,7 +167,7 @@ const belongsToAnother = 'The identity belongs to another Login User of this Log
  * Unlinks an identity from a Login User, on the condition that another one remains.
  * @param options `byOperator` unlinks it from a blocked person too, `evenLast` even if no other one remains
  * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
- * `forbidden` when they have been blocked meanwhile
+ *   `forbidden` when they have been blocked meanwhile
  */
 export async function unlinkIdentity(
   loginUserId: string,

@@ -42,33 +42,35 @@ export const isStoredToken = (attribute: string): boolean =>
   attribute.startsWith(identityAttributes.storedToken(''));
 
 /**
- * Change of a Login User that keeps a provider's refresh token, encrypted, to be revoked when the identity is no longer theirs;
- * an empty one where none came along. A token that it takes the place of is kept beside it: one revocation may end all that
- * the person has granted, as at Apple. A token that is too long or finds no room is revoked at once.
+ * Change of a Login User by what was said about an identity of theirs at a login or a link. What the app told stays until it
+ * tells something else: Apple hands it over once. A provider's refresh token is kept, encrypted, to be revoked when the
+ * identity is no longer theirs. A token that it takes the place of is kept beside it: one revocation may end all that the
+ * person has granted, as at Apple. A token that is too long or finds no room is revoked at once.
  */
-export async function keepingToken(
+export async function changeBy(
   { loginUserId, identityId }: Owner,
   place: TokenPlace,
-  { revocableToken: token }: VerifiedIdentity,
+  { profile, told_by_app, code, revocableToken: token }: VerifiedIdentity,
 ): Promise<{ set: IdentityAttributes; copy: Record<string, string> }> {
   const set: IdentityAttributes = {};
-  const copy: Record<string, string> = {};
-  if (token === undefined) return { set, copy };
+  set[identityAttributes.profile(identityId)] = profile;
+  if (told_by_app) set[identityAttributes.toldByApp(identityId)] = told_by_app;
+  if (code) set[identityAttributes.codeFailed(identityId)] = code === 'not_exchanged' ? true : undefined;
+  if (token === undefined) return { set, copy: {} };
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const name = identityAttributes.storedToken(identityId);
   const current = item[name];
   const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;
   if (Buffer.byteLength(token.text) > mostBytes || !(hasRoom || current)) {
     await revokeToken(loginUserId, () => ({ ...token, place }));
-    return { set, copy };
+    return { set, copy: {} };
   }
   const { text: token_secret, issuer } = token;
   set[name] = await encryptSecrets(definedOnly({ provider: place.provider, issuer, token_secret }), place);
   // One that can't be read any longer is another one.
   const known = current ? await readToken(current, place.loginAppId).catch(() => undefined) : token;
   const isNew = token_secret !== known?.text;
-  if (isNew && hasRoom) copy[`${name}.${newId('w')}`] = name;
-  return { set, copy };
+  return { set, copy: isNew && hasRoom ? { [`${name}.${newId('w')}`]: name } : {} };
 }
 
 async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken> {

@@ -6,11 +6,7 @@ import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import {
-  attributesSaid,
-  identityAttributes,
-  type VerifiedIdentity,
-} from '../../login-users/linked-identity.ts';
+import { identityAttributes, type VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import {
   blockedError,
   firstIndexId,
@@ -21,7 +17,7 @@ import {
 } from '../../login-users/login-user.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { type Item, putItem, updateItem } from '../../storage/items.ts';
+import { deleteItem, type Item, putItem, updateItem } from '../../storage/items.ts';
 import { sessionsOfProviderSessionList } from '../../storage/keys.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
@@ -32,9 +28,9 @@ import {
   ownerOfFirst,
   releaseIdentity,
 } from '../identities/identity-index.ts';
-import { keepingToken, revokeIfRefused } from '../identities/provider-tokens.ts';
+import { changeBy, revokeIfRefused } from '../identities/provider-tokens.ts';
 import { askLoginHook, hasLoginHook } from '../login-hook.ts';
-import { externalIdForTokens, removeSession, type Session, sessionItem } from './session.ts';
+import { externalIdForTokens, type Session, sessionItem } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
@@ -143,7 +139,7 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
   const { loginAppId, provider, verified, mayCreate } = login;
   const { namespace, subject } = verified;
   const now = timestamp();
-  const kept = await keepingToken(owner, login, verified);
+  const said = await changeBy(owner, login, verified);
   const person = { login_user_id: loginUserId, login_app_id: loginAppId };
   const withFirst = isFirst(owner);
   return updateItem(loginUserItem(loginUserId), {
@@ -154,10 +150,9 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
       last_session_id: prefix,
       session_places: sessionPlaces(),
       [identityAttributes.lastLogin(identityId)]: now,
-      ...attributesSaid(identityId, verified),
-      ...kept.set,
+      ...said.set,
     },
-    copy: kept.copy,
+    copy: said.copy,
     setIfAbsent: withFirst ? { created_at: now, ...placeAmongPeople(person, now) } : {},
     count: { sessions_begun: { by: 1 } },
     when: withFirst
@@ -214,7 +209,7 @@ export async function putSession(session: Session): Promise<void> {
   try {
     await putItem(sessionItem(login_user_id, session_id), { ...session, ...place });
   } catch (error) {
-    await removeSession(login_user_id, session_id).catch(() => undefined);
+    await deleteItem(sessionItem(login_user_id, session_id)).catch(() => undefined);
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import type { LoginAppStatus } from '../../login-apps/status.ts';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
 import { begunItem, endWithOthers } from '../../login-users/sessions-of-person.ts';
-import { deleteItem, type Item, type ItemOf, itemKind, readItem, readItems } from '../../storage/items.ts';
+import { type Item, type ItemOf, itemKind, readItem, readItems } from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
 
@@ -92,9 +92,6 @@ function withCurrentEnd(person: Item | undefined, session: Session): Session {
   const ended_at = session.ended_at ?? endWithOthers(person, session);
   return ended_at === undefined ? session : { ...session, ended_at };
 }
-
-export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
-  deleteItem(sessionItem(loginUserId, sessionId));
 
 /** Whether a session is neither ended nor expired. The table deletes expired ones late, so the time is checked too. */
 export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
