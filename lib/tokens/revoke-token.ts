@@ -7,7 +7,7 @@ import {
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
 import { endSession } from '../people/sessions/end-sessions.ts';
-import { hasIssued, readSession, requireSameKey, type Session } from '../people/sessions/session.ts';
+import { hasIssued, readSession, requireSameKey } from '../people/sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
@@ -24,23 +24,17 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   annotateLog({ login_user_id: loginUserId, session_id: sessionId });
   const session = await readSession(loginUserId, sessionId);
   // Who may end it stands in the session. One that is no longer stored is over; what its devices get ends here.
-  if (!session) return endItsRelations(client, loginUserId, sessionId);
+  if (!session)
+    return endRelationsWhere(
+      loginUserId,
+      (device) => device.related_session_id === sessionId && device.login_app_id === client.loginAppId,
+    );
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
-  if (!(await mayEnd(client, session))) throw anotherClients();
   if (session.client_id === client.clientId) requireSameKey(session, client);
+  // Once the client that started it is revoked, any other one of the Login App ends it.
+  else if (session.login_app_id !== client.loginAppId || (await isCurrentClient(session.client_id)))
+    throw anotherClients();
   await endSession(loginUserId, sessionId, 'client');
-}
-
-const endItsRelations = ({ loginAppId }: AuthenticatedClient, loginUserId: string, sessionId: string) =>
-  endRelationsWhere(
-    loginUserId,
-    ({ related_session_id, login_app_id }) => related_session_id === sessionId && login_app_id === loginAppId,
-  );
-
-/** A session is ended by the client that started it or, once that client is revoked, by any other of the Login App. */
-async function mayEnd({ clientId, loginAppId }: AuthenticatedClient, session: Session): Promise<boolean> {
-  if (session.client_id === clientId) return true;
-  return session.login_app_id === loginAppId && !(await isCurrentClient(session.client_id));
 }
 
 function sessionOf(presented: PresentedToken, { clientId, loginAppId }: AuthenticatedClient) {

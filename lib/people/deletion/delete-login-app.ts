@@ -74,10 +74,17 @@ export async function deleteLoginApp(loginApp: LoginApp) {
     if (isNew) removed.login_users += 1;
     tokens_not_revoked += tokensLeft;
   });
-  const noDevices = await forEachMember(devicesOf(login_app_id, 100), hasTime, async (item) => {
-    await deleteDevice(item);
-    removed.devices += 1;
-  });
+  const noDevices = await forEachMember(
+    devicesOf(login_app_id, 100),
+    hasTime,
+    async ({ device_id, installation_id }) => {
+      // The device goes last: it tells which installation it belongs to.
+      if (installation_id !== undefined)
+        await deleteItem(installationKey(login_app_id, String(installation_id)));
+      await deleteItem(deviceKey(String(device_id)));
+      removed.devices += 1;
+    },
+  );
   const isAll = noPeople && noDevices;
   const isStuck = isAll || removed.login_users + removed.devices === 0;
   if (tokens_not_revoked > 0 && isStuck) return { deleted: false, removed, tokens_not_revoked };
@@ -121,11 +128,4 @@ async function deletePerson(loginApp: LoginApp, id: string) {
   const tokensLeft = canRevoke(loginApp) ? (revocations?.not_revoked ?? 0) : 0;
   if (tokensLeft === 0) await deleteItem(loginUserKey(id));
   return { isNew: deletion !== undefined, tokensLeft };
-}
-
-/** Deletes a device, after the installation that only it tells of. */
-async function deleteDevice({ login_app_id, device_id, installation_id }: Item): Promise<void> {
-  if (installation_id !== undefined)
-    await deleteItem(installationKey(String(login_app_id), String(installation_id)));
-  await deleteItem(deviceKey(String(device_id)));
 }

@@ -129,7 +129,7 @@ async function act(
     await deleteLoginUser(login_user_id, 'provider', undefined, signal);
     return { kind, outcome: 'deleted', login_user_id };
   }
-  await endSessionsBegunBy(login_user_id, 'provider', issuedAt);
+  await endSessionsBegunBy(login_user_id, issuedAt);
   return { kind, outcome: 'sessions_ended', login_user_id };
 }
 

@@ -53,8 +53,6 @@ export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, 
   await endSession(login_user_id, sessionId, 'person');
 }
 
-type Ender = LogEvents['sessions_ended']['by'];
-
 /**
  * Ends all sessions of a Login User that have begun, by one write, however many there are. It comes after the relations of
  * devices have ended, so that the session that asks can repeat what was interrupted. It names the number of sessions, so that
@@ -65,7 +63,7 @@ type Ender = LogEvents['sessions_ended']['by'];
 export async function endSessions(
   loginUserId: string,
   person: Item | undefined,
-  by: Ender,
+  by: LogEvents['sessions_ended']['by'],
   except?: string,
 ): Promise<void> {
   const begun = begunIn(person);
@@ -109,12 +107,12 @@ async function findAtProvider(loginAppId: string, providerSession: string): Prom
   return (await readMembers(keys)).map(sessionItem.parse);
 }
 
-/** Ends the open sessions of a Login User that began at a time, in epoch seconds, or before it. */
-export async function endSessionsBegunBy(loginUserId: string, by: Ender, time: number): Promise<void> {
+/** Ends the open sessions of a Login User, for a provider, that began at a time, in epoch seconds, or before it. */
+export async function endSessionsBegunBy(loginUserId: string, time: number): Promise<void> {
   const { person, sessions } = await readPersonWithSessions(loginUserId);
   const open = sessions.filter(isOpen);
   const ending = open.filter(({ started_at }) => started_at <= time);
   if (ending.length === 0) return;
-  if (ending.length === open.length) return endSessions(loginUserId, person, by);
-  await forEachInBatches(ending, ({ session_id }) => endSession(loginUserId, session_id, by));
+  if (ending.length === open.length) return endSessions(loginUserId, person, 'provider');
+  await forEachInBatches(ending, ({ session_id }) => endSession(loginUserId, session_id, 'provider'));
 }

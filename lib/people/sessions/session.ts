@@ -109,10 +109,8 @@ export function requireSameKey({ proof_key }: Session, { proofKey }: Authenticat
 }
 
 /** Whether an access token is one of this session: for its Login App, and issued to its client. */
-export const hasIssued = (
-  { login_app_id, client_id }: Session,
-  claims: { aud: string; client_id: string },
-): boolean => claims.aud === login_app_id && claims.client_id === client_id;
+export const hasIssued = (session: Session, claims: { aud: string; client_id: string }): boolean =>
+  claims.aud === session.login_app_id && claims.client_id === session.client_id;
 
 /**
  * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as long
