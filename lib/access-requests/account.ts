@@ -42,7 +42,7 @@ export type Account = ItemOf<typeof accountItem>;
 export const readAccount = async (id: string): Promise<Account | undefined> =>
   isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
 
-const findAccount = cached(readAccount, (id) => id);
+const findAccount = cached(readAccount);
 
 /** The account of an id and secret, or what is wrong with them. */
 export async function authenticateAccount(
@@ -51,7 +51,7 @@ export async function authenticateAccount(
 ): Promise<Account | 'id_unknown' | 'secret_wrong' | 'account_disabled'> {
   const isAccount = (account: Account) => matchesAny(secret, account.secrets);
   const isEnabled = ({ disabled_at }: Account) => disabled_at === undefined;
-  const account = await findAccount(id, (found) => isAccount(found) && isEnabled(found));
+  const account = await findAccount([id], (found) => isAccount(found) && isEnabled(found));
   if (!account) return 'id_unknown';
   if (!isAccount(account)) return 'secret_wrong';
   return isEnabled(account) ? account : 'account_disabled';

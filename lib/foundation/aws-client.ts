@@ -4,10 +4,8 @@ import { optionalEnvironment } from './environment.ts';
 export const patience = Number(optionalEnvironment('AWS_CALL_MILLISECONDS') ?? 1_000);
 
 /**
- * Options of a client whose calls end well before the function's timeout: one that is not answered is sent again. Without
- * them, a client waits for as long as the function runs.
- * @param maxAttempts how often a call is sent before it fails
- * @param milliseconds how long each waits for its answer
+ * Options of a client whose calls end well before the function's timeout: one that is not answered in some milliseconds is sent
+ * again. Without them, a client waits for as long as the function runs.
  */
 export const requestTimeouts = (maxAttempts: number, milliseconds = patience) => ({
   maxAttempts,

@@ -49,7 +49,6 @@ export const optionalEnvironment = (name: string): string | undefined => process
 /**
  * Checks every declared variable when a function is loaded by Lambda: a deployment that lacks one fails at its start,
  * not at its first request. Elsewhere functions are loaded to be described, without an environment.
- * @throws Error naming the first variable that is missing or malformed
  */
 export function requireEnvironmentInLambda(): void {
   if (!optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME')) return;

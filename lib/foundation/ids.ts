@@ -43,7 +43,6 @@ export const idForms = {
 } as const;
 export type IdForm = keyof typeof idForms;
 
-/** Whether a text has the form of an id. One that has not is the id of nothing. */
 export const isId = (form: IdForm, text: string): boolean => idForms[form].test(text);
 
 /** The Login App of a client's id, which begins with it; undefined for a text of another form. */

@@ -15,10 +15,7 @@ const algorithmsByType: Record<string, string[] | undefined> = {
   'OKP Ed25519': ['EdDSA', 'Ed25519'],
 };
 
-/**
- * The algorithms by which a key may verify, none for one of another type: the key decides, never the assertion alone.
- * @see RFC 8725, section 3.1
- */
+/** The algorithms by which a key may verify: the key decides, never the assertion alone. @see RFC 8725, section 3.1 */
 export function algorithmsOf({ kty, crv, alg }: StoredKey['jwk']): string[] {
   const ofType = algorithmsByType[crv ? `${kty} ${crv}` : kty] ?? [];
   return ofType.filter((one) => one === (alg ?? one));
@@ -28,11 +25,7 @@ const keySetSchema = v.object({
   keys: v.pipe(v.array(v.looseObject(publicJwkSchema.entries)), v.minLength(1), v.maxLength(mostKeys)),
 });
 
-/**
- * The public keys of a key set, as they are stored.
- * @throws ServiceError naming what is wrong
- * @see RFC 7517, section 5
- */
+/** The public keys of a key set, as they are stored. @throws ServiceError naming what is wrong @see RFC 7517, section 5 */
 export async function keysIn(keySet: unknown): Promise<StoredKey[]> {
   if (!v.is(keySetSchema, keySet))
     throw unusable(`must be a JSON object with the list keys: one or ${mostKeys} JSON Web Keys`);
@@ -59,10 +52,7 @@ export const shownKey = ({ thumbprint, created_at }: StoredKey) => ({ thumbprint
 
 export const thumbprintsOf = (keys: StoredKey[]): string[] => keys.map(({ thumbprint }) => thumbprint);
 
-/**
- * Replaces the keys of a client.
- * @throws ServiceError when there would be more than two, or neither key nor secret, or somebody else has changed it meanwhile
- */
+/** Replaces the keys of a client. @throws ServiceError if there were too many, or no credential, or somebody else was faster */
 export async function replaceKeys(loginAppId: string, client: LoginAppClient, keys: StoredKey[]) {
   const existing = thumbprintsOf(client.keys ?? []).join(', ');
   if (keys.length > mostKeys)

@@ -38,9 +38,7 @@ export const clientItem = itemKind(
     keys: v.optional(v.array(storedKeySchema)),
     /** The `iss` and the `sub` of another issuer's tokens that authenticate it. */
     workload_identity: v.optional(v.object({ issuer: v.string(), subject: v.string() })),
-    /**
-     * The platform of the app that is a public client: it has no credential, and proves a key with each request (RFC 9449).
-     */
+    /** The platform of the app that is a public client: it has no credential, and proves a key with each request (RFC 9449). */
     public_on: v.optional(v.picklist(platforms)),
     /** The grants that it may use; without this, all of them. With none, it may only introspect. */
     grant_types: v.optional(v.array(v.picklist(grantTypes))),
@@ -64,17 +62,14 @@ export interface AuthenticatedClient {
   proofKey?: string;
 }
 
-/** Whether a client may read the devices that messages go to. */
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
   grant_types === undefined || recipients === true;
 
-/** Reads a client by one small read, and by none for an id of another form. */
-async function readClient(id: string): Promise<LoginAppClient | undefined> {
+/** Finds a client by one small read, and by none for an id of another form. */
+const findClient = cached(async (id: string) => {
   const loginAppId = loginAppIdOf(id);
   return loginAppId === undefined ? undefined : readItem(clientItem(loginAppId, id));
-}
-
-const findClient = cached(readClient, (id) => id);
+});
 
 /** The client of a client id and secret, or what is wrong with them. */
 export async function authenticateClient(
@@ -82,7 +77,7 @@ export async function authenticateClient(
   clientSecret: string,
 ): Promise<AuthenticatedClient | 'id_unknown' | 'secret_wrong'> {
   const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
-  const client = await findClient(clientId, isClient);
+  const client = await findClient([clientId], isClient);
   if (!client) return 'id_unknown';
   return isClient(client) ? authenticated(client) : 'secret_wrong';
 }
@@ -96,9 +91,9 @@ export async function authenticateClientBy(
   clientId: string,
   prove: (client: LoginAppClient) => Promise<boolean>,
 ): Promise<AuthenticatedClient | undefined> {
-  const cached = await findClient(clientId, () => true);
+  const cached = await findClient([clientId], () => true);
   if (cached && (await prove(cached))) return authenticated(cached);
-  const stored = await findClient(clientId, () => false);
+  const stored = await findClient([clientId], () => false);
   return stored && stored !== cached && (await prove(stored)) ? authenticated(stored) : undefined;
 }
 
@@ -116,7 +111,7 @@ export const findCurrentClient = (clientId: string): Promise<AuthenticatedClient
 export const isCurrentClient = async (clientId: string): Promise<boolean> =>
   (await findCurrentClient(clientId)) !== undefined;
 
-/** Grants of a new client, undefined for all of them, its right to read recipients, and epoch seconds of its end. */
+/** The rights of a new client, and epoch seconds of its end. */
 type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & { expires_at?: number };
 
 /** The credential of a client that has no secret. */
@@ -125,10 +120,8 @@ export type SecretlessCredential = Pick<LoginAppClient, 'keys' | 'workload_ident
 /** Creates a client of a Login App. The secret is in the answer and nowhere else. */
 export async function createClient(loginAppId: string, more: NewClient = {}) {
   const client_secret = newSecret(secretPrefix);
-  return {
-    client_id: await putClient(loginAppId, { ...firstSecret(client_secret), ...more }),
-    client_secret,
-  };
+  const client_id = await putClient(loginAppId, { ...firstSecret(client_secret), ...more });
+  return { client_id, client_secret };
 }
 
 /** The grants of a public client: a login, and what goes on from it. */
@@ -138,7 +131,6 @@ export const publicGrantTypes = grantTypes.filter((type) => type !== 'client_cre
 export const findPublicClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>
   authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
-/** Creates a client of a Login App that has no secret. */
 export const createSecretlessClient = (loginAppId: string, more: NewClient & SecretlessCredential) =>
   putClient(loginAppId, { secrets: [], secrets_version: newSecretsVersion(), ...more });
 
@@ -152,10 +144,7 @@ async function putClient(
   return client_id;
 }
 
-/**
- * Sets the grants that a client may use, undefined for all of them, and whether it may then read recipients. False when
- * there is no such client.
- */
+/** Sets the grants of a client, undefined for all of them, and whether it may then read recipients. False when there is none. */
 export const setGrantTypes = (
   loginAppId: string,
   clientId: string,

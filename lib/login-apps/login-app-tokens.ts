@@ -14,9 +14,8 @@ export const loginAppTokenItem = itemKind(
 export type StoredLoginAppToken = ItemOf<typeof loginAppTokenItem>;
 
 /**
- * Long-lived Login App Tokens, to ship inside a mobile app: a phone can't keep a client secret, and registers
- * before anyone logs in. They are no JWTs, since signing keys rotate: `LOGIN_APP_ID.TOKEN_ID.SECRET`. They
- * are listed on the Login App, hashed, and count until they are revoked.
+ * Creates a Login App Token to ship inside a mobile app, which can't keep a client secret: `LOGIN_APP_ID.TOKEN_ID.SECRET`. It is
+ * no JWT, since signing keys rotate, and counts until it is revoked.
  */
 export async function createLoginAppToken(loginAppId: string, name: string) {
   const token_id = newId('t');
@@ -31,12 +30,11 @@ export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promis
 
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
-const findToken = cached(
-  (ids: readonly [loginAppId: string, tokenId: string]) => readItem(loginAppTokenItem(...ids)),
-  ([loginAppId, tokenId]) => `${loginAppId} ${tokenId}`,
+const findToken = cached((loginAppId: string, tokenId: string) =>
+  readItem(loginAppTokenItem(loginAppId, tokenId)),
 );
 
-/** The id of the Login App of a long-lived token; undefined when it is not one of its tokens. Notes the token's id. */
+/** The id of the Login App of a long-lived token; undefined when it is not one of its tokens. */
 export async function authenticateLoginAppToken(token: string): Promise<string | undefined> {
   const [loginAppId = '', tokenId = '', secret = ''] = token.split('.');
   const digest = sha256(secret);

@@ -30,13 +30,13 @@ export const loginAppItem = itemKind(
 );
 export type LoginAppItem = ItemOf<typeof loginAppItem>;
 
-/** Settings as a Login App lists them. Which there are, and what they mean, is for `lib/providers` to say. */
+/** Settings as a Login App lists them. */
 const settingsItem = itemKind(
   v.object({ provider: v.string(), settings: v.record(v.string(), v.unknown()) }),
   providerSettingsKey,
 );
 
-/** An application whose people log in, with everything that belongs to it: its whole partition, for the operator. */
+/** An application whose people log in, with everything that belongs to it, for the operator. */
 export interface LoginApp extends LoginAppItem {
   clients: Map<string, LoginAppClient>;
   /** Settings by provider identifier; secrets in them are encrypted. */
@@ -67,10 +67,7 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
   };
 }
 
-/**
- * Creates a Login App, which has no clients, providers or mobile applications yet.
- * @param more an id of its own, and epoch seconds of its end
- */
+/** Creates a Login App, which has no clients or providers yet. @param more an id of its own, and epoch seconds of its end */
 export async function createLoginApp(
   name: string,
   { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},

@@ -10,10 +10,9 @@ export const mobileApplicationItem = itemKind(
   mobileApplicationKey,
 );
 
-/** Finds a mobile application; one that a warm function does not know is read at once: a mobile application works as soon as it is set. */
+/** Finds a mobile application; one that a warm function does not know is read at once, so that it works as soon as it is set. */
 const findMobileApplication = cached(
-  (ids: readonly [loginAppId: string, platform: Platform]) => readItem(mobileApplicationItem(...ids)),
-  (ids) => ids.join(' '),
+  (loginAppId: string, platform: Platform) => readItem(mobileApplicationItem(loginAppId, platform)),
   0,
 );
 

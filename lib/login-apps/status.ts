@@ -31,14 +31,14 @@ const statusOf = (stored: Stored | undefined) => ({
 });
 export type LoginAppStatus = ReturnType<typeof statusOf>;
 
-const findStored = cached(readStored, (id) => id);
+const findStored = cached(readStored);
 
 /**
- * The status of a Login App, up to 30 s old, whether it grants or denies: a disabled Login App costs no more reads than
- * another. Ask only for the Login App of an authenticated client or of a token of ours, so that nobody can make up ids.
+ * The status of a Login App, up to 30 s old, whether it grants or denies: a disabled one costs no more reads than another. Ask
+ * only for that of an authenticated client or of a token of ours, so that nobody can make up ids.
  */
 export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
-  statusOf(await findStored(loginAppId, () => true));
+  statusOf(await findStored([loginAppId], () => true));
 
 /** The status of a Login App as it is stored now. */
 export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>

@@ -5,9 +5,6 @@ import { ProviderFailure } from './provider-failure.ts';
 
 /** The statuses for a request that its credential makes too long. @see RFC 9110 section 15.5, RFC 6585 section 5 */
 const tooLongStatuses = [413, 414, 431];
-/** The most bytes of an answer that are read, after decompression. */
-const mostBytes = 64 * 1024;
-
 interface ProviderCall {
   url: string;
   headers?: Record<string, string>;
@@ -86,7 +83,7 @@ async function readText(response: Response, url: string): Promise<string> {
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     // Leaving the loop cancels the rest.
-    if (bytes > mostBytes) throw new ProviderFailure('answer_too_large', url);
+    if (bytes > 64 * 1024) throw new ProviderFailure('answer_too_large', url);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -37,7 +37,7 @@ export interface Credential extends BoundParameters {
 /**
  * The schema of a form with a credential, which becomes a `Credential`.
  * @param before parameters of the caller's, which are named first where several are missing
- * @param own the parameters of the credential
+ * @param own those of the credential
  * @param after those of the caller's that are named last
  */
 export function credentialForm<

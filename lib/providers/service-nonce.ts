@@ -7,7 +7,7 @@ import { useOnce } from '../storage/use-once.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
-/** Caller that presents a credential: a client or a person of a Login App. */
+/** The client, or the person, that presents a credential. */
 export interface CredentialCaller {
   loginAppId: string;
   /** Whether the client is a public one, whose id anybody knows. */

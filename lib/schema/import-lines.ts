@@ -24,10 +24,7 @@ export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
 const objectSchema = jsonObject('The line must be a JSON object.');
 
-/**
- * Reads the JSON objects of lines: those that can be imported, and a result that refuses the others, with a reason that names
- * each field that is wrong.
- */
+/** Reads the JSON objects of lines: those that can be imported, and a result that refuses the others, naming each wrong field. */
 export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };
   const read = lines.flatMap(({ line, text, repetition }) => {

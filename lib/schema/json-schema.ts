@@ -31,9 +31,8 @@ const dateTime =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * Converts a time to UTC and to the millisecond, `2026-01-31T08:00:00.000Z`, or undefined for anything but an RFC 3339
- * `date-time` of a real calendar date whose year in UTC is 0000 to 9999. The second 60 is not accepted: neither `Date`
- * nor the epoch seconds of other systems can hold a leap second.
+ * Converts a time to UTC and to the millisecond; undefined for anything but a `date-time` of a real calendar date whose year in
+ * UTC is 0000 to 9999. The second 60 is not accepted: neither `Date` nor epoch seconds can hold a leap second.
  * @see RFC 3339 section 5.6
  */
 function utcTimestamp(text: string): string | undefined {

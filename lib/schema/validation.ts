@@ -22,10 +22,7 @@ export const unprocessableEntity: MakeError = (errors) =>
 export const invalidFields: MakeError = (errors) =>
   errors.some(({ field }) => field === '') ? invalidRequest(errors) : unprocessableEntity(errors);
 
-/**
- * Errors for an object within the body: `unprocessable_entity` for its fields, which its schema names alone and messages
- * by their path, `invalid_request` for anything else.
- */
+/** Errors for an object within the body: `unprocessable_entity` for its fields, named by their path, else `invalid_request`. */
 export const invalidFieldsOf =
   (object: string): MakeError =>
   (errors) => {

@@ -1,9 +1,6 @@
 import { clock } from '../foundation/clock.ts';
 import { logFailure } from '../log/log.ts';
 
-/** Milliseconds for which a value is used, from when it was read, while Secrets Manager fails. */
-const longestOutage = 6 * 3_600_000;
-
 interface Reread<Value> {
   /** The id of the secret that the value is made of. */
   secretId: () => string;
@@ -29,7 +26,7 @@ export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async (
       last = { value, readAt: now, readAgainAt: now + freshFor };
       return value;
     } catch (error) {
-      if (!last || now - last.readAt >= longestOutage || !(await isGood(last.value))) throw error;
+      if (!last || now - last.readAt >= 6 * 3_600_000 || !(await isGood(last.value))) throw error;
       last.readAgainAt = now + 60_000;
       const age_seconds = Math.floor((now - last.readAt) / 1000);
       logFailure('secret_stale', error, { secret: secretId(), age_seconds });

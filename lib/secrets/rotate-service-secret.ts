@@ -13,14 +13,14 @@ import {
 const providerSettingsSecretId = environment('PROVIDER_SETTINGS_SECRET_ID');
 const idleSeconds = environmentSeconds('SESSION_IDLE_SECONDS');
 
-/** Tokens of providers that are kept to be revoked are not encrypted again, and a person may go for years without a login. */
-const keptTokenSeconds = 5 * 366 * 86_400;
-
 const isOfProviderSettings = (secretId: string): boolean => secretId === providerSettingsSecretId();
 
-/** For how long a secret is accepted after its rotation. Nobody is logged out: unused refresh tokens live no longer. */
+/**
+ * For how long a secret is accepted after its rotation. Nobody is logged out: unused refresh tokens live no longer. Tokens of
+ * providers that are kept to be revoked are not encrypted again, and a person may go for years without a login.
+ */
 const keepSeconds = (secretId: string): number =>
-  isOfProviderSettings(secretId) ? keptTokenSeconds : Math.max(idleSeconds(), longestRestoreSeconds);
+  isOfProviderSettings(secretId) ? 5 * 366 * 86_400 : Math.max(idleSeconds(), longestRestoreSeconds);
 
 /**
  * Makes the function that carries out the steps of a rotation of a service secret.
@@ -33,10 +33,9 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
     next: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
     /**
-     * Encrypts all provider settings again, with the key that every function knows already as the next one. If it does not
-     * get through, Secrets Manager repeats the rotation, which goes on with those that are left. Settings that nobody can
-     * read would stop every repetition, so the rotation is given up, as is one that was prepared too long ago. What was
-     * made with the current secret stays valid.
+     * Encrypts all provider settings again, with the key that every function knows already as the next one. A repetition goes on
+     * with those that are left. Settings that nobody can read would stop every repetition, so the rotation is given up, as is one
+     * that was prepared too long ago.
      */
     async ready(secret, step) {
       const before = await readServiceSecret(step.SecretId);

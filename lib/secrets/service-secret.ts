@@ -1,7 +1,7 @@
 // Secrets: random ones and their hashes, those in items, and the service's own in Secrets Manager with their rotation.
 // The signing keys have a room of their own. It calls Secrets Manager and the storage.
 
-import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { environment } from '../foundation/environment.ts';
@@ -16,17 +16,14 @@ export const serviceSecretFreshFor = 5 * 60_000;
 /** Seconds within which a rotation that has made a secret must be finished. */
 const finishSeconds = 240;
 
-/**
- * Seconds after which every function knows a new secret: the rotation is finished, a warm function reads the secret again
- * after 5 minutes, and Secrets Manager may answer with the version before for a minute more.
- */
+/** Seconds after which every function knows a new secret: the rotation is finished, and no warm function has an older read. */
 const noticeSeconds = finishSeconds + serviceSecretFreshFor / 1000 + staleReadSeconds;
 
 /** A table can be restored as it was up to 35 days ago, with provider settings that were encrypted then. */
 export const longestRestoreSeconds = 35 * 86_400;
 
 /**
- * A service secret, from which the keys of one purpose are derived. Functions use `current` for what is new, and accept all. `next` is known
+ * A service secret, from which keys are derived. Functions use `current` for what is new, and accept all. `next` is known
  * everywhere before it becomes the current one, so that no function meets a key that it does not know.
  */
 const serviceSecretSchema = v.object({
@@ -37,11 +34,7 @@ const serviceSecretSchema = v.object({
 });
 export type ServiceSecret = v.InferOutput<typeof serviceSecretSchema>;
 
-/**
- * Reads the text of a secret. Before its first rotation, that is the one that CloudFormation has generated: letters and
- * digits.
- * @throws Error naming the secret, when the text is damaged
- */
+/** Reads the text of a secret: until its first rotation, letters and digits from CloudFormation. @throws Error when it is damaged */
 export function parseServiceSecret(text: string, secretId: string): ServiceSecret {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecretSchema), text);
   if (result.success) return result.output;
@@ -50,13 +43,13 @@ export function parseServiceSecret(text: string, secretId: string): ServiceSecre
   return { current: text, previous: [] };
 }
 
-/** The value that a service secret has now. @throws Error naming the secret, when its text is damaged */
+/** The value that a service secret has now. @throws Error when its text is damaged */
 export const readServiceSecret = async (secretId: string): Promise<ServiceSecret> =>
   parseServiceSecret(await readSecret(secretId), secretId);
 
 /**
- * The secret that a rotation puts in the place of another. The first one only adds the next secret.
- * @param keepSeconds for how long a secret that is replaced is still accepted
+ * The secret that a rotation puts in the place of another, which is accepted for some seconds more. The first rotation only
+ * adds the next secret.
  * @throws Error when the next secret may not be known everywhere yet
  */
 export function serviceSecretAfter({ current, next, previous }: ServiceSecret, keepSeconds: number) {
@@ -76,35 +69,23 @@ export function serviceSecretAfter({ current, next, previous }: ServiceSecret, k
 export const isInTime = ({ next }: ServiceSecret): boolean =>
   next !== undefined && epochSeconds() <= next.made_at + finishSeconds;
 
-/** A symmetric key of the service, and an id that changes with its secret. */
-interface ServiceKey {
-  id: string;
-  /** 256 bits. Node makes a HMAC with such an object in a sixth of the time that it takes with the bytes. */
-  key: KeyObject;
-}
-
-export interface ServiceKeys {
-  /** The key that new tokens and ciphertexts are made with. */
-  current: ServiceKey;
-  /** The current key, or another one that is accepted; undefined for a key that is unknown or gone. */
-  withId(id: string): ServiceKey | undefined;
-}
-
 /**
- * The keys for one purpose, derived from a secret of its own (HKDF, RFC 5869), so that a function which needs the one
- * cannot read the other.
+ * The keys for one purpose, derived from a secret (HKDF, RFC 5869): the current one, with which new tokens and ciphertexts are
+ * made, and by their ids all that are accepted. An id changes with the secret; a key has 256 bits.
  */
-export function serviceKeysFrom(secret: ServiceSecret, purpose: string): ServiceKeys {
-  const derive = (text: string): ServiceKey => {
+export function serviceKeysFrom(secret: ServiceSecret, purpose: string) {
+  const derive = (text: string) => {
     const bytes = Buffer.from(hkdfSync('sha256', text, '', purpose, 32));
     const id = sha256(`key id of ${bytes.toString('base64url')}`).slice(0, 8);
+    // Node makes a HMAC with such an object in a sixth of the time that it takes with the bytes.
     return { id, key: createSecretKey(bytes) };
   };
   const others = [...(secret.next ? [secret.next.text] : []), ...secret.previous.map(({ text }) => text)];
   const current = derive(secret.current);
   const keys = new Map([current, ...others.map(derive)].map((key) => [key.id, key]));
-  return { current, withId: (id) => keys.get(id) };
+  return { current, withId: (id: string) => keys.get(id) };
 }
+export type ServiceKeys = ReturnType<typeof serviceKeysFrom>;
 
 /** Reads the keys of one purpose from the secret that an environment variable names. A warm function reads it again every five minutes. */
 export function serviceKeysFor(purpose: string, variable: string): () => Promise<ServiceKeys> {

@@ -14,9 +14,8 @@ export const signingKeyFreshFor = 4 * 60_000;
 const noticeSeconds = 86_400;
 
 /**
- * Seconds after which verifiers know a new key. A warm function lists the keys that it read up to five minutes ago, and
- * the response may be cached for five minutes. The slowest cache known is that of API Gateway's JWT authorizer, which may
- * keep a key set for two hours.
+ * Seconds after which verifiers know a new key: a warm function and the cache of the response keep the keys for five minutes
+ * each, and the slowest verifier known, API Gateway's JWT authorizer, may keep them for two hours.
  */
 const spreadSeconds = 7_200 + 600;
 
@@ -35,22 +34,13 @@ const p256 = {
 
 /** A public key as a JWK. @see RFC 7517 */
 const publicJwkSchema = v.variant('alg', [v.object(rsa), v.object(p256)]);
-/** @see RFC 7517 section 5 */
 export const jwkSetSchema = v.object({ keys: v.array(publicJwkSchema) });
 export type PublicJwk = v.InferOutput<typeof publicJwkSchema>;
 
-const textSchema = v.string();
+const text = v.string();
 const privateJwkSchema = v.variant('alg', [
-  v.object({
-    ...rsa,
-    d: textSchema,
-    p: textSchema,
-    q: textSchema,
-    dp: textSchema,
-    dq: textSchema,
-    qi: textSchema,
-  }),
-  v.object({ ...p256, d: textSchema }),
+  v.object({ ...rsa, d: text, p: text, q: text, dp: text, dq: text, qi: text }),
+  v.object({ ...p256, d: text }),
 ]);
 export type PrivateJwk = v.InferOutput<typeof privateJwkSchema>;
 
@@ -75,9 +65,8 @@ export const keySetSchema = v.object({
 export type KeySet = v.InferOutput<typeof keySetSchema>;
 
 /** A key set for a service that has none yet. */
-export async function newKeySet(algorithm: TokenAlgorithm): Promise<KeySet> {
-  return withNewNext(await newSigningKey(algorithm), algorithm);
-}
+export const newKeySet = async (algorithm: TokenAlgorithm): Promise<KeySet> =>
+  withNewNext(await newSigningKey(algorithm), algorithm);
 
 /** A key that signs, and a new one after it, which gets a day of notice if it is of another algorithm. */
 async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Promise<KeySet> {
@@ -87,8 +76,8 @@ async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Prom
 }
 
 /**
- * The key set that a rotation replaces a set with. `next` signs at once: it has been published since the last rotation.
- * If it is not of the wanted algorithm, then a new key of that algorithm is published, and takes over after a day.
+ * The key set that a rotation replaces a set with. `next` signs at once; if it is not of the wanted algorithm, a new key of that
+ * is published, and takes over after a day.
  * @param published what is published now. A table that was lost doesn't have `next`; waiting would help nobody then
  * @throws Error when verifiers may not know `next` yet
  */
@@ -100,7 +89,6 @@ export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm, publis
   return withNewNext(set.next, algorithm);
 }
 
-/** Epoch seconds from which verifiers know the next key of a set. */
 const nextKnownFrom = ({ takes_over_at, next_made_at }: KeySet): number =>
   takes_over_at ?? next_made_at + spreadSeconds;
 
@@ -130,13 +118,12 @@ export async function keySetWithout(
 export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>
   takes_over_at <= epochSeconds() ? next : current;
 
-/** The key set that a secret holds; undefined for a secret that holds none yet. */
+/** The key set that a secret holds; undefined for none yet. */
 export function parseKeySet(secret: string): KeySet | undefined {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), keySetSchema), secret);
   return result.success ? result.output : undefined;
 }
 
-/** Without its private part. */
 export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwkSchema, key);
 
 /** The length is that of RSA keys; a P-256 key has its own. */

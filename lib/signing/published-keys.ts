@@ -5,7 +5,6 @@ import { newId } from '../foundation/ids.ts';
 import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
 import { type PublicJwk, type PublishedKey, publishedKeySchema } from './key-set.ts';
-import type { TokenAlgorithm } from './settings.ts';
 
 /** Milliseconds for which a warm function uses the keys it has read. */
 const freshFor = 5 * 60_000;
@@ -14,8 +13,6 @@ const coolDown = 10_000;
 
 /** The most keys that may be published: a load balancer reads no more of a key set. */
 export const mostKeys = 10;
-
-type ImportedKey = { alg: TokenAlgorithm; key: Awaited<ReturnType<typeof importJWK>> };
 
 const publishedKeysItem = itemKind(
   v.object({
@@ -31,17 +28,14 @@ export type Published = ItemOf<typeof publishedKeysItem>;
 
 let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
 /** Imported keys by key id; cleared whenever the keys are read again. */
-let imported = new Map<string, Promise<ImportedKey>>();
+let imported = new Map<string, ReturnType<typeof importKey>>();
 
 /** Every key that a valid access token can be signed with. */
 export const publicKeys = async (): Promise<PublicJwk[]> =>
   (await keysReadWithin(freshFor)).map(({ key }) => key);
 
-/**
- * The public key of a key id, and the one algorithm it is for. An unknown one is looked up in the table at once, but at
- * most every 10 s.
- */
-export async function publicKey(kid: string): Promise<ImportedKey | undefined> {
+/** The public key of a key id, and the one algorithm it is for. An unknown one is looked up at once, but at most every 10 s. */
+export async function publicKey(kid: string) {
   const withId = (keys: PublishedKey[]) => keys.find(({ key }) => key.kid === kid);
   const found = withId(await keysReadWithin(freshFor)) ?? withId(await keysReadWithin(coolDown));
   if (!found) return undefined;
@@ -55,10 +49,9 @@ export const readPublished = async (): Promise<Published> =>
   (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 
 /**
- * Makes the public keys known to all verifying functions.
- * @param before what they replace
- * @throws Error when there are too many, and publishes none: any that were left out could have signed a valid token;
- *   or when somebody else has published others meanwhile
+ * Makes the public keys known to all verifying functions, in place of those of a revision.
+ * @throws Error when there are too many, since any that were left out could have signed a valid token; or when somebody else has
+ *   published others meanwhile
  */
 export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { revision }: Published) {
   if (keys.length > mostKeys)
@@ -72,10 +65,7 @@ export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { 
   if (!done) throw new Error('The signing keys were rotated or revoked at the same time. Try again.');
 }
 
-const importKey = async (jwk: PublicJwk): Promise<ImportedKey> => ({
-  alg: jwk.alg,
-  key: await importJWK(jwk),
-});
+const importKey = async (jwk: PublicJwk) => ({ alg: jwk.alg, key: await importJWK(jwk) });
 
 async function keysReadWithin(milliseconds: number): Promise<PublishedKey[]> {
   if (!remembered || !isYounger(remembered.readAt, milliseconds)) {

@@ -40,9 +40,8 @@ export const rotateSigningKeys = rotation<KeySet>({
   },
 
   /**
-   * The key set that follows the current one. Its public keys are published first, so that every token can be
-   * verified before one is signed, and so that the notice that a new key needs begins with it. The key that signs until
-   * the last step gets no end yet, since that step may come late.
+   * The key set that follows the current one. Its public keys are published first: with that the notice begins that a new key
+   * needs. The key that signs until the last step gets no end yet, since that step may come late.
    */
   async next(secretId) {
     const published = await readPublished();
@@ -68,10 +67,7 @@ export const rotateSigningKeys = rotation<KeySet>({
     }
   },
 
-  /**
-   * Gives the keys that no longer sign an end: they are published for as long as their tokens are valid. A key that was
-   * revoked after the check is replaced.
-   */
+  /** Gives the keys that no longer sign an end. A key that was revoked after the check is replaced. */
   async finish(set, secretId) {
     const { current } = await replaceRevokedKeys(secretId, set, await readPublished());
     logEvent('signing_keys_rotated', { kid: current.kid });
@@ -106,9 +102,9 @@ async function replaceRevokedKeys(
 const signedForSeconds = staleReadSeconds + signingKeyFreshFor / 1000;
 
 /**
- * The keys to publish while functions sign with any of these key sets. Every other published key stays for as long as
- * its tokens may be valid, or, if it is revoked, for as long as a function may still sign with it: five minutes. All
- * functions reject it from the same second on, so that none rejects what another still issues.
+ * The keys to publish while functions sign with any of these key sets. Every other published key stays for as long as its tokens
+ * may be valid, or, if it is revoked, for as long as a function may still sign with it: five minutes, so that none rejects what
+ * another still issues.
  */
 function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedKey[] {
   const now = epochSeconds();
@@ -140,11 +136,9 @@ export function wantedAlgorithm(): TokenAlgorithm {
 const secretId = environment('SIGNING_KEYS_SECRET_ID');
 
 /**
- * Revokes a signing key: within five minutes no function signs with it, and none accepts its tokens. If it is a key that
- * signs or will, another one takes its place at once. It may be done again, for example after it was interrupted.
- *
- * The table comes first: from then on no rotation can bring the key back, and the key that takes its place is known
- * before it signs.
+ * Revokes a signing key: within five minutes no function signs with it, and none accepts its tokens. If it is a key that signs or
+ * will, another one takes its place at once. It may be done again, for example after it was interrupted. The table comes first,
+ * so that no rotation can bring the key back, and the key that takes its place is known before it signs.
  */
 export async function revokeSigningKey(kid: string): Promise<RevocationAnswer> {
   const id = secretId();

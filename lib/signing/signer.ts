@@ -5,11 +5,9 @@ import { environment } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { refreshAfter } from '../secrets/refresh-after.ts';
 import { readSecret } from '../secrets/secret-store.ts';
-import { keySetSchema, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
+import { keySetSchema, keyThatSigns, signingKeyFreshFor } from './key-set.ts';
 import { readPublished } from './published-keys.ts';
 import { accessTokenLifetime } from './settings.ts';
-
-type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<typeof importJWK>> };
 
 /**
  * The private key that signs access tokens now.
@@ -30,7 +28,7 @@ export const currentSigningKey = refreshAfter({
 /** A new secret holds a random text, which is no JSON object. */
 const jsonObjectSchema = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
 
-async function readSigningKey(secretId: string): Promise<SigningKey> {
+async function readSigningKey(secretId: string) {
   const secret = v.safeParse(jsonObjectSchema, await readSecret(secretId));
   if (!secret.success) {
     const description = 'The service has no signing key yet; send the request again in a minute.';

@@ -9,24 +9,22 @@ const mostRecords = 1_000;
  * Caches records for 30 s in a warm function, so that a busy one does not read them for each request. A cached record
  * may grant access, but it denies only for the second after it was read and denied: guessing causes at most one read per
  * record and second, and a new secret works at once unless somebody is guessing the secrets of that very record.
- * @param nameOf tells the ids apart
  * @param deniedFor milliseconds for which a record that denied is not read again
  */
-export function cached<Id, Record>(
-  read: (id: Id) => Promise<Record | undefined>,
-  nameOf: (id: Id) => string,
+export function cached<Ids extends string[], Record>(
+  read: (...ids: Ids) => Promise<Record | undefined>,
   deniedFor = 1_000,
 ) {
   const records = new Map<string, { record: Record | undefined; readAt: number; denied: boolean }>();
   /** @param grants whether a record grants what the caller needs; the caller applies it to the answer too */
-  return async (id: Id, grants: (record: Record) => boolean): Promise<Record | undefined> => {
-    const name = nameOf(id);
+  return async (ids: Ids, grants: (record: Record) => boolean): Promise<Record | undefined> => {
+    const name = ids.join(' ');
     const now = clock.now().getTime();
     const cached = records.get(name);
     const isRecent = (milliseconds: number) => cached && isYounger(cached.readAt, milliseconds);
     if (cached?.record && isRecent(freshForMilliseconds) && grants(cached.record)) return cached.record;
     if (cached?.denied && isRecent(deniedFor)) return cached.record;
-    const record = await read(id);
+    const record = await read(...ids);
     records.delete(name);
     const oldest = records.keys().next();
     if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);

@@ -2,8 +2,12 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import { keysAddressOf } from '../../lib/providers/presets/companies.ts';
-import type { Preset, PresetOptions } from '../../lib/providers/presets/preset.ts';
-import { presetNames, presets } from '../../lib/providers/presets/presets.ts';
+import {
+  type Preset,
+  type PresetOptions,
+  presetNames,
+  presets,
+} from '../../lib/providers/presets/presets.ts';
 import {
   type ProtocolName,
   type ProviderId,

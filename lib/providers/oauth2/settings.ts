@@ -93,7 +93,6 @@ const audienceValidationSchema = v.variant(
   'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
 );
 
-/** The exchange of authorization codes at a token endpoint. */
 const exchangeEntries = {
   token_url: described(providerUrlSchema, 'the token endpoint'),
   client_id: described(textSchema, 'your client id there'),
@@ -162,7 +161,6 @@ export const issuerExchangeSchema = v.pipe(
   ),
 );
 
-/** Signed requests, as Facebook sends them. */
 const notificationsSchema = v.strictObject({
   app_secret: described(textSchema, 'for Facebook: the secret of your app, by which its requests are signed'),
   on_unlinked: notificationEntries.on_unlinked,

@@ -24,10 +24,8 @@ import type {
 } from './settings.ts';
 
 /**
- * The person of an OAuth 2.0 access token that was issued to our app; undefined if the provider only takes codes.
- *
- * Validates the audience and asks for the user info at the same time. A token of another app is rejected whatever the
- * user info answers, and so is one for which the two name different people. A JWT without user info needs no call.
+ * The person of an OAuth 2.0 access token that was issued to our app; undefined if the provider only takes codes. A token of
+ * another app is rejected whatever the user info answers.
  * @throws ServiceError, ProviderFailure
  */
 export async function verifyAccessToken(
@@ -58,8 +56,8 @@ export async function verifyAccessToken(
 }
 
 /**
- * The person of an access token that the provider has just given us for a code: it does so only for a code that was
- * issued to our app. Never for a token that a caller sent.
+ * The person of an access token that the provider has just given us for a code that was issued to our app. Never for a token
+ * that a caller sent.
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749, section 4.1.3
  */
@@ -87,8 +85,7 @@ export async function askUserInfo(
 }
 
 /**
- * Makes sure that an access token was issued to one of our apps.
- * @returns the token's subject, where the answer has one that is comparable with the user info's
+ * Makes sure that an access token was issued to one of our apps. Returns its subject, if that is comparable with the user info's.
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 10.16
  */
@@ -149,7 +146,12 @@ async function askTokenInfo(
   if (hasAppCredential && [400, 401, 403].includes(status))
     throw new ProviderFailure('refused_our_credentials', url, String(status));
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  if (valid_field) rejectInvalid(body, valid_field, url);
+  if (valid_field) {
+    const isValid = valueAtPath(body, valid_field);
+    if (typeof isValid !== 'boolean')
+      throw new ProviderFailure('unexpected_answer', url, `no ${valid_field}`);
+    if (!isValid) throw rejected('token_invalid');
+  }
   rejectOtherApps(body, settings.audience_field, settings.audiences, url);
   rejectExpired(body, url);
   return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
@@ -169,17 +171,11 @@ function tokenInfoCall(settings: TokenInfo, token: string) {
   return { url: url.href, headers };
 }
 
-function rejectInvalid(body: unknown, validField: string, url: string): void {
-  const valid = valueAtPath(body, validField);
-  if (typeof valid !== 'boolean') throw new ProviderFailure('unexpected_answer', url, `no ${validField}`);
-  if (!valid) throw rejected('token_invalid');
-}
-
 /** @param field where the answer has the app: `aud` may be a list, which another field may not */
 function rejectOtherApps(body: unknown, field: string, audiences: string[], url: string): void {
   const app = valueAtPath(body, field);
-  const hasVerdict = Array.isArray(app) || (typeof app === 'string' && app !== '');
-  if (!hasVerdict) throw new ProviderFailure('unexpected_answer', url, 'no app id');
+  if (!Array.isArray(app) && (typeof app !== 'string' || app === ''))
+    throw new ProviderFailure('unexpected_answer', url, 'no app id');
   const client = field === 'aud' ? undefined : app;
   const azp = valueAtPath(body, 'azp');
   const parties = azp === undefined ? [] : [azp];
@@ -194,11 +190,7 @@ function rejectExpired(body: unknown, url: string): void {
   if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
 }
 
-/**
- * The subject of an access token that is a JWT: the issuer has signed it for one of our apps.
- * @throws ServiceError, ProviderFailure
- * @see RFC 9068 section 4
- */
+/** The subject of an access token that is a JWT, which the issuer has signed for one of our apps. @see RFC 9068 section 4 */
 async function verifyJwtAccessToken(settings: JwtValidation, token: string): Promise<string> {
   try {
     const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
@@ -223,16 +215,12 @@ const reasonsOfAccessTokens: Partial<Record<LogReason, LogReason>> = {
   not_an_id_token: 'not_an_access_token',
 };
 
-/**
- * Claims of tokens that are no bearer tokens of the person: of id tokens; of logout tokens and notifications; of a token
- * for the holder of a key (RFC 7800), and of one for somebody who acts for the person (RFC 8693, section 4.1).
- */
+/** Claims of id tokens, of messages to us, of tokens for the holder of a key (RFC 7800), and for another actor (RFC 8693, 4.1). */
 const foreignClaims = [...claimsOfIdTokens, 'events', 'cnf', 'act'];
 
 /**
- * Whether a JWT says that it is an access token: by its type (RFC 9068), by a claim of Keycloak (`typ`) or Cognito
- * (`token_use`), or by a scope: a text, since UAA's id tokens have a list, or the `scp` of Entra and Okta. An id token
- * need not say what it is.
+ * Whether a JWT says that it is an access token, since an id token need not say what it is: by its type (RFC 9068), a claim of
+ * Keycloak (`typ`) or Cognito (`token_use`), or a scope: a text, since UAA's id tokens have a list, or `scp` of Entra and Okta.
  */
 function isAccessToken(claims: JWTPayload, headerType: string): boolean {
   const { typ = 'Bearer', token_use = 'access' } = claims;

@@ -1,4 +1,4 @@
-import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
+import { createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
 import { clock, isYounger } from '../../foundation/clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
@@ -16,7 +16,6 @@ const usableFor = 24 * 60 * 60_000;
 /** Milliseconds between two times that an issuer is asked. */
 const coolDown = 60_000;
 
-/** The keys of an issuer. @see RFC 7517 section 5 */
 const keySetSchema = v.message(
   v.object({ keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()) }),
   'it has no keys',
@@ -47,7 +46,7 @@ interface Knowledge {
 }
 
 const remembered = new Map<string, Knowledge>();
-/** The failure of the latest attempt to get an issuer's keys; `at` is in milliseconds since 1970. */
+/** The failure of the latest attempt to get an issuer's keys, at a time in milliseconds since 1970. */
 const failures = new Map<string, { failure: ProviderFailure; at: number }>();
 /** The keys that were fetched and are not in the table yet. */
 const unstored = new Map<string, { issuer: string; keys: KnownKeys }>();
@@ -69,7 +68,7 @@ export async function issuerKey(source: KeySource, header: JWSHeaderParameters) 
   throw recentFailure(nameOf(source)) ?? new errors.JWKSNoMatchingKey();
 }
 
-/** Has an issuer's keys at hand before a token needs them. @throws ProviderFailure when there are no usable keys */
+/** Has an issuer's keys at hand before a token needs them. @throws ProviderFailure */
 export async function prepareIssuerKeys(source: KeySource): Promise<void> {
   await knowledgeOf(source, freshFor);
 }
@@ -78,17 +77,14 @@ export async function prepareIssuerKeys(source: KeySource): Promise<void> {
 async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderParameters) {
   try {
     const key = await find(header);
-    if (isLongEnough(key)) return key;
+    // A signature needs RSA keys of 2,048 bits. @see RFC 7518 sections 3.3 and 3.5
+    if (!('modulusLength' in key.algorithm) || Number(key.algorithm.modulusLength) >= 2048) return key;
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return undefined;
     if (error instanceof errors.JWKSMultipleMatchingKeys) throw error;
   }
   throw new ProviderFailure('unexpected_answer', issuer, `unusable key ${header.kid ?? 'without id'}`);
 }
-
-/** Whether an RSA key has the 2,048 bits that a signature must have. @see RFC 7518 sections 3.3 and 3.5 */
-const isLongEnough = ({ algorithm }: CryptoKey): boolean =>
-  !('modulusLength' in algorithm) || Number(algorithm.modulusLength) >= 2048;
 
 /** Keys younger than this age (milliseconds); older ones while the issuer, asked less than a minute ago, gave none. */
 async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
@@ -161,7 +157,7 @@ function recentFailure(name: string): ProviderFailure | undefined {
 }
 
 /**
- * Fetches the keys with which an issuer signs, from the address in its settings or else from its own host. So no issuer
+ * Fetches the keys with which an issuer signs, from the address in its settings or else from its own host, so that no issuer
  * can send the service elsewhere.
  * @throws ProviderFailure
  */
@@ -175,7 +171,6 @@ export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource, signal: A
   return fetchDocument(address, keySetSchema, signal);
 }
 
-/** Whether the address of an issuer's keys is not on the issuer's own host. */
 export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
 
 /**

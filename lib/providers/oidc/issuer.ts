@@ -28,7 +28,7 @@ export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
 
-/** Action on a person of whom Apple tells something. */
+/** The action on a person of whom Apple tells something. */
 export const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
 
 export const nonceRuleSchema = v.picklist(['optional', 'required'], 'must be optional or required');
@@ -38,7 +38,6 @@ export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
-/** The setting that names an issuer by the `iss` of its tokens. */
 export const issuerOf = (tokens: string) =>
   v.pipe(
     described(

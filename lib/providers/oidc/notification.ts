@@ -17,7 +17,6 @@ import {
   verifiedJwt,
 } from './verify.ts';
 
-/** A notification of a provider about a person. */
 export interface Notification {
   kind: LogEvents['provider_notified']['kind'];
   /** Absent where it names nothing but a session, or nobody whom we could know. */
@@ -28,7 +27,6 @@ export interface Notification {
   issuedAt: number;
   /** The action that the settings ask for. */
   action: Action;
-  /** Whether the account was hijacked. */
   isHijacking?: boolean;
 }
 

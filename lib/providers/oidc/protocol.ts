@@ -62,12 +62,9 @@ async function verifyLogin(
   return identity;
 }
 
-/** The most bytes of the parameter `user`. */
-const mostBytes = 2048;
-
 const userSchema = v.pipe(
   v.string(),
-  v.check((text) => Buffer.byteLength(text) <= mostBytes),
+  v.check((text) => Buffer.byteLength(text) <= 2048),
   v.parseJson(),
   v.looseObject({}),
 );
@@ -76,13 +73,14 @@ const userSchema = v.pipe(
 function parsedUser(text: string): object {
   const user = v.safeParse(userSchema, text);
   if (user.success) return user.output;
-  const message = `The parameter user must be a JSON object of at most ${mostBytes} bytes.`;
-  throw new ServiceError('invalid_request', message);
+  throw new ServiceError(
+    'invalid_request',
+    'The parameter user must be a JSON object of at most 2048 bytes.',
+  );
 }
 
 /**
- * The person of an authorization code, by the id token in the provider's answer, and the refresh token in it. The
- * issuer's keys are fetched meanwhile, if they are not known.
+ * The person of an authorization code, by the id token in the provider's answer, and the refresh token in it.
  * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3
  */
@@ -93,7 +91,7 @@ export async function verifyCode(
   signal = verificationDeadline(),
 ): Promise<{ person: VerifiedIdentity; refresh_token: string | undefined }> {
   const keys = prepareIssuerKeys(issuer);
-  // The verdict on the code comes first, so a failure waits until then.
+  // They are fetched meanwhile. The verdict on the code comes first, so a failure waits until then.
   keys.catch(() => undefined);
   const { id_token = '', ...tokens } = await exchangeCode({ ...exchange, id_token: issuer }, code, signal);
   await keys;

@@ -110,8 +110,7 @@ const identifierSchema = v.looseObject({
 });
 
 /**
- * The person, or the session, that a security event is about: at the top of the token, or in the event as in the drafts.
- * Only the issuer's own people are its subjects.
+ * The person of the issuer, or the session, that an event is about: at the top of the token, or in the event as in the drafts.
  * @see RFC 9493 section 3.2.3; OpenID Shared Signals Framework 1.0, section 3.2
  */
 function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, event: object): Subject {

@@ -25,10 +25,8 @@ const issuerSchema = v.strictObject({
   ),
 });
 
-/** An issuer, as its settings have it. */
 export type Issuer = v.InferOutput<typeof issuerSchema>;
 
-/** Settings of an OpenID Connect provider. */
 export const oidcSettingsSchema = v.strictObject({
   issuers: v.pipe(
     v.array(issuerSchema, 'must be a list of issuers'),

@@ -45,8 +45,8 @@ const algorithms = [
 const leeway = 60;
 
 /**
- * The person of an id token that one of the trusted issuers has issued to one of our apps, by itself or together with
- * an access token: from a login, or from the answer to a code exchange.
+ * The person of an id token that one of the trusted issuers has issued to one of our apps.
+ * @param sent from a login, or from the answer to a code exchange
  * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3.7
  */
@@ -123,6 +123,7 @@ export async function verifiedJwt(
 export interface JwtKind {
   /** The `typ` that its header may have. */
   types: RegExp;
+  /** The claims that it must have. */
   claims: string[];
   /** The claim that must name its app. @default 'aud' */
   appField?: string;
@@ -130,7 +131,7 @@ export interface JwtKind {
   isForMany?: boolean;
 }
 
-/** The reasons for jose's errors; all others mean that the token is malformed. */
+/** The reasons for jose's errors; others mean that the token is malformed. */
 const reasons: Record<string, LogReason> = {
   ERR_JWT_EXPIRED: 'id_token_expired',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature_invalid',
@@ -153,10 +154,7 @@ export function reasonOf(error: errors.JOSEError): LogReason {
 /** Claims that only id tokens have. @see OpenID Connect Core 1.0, section 3.3.2.11; FAPI 1.0 Advanced, section 5.1.1 */
 export const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
-/**
- * Logout tokens and access tokens are signed by the same keys as id tokens. Only access tokens have `scp`: those of Entra and Okta.
- * @see OpenID Connect Back-Channel Logout 1.0, section 2.4
- */
+/** Rejects logout tokens and access tokens, which the same keys sign. Only access tokens of Entra and Okta have `scp`. */
 function rejectOtherKinds(claims: JWTPayload): void {
   const { events, scp, typ = 'ID', token_use = 'id' } = claims;
   const isOfTypeId = typeof typ === 'string' && /^(id|jwt)$/i.test(typ);
@@ -165,9 +163,8 @@ function rejectOtherKinds(claims: JWTPayload): void {
 }
 
 /**
- * Whether a token has a `scope`, and nothing that tells it from an access token. `auth_time`, `sid`, `email`, `acr` and
- * `amr` don't: access tokens of FusionAuth or authentik have them, too. Where the scope is a list, as in older id tokens
- * of UAA, `acr` and `amr` do.
+ * Whether a token has a `scope`, and nothing that tells it from an access token: FusionAuth and authentik have `auth_time`,
+ * `sid`, `email`, `acr` and `amr` in these, too. Where the scope is a list, as in older id tokens of UAA, `acr` and `amr` tell.
  */
 function hasScopeOfAccessToken(claims: JWTPayload): boolean {
   const telling = Array.isArray(claims.scope) ? [...claimsOfIdTokens, 'acr', 'amr'] : claimsOfIdTokens;

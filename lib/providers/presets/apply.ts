@@ -1,8 +1,7 @@
 import { definedOnly } from '../../foundation/defined-only.ts';
 import type { MergeResult } from '../protocol.ts';
 import { authorizationCodeProvider, type ProviderId, protocolNames } from '../provider-ids.ts';
-import type { Need, Preset, PresetOptions } from './preset.ts';
-import { type PresetName, presets } from './presets.ts';
+import { type Need, type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */
 export function applyPreset(name: PresetName, provider: ProviderId, options: PresetOptions): MergeResult {

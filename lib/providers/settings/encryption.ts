@@ -16,7 +16,6 @@ interface SettingsPlace {
   provider: string;
 }
 
-/** Settings as the table holds them: their secrets are encrypted. */
 export interface StoredSettings {
   place: SettingsPlace;
   settings: object;
@@ -73,10 +72,7 @@ export function reencryptSecrets({ settings, place }: StoredSettings, secret: Se
   }
 }
 
-/** Settings with every secret hidden, to be shown. */
 export const maskSecrets = (settings: object): object => mapSecrets(settings, () => '********');
-
-/** Settings without their secrets. */
 export const withoutSecrets = (settings: object): object => mapSecrets(settings, () => undefined);
 
 const additionalData = ({ loginAppId, provider }: SettingsPlace, path: string): Buffer =>

@@ -54,10 +54,7 @@ function isWebAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnLoopback(url));
 }
 
-/**
- * Whether an address names its host: by no IP address, which parsing has written as four decimal numbers or in brackets,
- * and by no name of the loopback interface.
- */
+/** Whether an address names its host: by no IP address, as parsing has normalized it, and no name of the loopback interface. */
 function isByName(address: string): boolean {
   const url = URL.parse(address);
   const internal =
@@ -72,11 +69,7 @@ const isOwnLoopback = ({ hostname }: URL): boolean =>
 /** The host of an address, with its port. */
 export const hostOf = (address: string): string => new URL(address).host;
 
-/**
- * The authority for the people when no namespace is set: the host at the address that names them, or else the issuer, which
- * vouches for the subjects of its own tokens alone.
- * @see RFC 7519 section 4.1.2
- */
+/** The authority for the people when no namespace is set: the host at the address that names them, or else the issuer. */
 export function authorityIn(settings: object | undefined) {
   for (const path of ['verify_url', 'user_info.url', issuerPath]) {
     const value = valueAtPath(settings, path);

@@ -24,10 +24,7 @@ export function checkSettings(provider: ProviderId, input: unknown): MergeResult
   return { settings: result.output };
 }
 
-/**
- * Merges new settings that an operator gives into a provider's.
- * @param current what is stored; undefined when the provider is not set up
- */
+/** Merges new settings that an operator gives into the `current` ones that are stored. */
 export function mergeSettings(provider: ProviderId, input: SettingsInput, current: object | undefined) {
   const checked = checkSettings(provider, input.settings);
   if ('problems' in checked) return checked;
@@ -61,9 +58,8 @@ function appIdsIn(settings: object): string[] {
 type Finding = { problem: string } | { warning: string };
 
 /**
- * Looks once at the discovery document of each issuer in settings. Keys on another host are a problem. An issuer whose
- * document can't be read, or names another one, may be set up later, so that is a warning.
- * @param settings that have been checked
+ * Looks once at the discovery document of each issuer in settings that have been checked. Keys on another host are a problem.
+ * An issuer whose document can't be read, or names another one, may be set up later, so that is a warning.
  */
 export async function lookAtIssuers(settings: object) {
   const { idTokens, accessTokens } = issuersIn(settings);

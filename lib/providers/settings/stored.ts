@@ -26,7 +26,6 @@ import {
   withoutSecrets,
 } from './encryption.ts';
 
-/** The settings of a provider as they are stored, with their secrets encrypted. */
 export const providerSettingsItem = itemKind(
   v.object({
     login_app_id: v.string(),
@@ -42,8 +41,7 @@ export const providerSettingsItem = itemKind(
 /** @param deniedFor milliseconds for which a provider that is not set up is not looked for again */
 function finder(deniedFor?: number) {
   const find = cached(
-    (place: readonly [loginAppId: string, provider: ProviderId]) => readItem(providerSettingsItem(...place)),
-    (place) => place.join(' '),
+    (loginAppId: string, provider: ProviderId) => readItem(providerSettingsItem(loginAppId, provider)),
     deniedFor,
   );
   return async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
@@ -52,21 +50,14 @@ function finder(deniedFor?: number) {
   };
 }
 
-/**
- * The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. One that a warm function does
- * not know is read at once: it works as soon as it is set up.
- */
+/** The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. A new one works at once. */
 export const findProviderSettings = finder(0);
 
-/**
- * The settings of a provider for callers without credentials, up to 30 s old; new ones count within a second, since one
- * that is not set up is read at most once a second.
- */
+/** Provider settings for callers without credentials: what is not set up is read at most once a second. */
 export const findProviderSettingsForAnybody = finder();
 
 /**
- * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
- * one conditional write, repeated with newer settings when another operator was faster.
+ * Changes provider settings by one conditional write, repeated with newer settings when another operator was faster.
  * @param change gets the stored settings, without their secrets if these can't be decrypted; it may be called several times
  * @returns the new settings
  */
