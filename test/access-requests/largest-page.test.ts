@@ -9,8 +9,8 @@ import { jsonResponse } from '../../lib/http/answers.ts';
 const mostResultBytes = 6_291_556;
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Bytes that each character of Unicode takes of a result, by its code point. */
-const costs = Uint8Array.from({ length: 0x110000 }, (_, codePoint) =>
+/** Bytes that each character of Unicode takes of a result, by its code point; all beyond U+FFFF take the same. */
+const costs = Uint8Array.from({ length: 0x10001 }, (_, codePoint) =>
   bytesOf(JSON.stringify(String.fromCodePoint(codePoint))),
 );
 

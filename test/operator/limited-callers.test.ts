@@ -8,7 +8,7 @@ import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
 /** What an operator takes away from single clients and accounts, and gives back. */
-const { service, both, advance } = await twoInstances();
+const { service, second, both, advance } = await twoInstances();
 const { operate } = service;
 
 const outcome = ({ status, body }: Answer): unknown => (status < 400 ? status : [status, body.error]);
@@ -285,4 +285,11 @@ describe('what a warm function caches ends within 30 seconds', () => {
     expect([await register(), await list()]).toEqual([401, 401]);
     expect(await described()).toEqual(Array(3).fill({ active: false }));
   });
+});
+
+test('a token of a client that is new is active at once, to a function that has just read the clients', async () => {
+  await service.introspect('unknown');
+  const client = await createClient(service, service.demo.login_app.login_app_id);
+  const token = await second.service.loginAppToken(client);
+  expect((await service.introspect(token)).body).toMatchObject({ active: true, client_id: client.client_id });
 });

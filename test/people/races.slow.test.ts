@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
 import { expectError } from '../support/expectations.ts';
 import {
   accountOf,
@@ -22,51 +21,56 @@ const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
  * Lets a rival act just before one write of a request: the write is held until the rival has been answered.
  * @param place which write, from 0
  */
-async function overtaken<Result>(
+async function overtaken<Result, Rival>(
   place: number,
   request: () => Promise<Result>,
-  rival: () => Promise<unknown>,
-): Promise<Result> {
+  rival: () => Promise<Rival>,
+): Promise<[Result, Rival]> {
   let seen = 0;
-  let isActing = false;
+  let act: Promise<Rival> | undefined;
   const hook = async (call: StoreCall) => {
-    if (isActing || !isWrite(call) || seen++ !== place) return undefined;
-    isActing = true;
-    await rival();
+    if (act || !isWrite(call) || seen++ !== place) return undefined;
+    act = rival();
+    await act;
     return undefined;
   };
-  return proxy.during(hook, request);
+  const answer = await proxy.during(hook, request);
+  if (!act) throw new Error(`The request makes no write ${place}.`);
+  return [answer, await act];
 }
 
 /** Loses the answer to the first write of a request, and lets a rival act before the store's client sends it again. */
-async function lostAndOvertaken<Result>(
+async function lostAndOvertaken<Result, Rival>(
   request: () => Promise<Result>,
-  rival: () => Promise<unknown>,
-): Promise<Result> {
+  rival: () => Promise<Rival>,
+): Promise<[Result, Rival]> {
   let sent = 0;
+  let act: Promise<Rival> | undefined;
   const hook = async (call: StoreCall) => {
     if (!isWrite(call)) return undefined;
     sent += 1;
     if (sent === 1) return 'answer lost';
-    if (sent === 2) await rival();
+    if (sent === 2) {
+      act = rival();
+      await act;
+    }
     return undefined;
   };
-  return proxy.during(hook, request);
+  const answer = await proxy.during(hook, request);
+  if (!act) throw new Error('The write was not sent again.');
+  return [answer, await act];
 }
 
 describe('the same identity, linked by two people at once, gets one owner', () => {
   test.each([0, 1])('the second comes before write %i of the first', async (place) => {
     const [alice, bob] = [await newAccount(service), await newAccount(service)];
     const subject = unique('shared');
-    let second: Answer | undefined;
-    const first = await overtaken(
+    const [first, second] = await overtaken(
       place,
       () => alice.account.linkAt('provider_a', subject),
-      async () => {
-        second = await bob.account.linkAt('provider_a', subject);
-      },
+      () => bob.account.linkAt('provider_a', subject),
     );
-    expect([first.status, second?.status]).toEqual([409, 201]);
+    expect([first.status, second.status]).toEqual([409, 201]);
     expect(await ownersOf([alice.account, bob.account], 'provider_a')).toEqual([bob.loginUserId]);
     expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(bob.loginUserId);
   });
@@ -95,18 +99,14 @@ describe('linking while logging in', () => {
   test.each([0, 1])('a login before write %i of the link: a 409, and no link', async (place) => {
     const { account } = await newAccount(service);
     const subject = unique('shared');
-    let login: Answer | undefined;
-    const link = await overtaken(
+    const [link, login] = await overtaken(
       place,
       () => account.linkAt('provider_a', subject),
-      async () => {
-        login = await service.logIn(subject, 'provider_a');
-      },
+      () => service.logIn(subject, 'provider_a'),
     );
-    expect([link.status, login?.status]).toEqual([409, 200]);
+    expect([link.status, login.status]).toEqual([409, 200]);
     expect(identityIdsOf(await account.show())).toHaveLength(1);
-    const sub = login && subOf(login);
-    expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(sub);
+    expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(subOf(login));
   });
 
   test("a link before the writes of a login: the login is the linked person's", async () => {
@@ -133,7 +133,7 @@ describe('linking while logging in', () => {
     const subject = unique('shared');
     const { id } = (await account.linkAt('provider_a', subject)).body;
     // Writes of the login: the slot in vain, the Login User, the session.
-    const login = await overtaken(
+    const [login] = await overtaken(
       1,
       () => service.logIn(subject, 'provider_a'),
       () => account.unlink(id),
@@ -161,15 +161,12 @@ describe('unlinking both of two identities at once leaves one', () => {
     const { account, first, second } = await twoIdentities();
     const overtakenOne = slow(first, second);
     const faster = overtakenOne === first ? second : first;
-    let rival: Answer | undefined;
-    const answer = await overtaken(
+    const [answer, rival] = await overtaken(
       0,
       () => account.unlink(overtakenOne),
-      async () => {
-        rival = await account.unlink(faster);
-      },
+      () => account.unlink(faster),
     );
-    expect([answer.status, rival?.status]).toEqual([422, 204]);
+    expect([answer.status, rival.status]).toEqual([422, 204]);
     expect(identityIdsOf(await account.show())).toEqual([overtakenOne]);
   });
 
@@ -189,17 +186,15 @@ describe('deleting: nobody stays in', () => {
     expect((await refresh(person)).body.error).toBe('invalid_grant');
     expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
   };
-  const tokensOf = (answers: (Answer | undefined)[]): string[] =>
-    answers.flatMap((answer) => answer?.body?.access_token ?? []);
+  const tokensOf = (answers: Answer[]): string[] => answers.flatMap(({ body }) => body?.access_token ?? []);
 
   test.each([0, 1, 2, 3])('a refresh and a login before write %i of the deletion', async (place) => {
     const person = await newAccount(service);
     const others = await newPerson(service, person.subject);
-    const answers: Answer[] = [];
-    const removed = await overtaken(
+    const [removed, answers] = await overtaken(
       place,
       () => person.account.remove(),
-      async () => void answers.push(await refresh(person), await refresh(others)),
+      async () => [await refresh(person), await refresh(others)],
     );
     expect(removed.status).toBe(204);
     await expectOut(person, [others.token, ...tokensOf(answers)]);
@@ -207,7 +202,7 @@ describe('deleting: nobody stays in', () => {
 
   test('the deletion before the write of a refresh', async () => {
     const person = await newAccount(service);
-    const answer = await overtaken(0, () => refresh(person), person.account.remove);
+    const [answer] = await overtaken(0, () => refresh(person), person.account.remove);
     expect(answer.body.error).toBe('invalid_grant');
     await expectOut(person, []);
   });
@@ -216,7 +211,7 @@ describe('deleting: nobody stays in', () => {
     'the deletion before write %i of a login: it is of a new Login User, or worth nothing',
     async (place) => {
       const person = await newAccount(service);
-      const login = await overtaken(place, () => service.logIn(person.subject), person.account.remove);
+      const [login] = await overtaken(place, () => service.logIn(person.subject), person.account.remove);
       const { status } = await accountOf(service, login.body.access_token).show();
       expect([status, subOf(login) === person.loginUserId]).not.toEqual([200, true]);
       expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
@@ -236,7 +231,7 @@ describe('deleting: nobody stays in', () => {
 test('a block just before a deletion begins: a 403, and they stay blocked', async () => {
   const { account, loginUserId, subject } = await newAccount(service);
   const naming = 'The Login User is blocked.';
-  const deletion = await overtaken(
+  const [deletion] = await overtaken(
     0,
     () => account.remove(),
     () => service.operate('login-users', 'block', { 'login-user': loginUserId }),
@@ -261,11 +256,10 @@ const notValid = {
 
 test('a logout before the write of a refresh: no token, and the session stays ended', async () => {
   const person = await newAccount(service);
-  const { sid } = decodeJwt<{ sid: string }>(person.token);
-  const answer = await overtaken(
+  const [answer] = await overtaken(
     0,
     () => refresh(person),
-    () => person.account.endSession(sid),
+    () => person.account.endSession(person.sessionId),
   );
   expectError(answer, notValid);
   expect((await person.account.show()).status).toBe(401);
@@ -273,24 +267,25 @@ test('a logout before the write of a refresh: no token, and the session stays en
 
 test('a logout of all before the write of a refresh: what the refresh gets is worth nothing', async () => {
   const person = await newAccount(service);
-  const { body } = await overtaken(0, () => refresh(person), person.account.endSessions);
+  const [{ body }] = await overtaken(0, () => refresh(person), person.account.endSessions);
   expect((await accountOf(service, body.access_token).show()).status).toBe(401);
   expectError(await refresh({ ...person, refreshToken: body.refresh_token }), notValid);
 });
 
-test.each<[string, (person: Person, rival: () => Promise<unknown>) => Promise<Answer>]>([
-  ['loses the answer of the store', (person, rival) => lostAndOvertaken(() => refresh(person), rival)],
-  ['has read the session', (person, rival) => overtaken(0, () => refresh(person), rival)],
-])('a refresh that %s, while the app refreshes twice: the session goes on', async (_, inTheWayOf) => {
+test.each<
+  [string, (...args: Parameters<typeof lostAndOvertaken<Answer, Answer>>) => Promise<[Answer, Answer]>]
+>([
+  ['loses the answer of the store', lostAndOvertaken],
+  ['has read the session', (request, rival) => overtaken(0, request, rival)],
+])('a refresh that %s, while the app refreshes twice: the session goes on', async (_, overtake) => {
   const person = await newPerson(service);
-  let latest: Answer | undefined;
-  const overtakenAnswer = await inTheWayOf(person, async () => {
-    const { body } = await refresh(person);
-    latest = await service.refresh(body.refresh_token);
-  });
-  expect([latest?.status, overtakenAnswer.status]).toEqual([200, 200]);
-  expect(overtakenAnswer.body.refresh_token).toBe(latest?.body.refresh_token);
-  expect((await service.refresh(latest?.body.refresh_token)).status).toBe(200);
+  const [late, latest] = await overtake(
+    () => refresh(person),
+    async () => service.refresh((await refresh(person)).body.refresh_token),
+  );
+  expect([latest.status, late.status]).toEqual([200, 200]);
+  expect(late.body.refresh_token).toBe(latest.body.refresh_token);
+  expect((await service.refresh(latest.body.refresh_token)).status).toBe(200);
   expectError(await refresh(person), notValid);
 });
 
@@ -302,45 +297,39 @@ test.each<[string, (person: Person) => Promise<unknown>]>([
   ],
 ])('%s whose answer is lost spares a login that follows', async (_, logOut) => {
   const person = await newPerson(service);
-  let next: Person | undefined;
-  await lostAndOvertaken(
+  const [, next] = await lostAndOvertaken(
     () => logOut(person),
-    async () => {
-      next = await newPerson(service, person.subject);
-    },
+    () => newPerson(service, person.subject),
   );
-  const shown = [person, next].map(async (one) => (await accountOf(service, one?.token ?? '').show()).status);
+  const shown = [person, next].map(async ({ token }) => (await accountOf(service, token).show()).status);
   expect(await Promise.all(shown)).toEqual([401, 200]);
 });
 
 test('a logout of all that is sent again takes nothing back of a later one', async () => {
   const person = await newPerson(service);
-  let next: Person | undefined;
-  const loggedOut = await lostAndOvertaken(
+  const [loggedOut, next] = await lostAndOvertaken(
     () => accountOf(service, person.token).endSessions(),
     async () => {
-      next = await newPerson(service, person.subject);
-      await accountOf(service, next.token).endSessions();
+      const { account } = await newAccount(service, person.subject);
+      await account.endSessions();
+      return account;
     },
   );
   expect(loggedOut.status).toBe(204);
-  expect((await accountOf(service, next?.token ?? '').show()).status).toBe(401);
+  expect((await next.show()).status).toBe(401);
 });
 
 test('an identity that another person links before its unlinking is done stays theirs', async () => {
   const [alice, bob] = [await newAccount(service), await newAccount(service)];
   const subject = unique('shared');
   const { id } = (await alice.account.linkAt('provider_a', subject)).body;
-  let link: Answer | undefined;
   // Writes of the unlinking: the Login User, then the slot.
-  const unlinking = await overtaken(
+  const [unlinking, link] = await overtaken(
     1,
     () => alice.account.unlink(id),
-    async () => {
-      link = await bob.account.linkAt('provider_a', subject);
-    },
+    () => bob.account.linkAt('provider_a', subject),
   );
-  expect([unlinking.status, link?.status]).toEqual([204, 201]);
+  expect([unlinking.status, link.status]).toEqual([204, 201]);
   expect(await ownersOf([alice.account, bob.account], 'provider_a')).toEqual([bob.loginUserId]);
   expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(bob.loginUserId);
 });
@@ -349,7 +338,7 @@ test('login-users block just before an unlinking: a 403, and the identity stays'
   const { account, loginUserId } = await newAccount(service);
   const { id } = (await account.linkAt('provider_a', unique('other'))).body;
   const flags = { 'login-user': loginUserId };
-  const unlinking = await overtaken(
+  const [unlinking] = await overtaken(
     0,
     () => account.unlink(id),
     () => service.operate('login-users', 'block', flags),
@@ -365,7 +354,7 @@ describe('linking while an operator acts', () => {
     ['delete', { status: 401, error: 'invalid_token', naming: 'The Login User has been deleted.' }],
   ])('login-users %s just before the link', async (command, error) => {
     const { account, loginUserId } = await newAccount(service);
-    const link = await overtaken(
+    const [link] = await overtaken(
       0,
       () => account.linkAt('provider_a', unique('other')),
       () => service.operate('login-users', command, { 'login-user': loginUserId }),

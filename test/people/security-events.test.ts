@@ -90,8 +90,7 @@ describe('security events', () => {
   test.each(settings)('202 for %s: what %s says', async (name, setting, staysByDefault) => {
     for (const [notifications, stays] of [
       [{}, staysByDefault],
-      [{ [setting]: 'nothing' }, true],
-      [{ [setting]: 'end_sessions' }, false],
+      [{ [setting]: staysByDefault ? 'end_sessions' : 'nothing' }, !staysByDefault],
     ] as const) {
       const { logIn, tell } = await newPerson(notifications);
       const phone = await logIn();

@@ -35,6 +35,7 @@ const issuer = {
   jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
 };
 const realm = { issuer: 'https://id.example/realm', jwks_uri: 'https://id.example/keys', nonce: 'required' };
+const twoIssuers = { settings: { issuers: [issuer, realm].map((one) => ({ ...one, audiences: ['us'] })) } };
 const exchange = { token_url: 'https://id.example/token', client_id: 'us', client_secret: 'our-secret' };
 
 describe('GET /v2/marketing/providers', () => {
@@ -45,6 +46,7 @@ describe('GET /v2/marketing/providers', () => {
   test('each family, in the order of the identifiers', async () => {
     const app = await newApp(['provider_f', 'provider_c', 'provider_a']);
     const companies = [sandboxHost];
+    const besideIdToken = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
     const issuers = ['provider_f', 'provider_f/second'].map((path) => `${demo.sandbox_url}/${path}`);
     const { body } = await list(app);
     expect(body.providers).toEqual([
@@ -58,28 +60,14 @@ describe('GET /v2/marketing/providers', () => {
       },
       {
         ...{ provider: 'provider_f', protocol: 'oidc', companies: issuers },
-        grants: [
-          credentials(
-            ['id_token'],
-            ['access_token', 'nonce', 'authorization_code', 'code_verifier', 'redirect_uri', 'user'],
-          ),
-        ],
+        grants: [credentials(['id_token'], ['access_token', 'nonce', ...besideIdToken])],
         issuers: issuers.map((one) => ({ issuer: one, nonce: 'optional' })),
       },
     ]);
   });
 
   test('settings that were given as a whole are recognised as a well-known company', async () => {
-    const app = await appWith({
-      provider_f: {
-        settings: {
-          issuers: [
-            { ...issuer, audiences: ['us'] },
-            { ...realm, audiences: ['us'] },
-          ],
-        },
-      },
-    });
+    const app = await appWith({ provider_f: twoIssuers });
     expect((await list(app)).body.providers).toMatchObject([
       {
         companies: ['Google', realm.issuer],
@@ -169,14 +157,7 @@ describe('npm run operator: login-apps describe', () => {
   test('prints a page in Markdown, in which a name is only text', async () => {
     const app = await appWith({
       provider_c: { preset: 'twitter', 'app-id': 'us', 'app-secret': 'our-secret' },
-      provider_f: {
-        settings: {
-          issuers: [
-            { ...issuer, audiences: ['us'] },
-            { ...realm, audiences: ['us'] },
-          ],
-        },
-      },
+      provider_f: twoIssuers,
     });
     const flags = { 'login-app': app.login_app_id };
     await operate('login-apps', 'rename', { ...flags, name: 'Shop\n| <b>' });

@@ -115,16 +115,7 @@ test.each([
 });
 
 const valid = { app_id: ourApp, is_valid: true, user_id: 'alice' };
-describe.each<[string, Target, answer: object]>([
-  [introspection.name, introspection, { active: true, sub: 'alice' }],
-  [
-    `${introspection.name} that names the client`,
-    introspection,
-    { active: true, client_id: ourApp, sub: 'alice' },
-  ],
-  [tokenInfo.name, tokenInfo, { user_id: 'alice' }],
-  [debugToken.name, debugToken, { data: valid }],
-])('%s is held to the audience of an id token: 400 for', (_name, target, answer) => {
+describe('an introspection is held to the audience of an id token: 400 for', () => {
   test.each<[string, object]>([
     ['several apps, of which none is said to have asked', { aud: [ourApp, 'another-app'] }],
     ['a number among the apps', { aud: [ourApp, 7], azp: ourApp }],
@@ -135,7 +126,9 @@ describe.each<[string, Target, answer: object]>([
     ['azp a list', { aud: ourApp, azp: [ourApp] }],
     ['azp empty', { aud: ourApp, azp: '' }],
   ])('%s', async (_, audience) => {
-    expect(await logInWhen(target, { ...answer, ...audience })).toEqual(rejected);
+    const answer = { active: true, sub: 'alice', ...audience };
+    expect(await logInWhen(introspection, answer)).toEqual(rejected);
+    expect(await logInWhen(introspection, { ...answer, client_id: ourApp })).toEqual(rejected);
   });
 });
 
@@ -150,8 +143,6 @@ describe('audience validation that rejects the token', () => {
     ['expired, by its token info', tokenInfo, { aud: ourApp, exp: String(yesterday) }],
     ['expired some seconds ago', tokenInfo, { aud: ourApp, expires_in: -5 }],
     ['not valid', debugToken, { data: { is_valid: false } }],
-    ['for several apps', introspection, { aud: [ourApp, 'another-app'] }],
-    ['for us, asked for by another', introspection, { aud: ourApp, azp: 'another-app' }],
     ['ours, asked for by another', introspection, { client_id: ourApp, azp: 'another-app' }],
     ['for several apps, by its token info', tokenInfo, { aud: [ourApp, 'another-app'] }],
     ['for no app of a list', introspection, { aud: [] }],

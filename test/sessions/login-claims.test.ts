@@ -1,8 +1,8 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
-import { accountOf, subOf } from '../support/people.ts';
+import { accountOf, newPhone, subOf } from '../support/people.ts';
 import { type Service, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -10,11 +10,14 @@ const day = 86_400;
 const { running, service: strict } = await ownService(
   {
     STEP_UP_ACR_VALUES: 'loa3 loa4',
+    RECENT_LOGIN_SECONDS: '0',
     SESSION_IDLE_SECONDS: String(2 * day),
     SESSION_ABSOLUTE_SECONDS: String(3 * day),
   },
   { movableClock: true },
 );
+
+afterEach(() => running.resetClock());
 
 /** A login of which the id token says this. */
 async function logIn(claims: object, { at = service, subject = unique('alice') } = {}) {
@@ -114,6 +117,17 @@ describe('a deployment that demands acr values for linking, unlinking and deleti
     }
     expect((await (await accountAt({ acr: 'loa3' }, subject)).unlink(id)).status).toBe(204);
     expect((await strong.remove()).status).toBe(204);
+  });
+
+  test('where it demands no recent one, any login will do', async () => {
+    const { body } = await logIn({ acr: 'loa4' }, { at });
+    const account = accountOf(at, body.access_token);
+    running.advance(3000);
+    expect((await account.linkAt('provider_a', unique('bob'))).status).toBe(201);
+    const appToken = await at.loginAppToken();
+    for (let made = 0; made < 21; made += 1)
+      expect((await at.relate(await newPhone(at, appToken), body.access_token)).status).toBe(200);
+    expect((await account.remove()).status).toBe(204);
   });
 
   test('everything else goes on without', async () => {

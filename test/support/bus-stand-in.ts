@@ -38,7 +38,7 @@ export function problemsOf({ DetailType, Detail }: Pick<Arrived, 'DetailType' | 
 
 /** EventBridge's PutEvents and SQS's SendMessage on this machine, which a test can make refuse. */
 export async function startBusStandIn() {
-  const standIn = {
+  const fresh = () => ({
     /** The entries of each request, in order, also of those that fail. */
     requests: [] as Arrived[][],
     /** What the bus has taken. */
@@ -51,18 +51,8 @@ export async function startBusStandIn() {
     delay: 0,
     /** The most requests that were under way at the same time. */
     mostAtOnce: 0,
-    forget: () => {
-      Object.assign(standIn, {
-        requests: [],
-        taken: [],
-        letters: [],
-        queueIsUp: true,
-        delay: 0,
-        mostAtOnce: 0,
-      });
-      standIn.decide = (entries) => ({ errors: entries.map(() => undefined) });
-    },
-  };
+  });
+  const standIn = { ...fresh(), forget: () => void Object.assign(standIn, fresh()) };
   const putEvents = (body: { Entries: (Omit<Arrived, 'Detail'> & { Detail: string })[] }) => {
     const entries = body.Entries.map((entry) => ({ ...entry, Detail: JSON.parse(entry.Detail) }));
     standIn.requests.push(entries);

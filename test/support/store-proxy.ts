@@ -40,20 +40,7 @@ type StoreHook = (
   call: StoreCall,
 ) => Promise<Fault | StoreAnswer | undefined> | Fault | StoreAnswer | undefined;
 
-/**
- * Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. Fails each read
- * that could be outdated in DynamoDB, other than of a global index. The store in memory is never behind.
- */
-export interface StoreProxy {
-  url: string;
-  /** The calls since the last `forget`, in their order. */
-  calls: () => StoreCall[];
-  forget: () => void;
-  hook: StoreHook;
-  /** Does something while a hook sees the calls. */
-  during<T>(hook: StoreHook, action: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
+export type StoreProxy = Awaited<ReturnType<typeof startStoreProxy>>;
 
 /**
  * Lets the call with this number, from 0, go wrong while something is done, as when the function dies there.
@@ -77,8 +64,12 @@ const failure: StoreAnswer = {
   body: { __type: 'com.amazon.coral.validate#ValidationException', message: 'Told to fail.' },
 };
 
-/** @param listening a server that is to answer as the proxy until the proxy is closed; without one it starts its own */
-export async function startStoreProxy(endpoint: string, listening?: Server): Promise<StoreProxy> {
+/**
+ * Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. Fails each read
+ * that could be outdated in DynamoDB, other than of a global index. The store in memory is never behind.
+ * @param listening a server that is to answer as the proxy until the proxy is closed; without one it starts its own
+ */
+export async function startStoreProxy(endpoint: string, listening?: Server) {
   let calls: StoreCall[] = [];
   const agent = new Agent({ keepAlive: true });
   const forward = (request: IncomingMessage, call: StoreCall) => callStore(endpoint, agent, request, call);
@@ -103,18 +94,20 @@ export async function startStoreProxy(endpoint: string, listening?: Server): Pro
     handle(request, response).catch(() => response.destroy());
   };
   const server = listening ? borrow(listening, listener) : await serve(listener);
-  const proxy: StoreProxy = {
+  const proxy = {
     url: server.url,
-    close: async () => {
+    close: async (): Promise<void> => {
       await server.close();
       agent.destroy();
     },
+    /** The calls since the last `forget`, in their order. */
     calls: () => calls,
-    forget: () => {
+    forget: (): void => {
       calls = [];
     },
-    hook: () => undefined,
-    during: async (hook, action) => {
+    hook: (() => undefined) as StoreHook,
+    /** Does something while a hook sees the calls. */
+    during: async <T>(hook: StoreHook, action: () => Promise<T>): Promise<T> => {
       proxy.hook = hook;
       return action().finally(() => {
         proxy.hook = () => undefined;

@@ -2,13 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectError } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
-import { ownService } from '../support/own-service.ts';
 import { newPhone } from '../support/people.ts';
 import { type Answer, asClient, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-/** The same service in another process, as a deployment runs each function in many. */
-const { service: elsewhere } = await ownService({ JOIN: process.env.SERVICE_DIR ?? '' });
 const { login_app, other_login_app } = service.demo;
 
 const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
@@ -121,13 +118,6 @@ describe('POST /v2/marketing/oauth/introspect', () => {
       scope: 'login_app',
       client_id: login_app.client_id,
     });
-  });
-
-  test('a Login App Token of a client that is new, from a function that has just read the clients', async () => {
-    await introspect('unknown');
-    const client = await createClient(service, login_app.login_app_id);
-    const token = await elsewhere.loginAppToken(client);
-    expect((await introspect(token)).body).toMatchObject({ active: true, client_id: client.client_id });
   });
 
   test('whatever is not active: {"active": false} and nothing else', async () => {
