@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import * as v from 'valibot';
+import { tokenAlgorithms } from '../../lib/signing/settings.ts';
+import { originSecretHashesSchema } from '../settings/settings.ts';
 import { startCommand } from '../version.ts';
 import type { Bus } from './aws.ts';
 import { type Demo, reviveDemo, seedDemo, tryIt } from './demo.ts';
@@ -20,7 +23,59 @@ import {
 } from './local-files.ts';
 import { serve } from './loopback-server.ts';
 import { type StackOptions, startStack } from './stack.ts';
-import { flagsWithoutEffect, readStartSettings } from './start-settings.ts';
+
+/** The end of an error: what a variable must be, and what it is. */
+const instead =
+  (must: string) =>
+  ({ input }: { input: unknown }): string =>
+    `must be ${must}, not ${input}`;
+
+const text = (fits: (text: string) => boolean, must: string) =>
+  v.pipe(v.string(), v.check(fits, instead(must)));
+
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+const isWebAddress = (text: string): boolean =>
+  text === '' || /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+
+/** Whether events go nowhere but to the terminal and this machine. */
+function isNear(text: string): boolean {
+  const { protocol, hostname = '' } = URL.parse(text) ?? {};
+  const isLoopback = protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return text === 'terminal' || isLoopback;
+}
+const near = 'terminal or an address of this machine such as http://127.0.0.1:9000';
+
+/** Schema of the environment variables that change how `npm start` runs the service. */
+const startSettingsSchema = v.object({
+  PORT: v.optional(v.pipe(text(isPort, 'a number from 0 to 65535'), v.transform(Number))),
+  DYNAMODB_ENDPOINT: v.optional(text(isWebAddress, 'an address such as http://127.0.0.1:8000')),
+  EVENTS_TO: v.optional(text(isNear, near)),
+  LOCAL_DATA: v.optional(v.string()),
+  JOIN: v.optional(v.string()),
+  LOGIN_HOOK: v.optional(v.string()),
+  LOG_LEVEL: v.optional(v.picklist(['INFO', 'ERROR'], instead('INFO or ERROR'))),
+  ORIGIN_SECRET_HASHES: v.optional(originSecretHashesSchema),
+  TOKEN_ALGORITHM: v.optional(v.picklist(tokenAlgorithms, instead(tokenAlgorithms.join(' or ')))),
+});
+
+/** The environment variables of `npm start`. @throws Error naming the first one that is wrong, and what it must be */
+function readStartSettings(): v.InferOutput<typeof startSettingsSchema> {
+  const { success, output, issues } = v.safeParse(startSettingsSchema, process.env);
+  if (success) return output;
+  throw new Error(`${v.getDotPath(issues[0])} ${issues[0].message}.`);
+}
+
+/** Reports flags of `npm start`, which has none. npm keeps those that stand before `--` to itself, as variables. */
+function reportFlags(): void {
+  const names = Object.keys(startSettingsSchema.entries);
+  const kept = names.filter((name) => process.env[`npm_config_${name.toLowerCase()}`] !== undefined);
+  const flags = kept
+    .map((name) => `--${name.toLowerCase().replaceAll('_', '-')}`)
+    .concat(process.argv.slice(2));
+  const advice = `set ${names.join(', ')} before it, as in PORT=4000 ${startCommand}`;
+  if (flags.length > 0)
+    process.stderr.write(`Ignored: ${flags.join(' ')}. ${startCommand} has no flags; ${advice}.\n`);
+}
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -35,9 +90,8 @@ const reportRequest = ({ method, path, status, milliseconds, error, reason, igno
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
-  const flags = flagsWithoutEffect(process.argv.slice(2), process.env);
-  if (flags !== undefined) process.stderr.write(`${flags}\n`);
-  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings(process.env);
+  reportFlags();
+  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings();
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
   if (LOCAL_DATA && (directory || DYNAMODB_ENDPOINT || EVENTS_TO))

@@ -2,8 +2,7 @@ import { CloudFormationClient, paginateListStacks, type StackStatus } from '@aws
 import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
 import { localFiles, readStackFile, runningStack } from '../local/local-files.ts';
-import { stackDescription } from '../stack/description.ts';
-import { startCommand } from '../version.ts';
+import { stackDescription, startCommand } from '../version.ts';
 
 export type Target = { local: true } | { local: false; stack: string };
 

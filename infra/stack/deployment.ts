@@ -1,8 +1,7 @@
 import { type App, Stack } from 'aws-cdk-lib';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Settings } from '../settings/settings.ts';
-import { version } from '../version.ts';
-import { versionTag } from './description.ts';
+import { version, versionTag } from '../version.ts';
 import { Edge } from './edge.ts';
 import { LoginService } from './login-service.ts';
 

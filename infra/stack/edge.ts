@@ -11,9 +11,8 @@ import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
 import { tokenPath } from '../../lib/tokens/issuer.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
-import { version } from '../version.ts';
+import { version, versionTag } from '../version.ts';
 import { logGroupArn } from './audit-trail.ts';
-import { versionTag } from './description.ts';
 import type { LoginService } from './login-service.ts';
 
 /** The settings of an edge, all of which `edge: true` demands. */

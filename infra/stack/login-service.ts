@@ -17,10 +17,9 @@ import {
   SettingsError,
   tokenVariables,
 } from '../settings/settings.ts';
-import { version } from '../version.ts';
+import { stackDescription, version, versionOutput } from '../version.ts';
 import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
-import { stackDescription, versionOutput } from './description.ts';
 import { type BusInUse, EventPublishing } from './event-publishing.ts';
 import { guardTableFormat, LiveVersions, newVersionCheck } from './live-versions.ts';
 import { measurementsOf } from './measurements.ts';

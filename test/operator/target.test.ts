@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
-import { stackDescription } from '../../infra/stack/description.ts';
+import { stackDescription } from '../../infra/version.ts';
 import { operator, operatorProcess } from '../support/operator.ts';
 
 const command = ['accounts', 'create', '--name=x'];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand, type Output } from '@aws-sdk/client-cloudformation';
 import { deploymentFolder, readDeployment } from '../../settings/deployment-file.ts';
 import { pinName, pinnedValue, pins } from '../../settings/pins.ts';
-import { versionOutput } from '../../stack/description.ts';
+import { versionOutput } from '../../version.ts';
 
 /**
  * Reads a deployed stack's version, and its faults, as far as CloudFormation knows: an update that failed, or a stack that
