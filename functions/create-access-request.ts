@@ -1,6 +1,9 @@
-import { createAccessRequestFor, createdSchema } from '../lib/access-requests/create-access-request.ts';
+import {
+  accessRequestBodySchema,
+  createAccessRequestFor,
+  createdSchema,
+} from '../lib/access-requests/create-access-request.ts';
 import { idempotencyKeySchema } from '../lib/access-requests/idempotency.ts';
-import { accessRequestBodySchema } from '../lib/access-requests/new-access-request.ts';
 import { writingAccount } from '../lib/http/auth/account.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';

@@ -7,7 +7,7 @@ import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
 import { type Message, receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
 import { mustBeOneOf, once, optional } from '../lib/schema/form-parameters.ts';
-import { jsonSchema } from '../lib/schema/json-schema.ts';
+import { described, jsonSchema } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { notificationsPath } from '../lib/tokens/issuer.ts';
 
@@ -52,7 +52,7 @@ const badSecurityEvent = {
   schema: v.pipe(
     v.object({
       err: v.picklist(securityEventCodes),
-      description: v.pipe(v.string(), v.description('What is wrong, for developers.')),
+      description: described(v.string(), 'What is wrong, for developers.'),
     }),
     v.title('SecurityEventError'),
   ),
@@ -77,8 +77,8 @@ const signedEvents = ['deauthorize', 'data_deletion'] as const;
 
 const receiptSchema = v.pipe(
   v.object({
-    url: v.pipe(v.optional(v.string()), v.description('Where the person can read about it.')),
-    confirmation_code: v.pipe(v.optional(v.string()), v.description('The code to quote.')),
+    url: described(v.optional(v.string()), 'Where the person can read about it.'),
+    confirmation_code: described(v.optional(v.string()), 'The code to quote.'),
   }),
   v.title('NotificationReceipt'),
 );
@@ -103,9 +103,9 @@ export const { endpoint, handler } = serve({
   authenticate: anybody,
   parameters: {
     path: {
-      provider: v.pipe(
+      provider: described(
         v.picklist(providerIds, `The provider must be one of ${providerIds.join(', ')}.`),
-        v.description('The provider whose settings name the issuer.'),
+        'The provider whose settings name the issuer.',
       ),
     },
     query: {

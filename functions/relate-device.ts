@@ -4,7 +4,7 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { json } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { unprocessableEntity } from '../lib/schema/validation.ts';
-import { recentLoginErrors } from './shared/errors.ts';
+import { exampleOfOldLogin } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'POST',
@@ -31,8 +31,8 @@ export const { endpoint, handler } = serve({
   },
   errors: {
     insufficient_user_authentication: {
-      ...recentLoginErrors.insufficient_user_authentication,
       when: 'The person has 20 other devices, and the login is longer ago than the operator allows for ending the relation of one, 15 minutes by default. Log in again and repeat the request.',
+      example: exampleOfOldLogin,
     },
     forbidden: {
       when: 'The device does not belong to the Login App of the token.',

@@ -1,5 +1,5 @@
+import { oneAccessRequestSchema, showAccessRequest } from '../lib/access-requests/search-access-requests.ts';
 import { accessRequestIdSchema } from '../lib/access-requests/search-request.ts';
-import { oneAccessRequestSchema, showAccessRequest } from '../lib/access-requests/shown-access-request.ts';
 import { account } from '../lib/http/auth/account.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { exampleOfAccessRequest, searchRecord } from './shared/search-events.ts';

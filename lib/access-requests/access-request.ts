@@ -61,7 +61,6 @@ export const accessRequestItem = itemKind(
   accessRequestKey,
 );
 
-/** Something that asks for approval; its events are comments and reviews. */
 export type AccessRequest = ItemOf<typeof accessRequestItem>;
 
 /** The counter has gone back, as in a table that was restored in part: nobody gets access to what is another's. */
@@ -70,11 +69,7 @@ export const idIsTaken = (id: number): Error =>
 
 const counterItem = itemKind(v.object({ last_id: v.number() }), accessRequestCounterKey);
 
-/**
- * Takes ids for access requests from the counter: one write, which no other writer makes fail. An id that is taken but not
- * used leaves a gap.
- * @returns the first of them; the others follow it
- */
+/** Takes ids from the counter: one write, which no other writer makes fail. Returns the first; the others follow it. */
 export async function takeIds(count: number): Promise<number> {
   const outcome = await updateItem(counterItem(), { count: { last_id: { by: count } } });
   if (!outcome.done) throw new Error('The counter of access requests refused a write without a condition.');
@@ -123,7 +118,7 @@ export async function requireAccess(accountId: string, accessRequestId: number):
 export const putAccess = (
   accessRequestId: number,
   accountId: string,
-  more: Partial<Access> & { expires_at?: number } = {},
+  more: Partial<Access> & { expires_at?: number },
 ): Promise<boolean> =>
   putItem(accessItem(accessRequestId, accountId), {
     ...more,
@@ -137,7 +132,6 @@ export const putAccess = (
 export const deleteAccess = (accessRequestId: number, accountId: string): Promise<void> =>
   deleteItem(accessItem(accessRequestId, accountId));
 
-/** The accesses of all accounts to an access request. */
 export async function readAccesses(accessRequestId: number): Promise<Access[]> {
   const items = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
   return items.map(accessItem.parse);

@@ -34,10 +34,10 @@ const blockItem = itemKind(
 const pack = (codes: Uint8Array): string => deflateRawSync(codes).toString('base64');
 const unpack = (codes: string): Uint8Array => inflateRawSync(Buffer.from(codes, 'base64'));
 
-/** A list of access requests: the codes of its blocks. */
-export type List = Map<number, Uint8Array>;
+/** A list of access requests: the codes of each block. */
+type List = Map<number, Uint8Array>;
 
-/** Reads a list whole: some hundred bytes for each 4,096 ids. */
+/** Reads a list whole: some hundred bytes for each block. */
 export async function readList(accountId: string, list: string): Promise<List> {
   const { pk, sk } = listBlockKey(accountId, list, 0);
   const blocks = (await readPartition(pk, sk.slice(0, -16))).map(blockItem.parse);
@@ -81,7 +81,6 @@ const markItem = itemKind(markSchema, changeMarkKey);
 export type Mark = v.InferOutput<typeof markSchema>;
 export const idOf = (mark: Mark): number => mark.access_request_id;
 
-/** Marks an access request for an account. Returns the key of the mark. */
 export async function mark(id: number, account_id: string, about: Mark['about'], time = timestamp()) {
   const key = about === 'due' ? dueMarkKey(account_id, time, id) : changeMarkKey(account_id, id, newId('m'));
   const marked = { account_id, access_request_id: id, about, list_position: time };
@@ -89,7 +88,6 @@ export async function mark(id: number, account_id: string, about: Mark['about'],
   return key;
 }
 
-/** The marks of an account that count by now. */
 export async function readMarks(accountId: string): Promise<Mark[]> {
   const items = await readBetween(accessRequestsOfAccountList(accountId), 'CHANGE#', `DUE#${timestamp()}~`);
   return items.map(markItem.parse);
@@ -118,7 +116,7 @@ export async function readTruths(accountId: string, ids: number[], needsSettling
   return truths;
 }
 
-/** Milliseconds after which nobody is still at what a mark announced: every function has been stopped. */
+/** Milliseconds after which every function that announced something by a mark has been stopped. */
 const underWayFor = 60_000;
 
 /** Whether a change that was announced had been made when the truth was read, or never will be. */

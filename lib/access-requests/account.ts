@@ -35,7 +35,6 @@ export const accountItem = itemKind(
   accountKey,
 );
 
-/** The back office's credential. */
 export type Account = ItemOf<typeof accountItem>;
 
 /** The account from the table, if there is one. An id of another form is not looked up. */
@@ -44,7 +43,6 @@ export const readAccount = async (id: string): Promise<Account | undefined> =>
 
 const findAccount = cached(readAccount);
 
-/** The account of an id and secret, or what is wrong with them. */
 export async function authenticateAccount(
   id: string,
   secret: string,
@@ -89,7 +87,6 @@ export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
 const changeAccount = (id: string, change: OwnChange<Account>): Promise<boolean> =>
   updateOwnItem(accountItem(id), { ...change, when: { pk: { exists: true } } });
 
-/** Gives an account a new secret; the old one is valid until it is revoked. */
 export const rotateAccountSecret = (account: Account) =>
   rotateSecretOf(accountItem(account.account_id), account, secretPrefix);
 

@@ -129,7 +129,7 @@ async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<A
   }
 }
 
-/** Undefined when another writer has taken the next id. */
+/** Adds an event under the next id; undefined when another writer has taken it. */
 async function append(accessRequestId: number, end: ListTails, draft: Draft): Promise<Appended | undefined> {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
   const written = key === undefined ? undefined : end.written.get(key);

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { countField, timestampField } from '../schema/json-schema.ts';
+import { countField, described, jsonSchema, timestampField } from '../schema/json-schema.ts';
+import { timeField } from '../schema/rfc3339.ts';
+import { jsonObject } from '../schema/validation.ts';
 import type { Conditions } from '../storage/expressions.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
 import { newAccessRequestKey, referenceKey } from '../storage/keys.ts';
@@ -18,7 +20,69 @@ import {
 } from './access-request.ts';
 import { mark } from './account-lists.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince, usedForAnother } from './idempotency.ts';
-import { attributesOf, type NewAccessRequest } from './new-access-request.ts';
+import { actorFields, nameText } from './new-event.ts';
+
+const mostApprovals = 10;
+const approvalsMessage = `approvals_needed must be an integer from 1 to ${mostApprovals}.`;
+
+/** Fields of a new access request, as a line of an import has them too. */
+export const newAccessRequestFields = {
+  title: described(v.optional(nameText('title')), 'What it is about, for people.'),
+  reference: described(
+    v.optional(nameText('reference')),
+    'Its id in your own system; the account has no other access request with it.',
+  ),
+  requested_by: described(
+    v.optional(
+      v.object(actorFields, ({ path }) =>
+        path ? `requested_by.${String(path[0]?.key)} is required.` : 'requested_by must be an object.',
+      ),
+    ),
+    'Who asks for approval.',
+  ),
+  approvals_needed: described(
+    v.optional(
+      v.pipe(
+        v.number(approvalsMessage),
+        v.integer(approvalsMessage),
+        v.minValue(1, approvalsMessage),
+        v.maxValue(mostApprovals, approvalsMessage),
+        jsonSchema({ type: 'integer', minimum: 1, maximum: mostApprovals }),
+      ),
+    ),
+    'How many different actors have to approve. A decision is computed if this or `expires_at` is given; 1 is then the default.',
+  ),
+  self_review: described(
+    v.optional(v.boolean('self_review must be true or false.')),
+    'Whether reviews of who requested it count. By default, they do.',
+  ),
+  expires_at: described(
+    timeField('expires_at'),
+    'When it expires, unless it is decided before: RFC 3339, in the future.',
+  ),
+};
+const fieldsSchema = v.object(newAccessRequestFields);
+type NewAccessRequest = v.InferOutput<typeof fieldsSchema>;
+
+/** A JSON object with such fields, all optional; others are ignored. */
+export const accessRequestBodySchema = v.pipe(
+  jsonObject('The body must be a JSON object.'),
+  v.object({
+    ...newAccessRequestFields,
+    expires_at: v.pipe(
+      newAccessRequestFields.expires_at,
+      v.check((time) => time === undefined || time > timestamp(), 'expires_at must be a time in the future.'),
+    ),
+  }),
+  jsonSchema(v.pipe(fieldsSchema, v.title('NewAccessRequest'))),
+);
+
+/** The attributes of an access request that its fields say. */
+export const attributesOf = ({ expires_at, approvals_needed, ...fields }: NewAccessRequest) => ({
+  ...fields,
+  approvals_needed: approvals_needed ?? (expires_at === undefined ? undefined : 1),
+  open_until: expires_at,
+});
 
 /** The item of an idempotency key: the access request, and the end of the key in epoch seconds. */
 const madeByKeyItem = itemKind(
@@ -32,11 +96,9 @@ const madeByKeyItem = itemKind(
   newAccessRequestKey,
 );
 
-/** An access request as its creator sees it. */
 export const createdSchema = v.pick(madeByKeyItem.schema, ['id', 'created_at']);
 type Created = v.InferOutput<typeof createdSchema>;
 
-/** The claim of a reference by an access request. */
 const referenceItem = itemKind(
   v.object({ access_request_id: v.number(), claimed_at: v.string() }),
   referenceKey,
@@ -80,14 +142,13 @@ export async function createAccessRequestFor(
 }
 
 /**
- * Creates an access request for an account. A crash in between leaves one that nobody has access to, and whose id was never
- * returned.
+ * Creates an access request for an account. A crash leaves one that nobody has access to, and whose id was never returned.
  * @param more attributes of it, such as the ARN of the operator who creates it for the account
  * @throws ServiceError `conflict` when another access request has the reference
  */
 export async function createAccessRequest(
   accountId: string,
-  more: Partial<AccessRequest> = {},
+  more: Partial<AccessRequest>,
 ): Promise<AccessRequest> {
   const access_request_id = await takeIds(1);
   const made = { ...more, access_request_id, account_id: accountId, created_at: timestamp() };

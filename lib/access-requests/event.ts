@@ -1,17 +1,17 @@
 import * as v from 'valibot';
-import { countField, timestampField } from '../schema/json-schema.ts';
+import { countField, described, timestampField } from '../schema/json-schema.ts';
 
 export const actorTypes = ['login_user', 'custom'] as const;
 export const reviewStatuses = ['approved', 'rejected'] as const;
 
 const identity = {
-  id: v.pipe(countField, v.description('1, 2, 3 … within the access request.')),
+  id: described(countField, '1, 2, 3 … within the access request.'),
   access_request_id: countField,
 };
 /** Fields of any event that its author sends. What accepts events has a schema for each of these, and no others. */
 export const content = {
   actor_type: v.picklist(actorTypes),
-  actor_id: v.pipe(v.string(), v.description('The author, in the words of your own system.')),
+  actor_id: described(v.string(), 'The author, in the words of your own system.'),
   comment: v.string(),
 };
 export const actorSchema = v.object({ actor_type: content.actor_type, actor_id: content.actor_id });
@@ -28,9 +28,9 @@ export const eventSchema = v.pipe(
         ...content,
         ...times,
         status: v.picklist(reviewStatuses),
-        counts: v.pipe(
+        counts: described(
           v.optional(v.literal(false)),
-          v.description('Present if the author requested it themselves and `self_review` is false.'),
+          'Present if the author requested it themselves and `self_review` is false.',
         ),
       }),
       v.title('Review'),

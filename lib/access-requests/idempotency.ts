@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { clock } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
+import { described } from '../schema/json-schema.ts';
 import { hashOf } from '../storage/keys.ts';
 
 const longestKey = 255;
@@ -10,11 +11,9 @@ const keyMessage = `The header Idempotency-Key must have 1 to ${longestKey} char
  * The `Idempotency-Key` header: a text that the caller makes up for one request and sends again when it repeats it.
  * @see draft-ietf-httpapi-idempotency-key-header
  */
-export const idempotencyKeySchema = v.pipe(
+export const idempotencyKeySchema = described(
   v.optional(v.pipe(v.string(), v.minLength(1, keyMessage), v.maxLength(longestKey, keyMessage))),
-  v.description(
-    'A text that you make up for one request, such as a UUID. The same request with the same key gets the same response for 24 hours.',
-  ),
+  'A text that you make up for one request, such as a UUID. The same request with the same key gets the same response for 24 hours.',
 );
 
 /** Seconds for which a key gets the same answer again. After that it counts as new. */

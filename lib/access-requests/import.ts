@@ -16,9 +16,13 @@ import {
 } from './access-request.ts';
 import { readMarks, refreshLists } from './account-lists.ts';
 import { addEvents, type Draft } from './add-events.ts';
-import { claimReference, grantAccess } from './create-access-request.ts';
+import {
+  attributesOf,
+  claimReference,
+  grantAccess,
+  newAccessRequestFields,
+} from './create-access-request.ts';
 import type { Writer } from './event.ts';
-import { attributesOf, newAccessRequestFields } from './new-access-request.ts';
 import { newEventSchema, newReviewSchema } from './new-event.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
@@ -74,7 +78,6 @@ export async function importAccessRequests(accountId: string, lines: ImportLine[
   return { ...result, ids: [...ids].map(([id, access_request_id]) => ({ id, access_request_id })) };
 }
 
-/** The access request that an account has imported with an id; undefined when there is none. */
 export const findImported = async (accountId: string, id: string): Promise<number | undefined> =>
   (await readItem(importedItem(accountId, id)))?.access_request_id;
 
@@ -136,9 +139,8 @@ const untypedSchema = v.intersect([lineSchema, v.omit(newReviewSchema, ['type', 
 const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema : untypedSchema));
 
 /**
- * Adds events with their own times, within each access request in the order of the lines. A line that was imported
- * before adds nothing: its event carries the hash of the line's text.
- * @param writer who imports
+ * Adds events with their own times, within each access request in the order of the lines. A line that was imported before
+ * adds nothing: its event carries the hash of the line's text.
  * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
  */
 export async function importEvents(lines: ImportLine[], writer: Writer): Promise<ImportResult> {

@@ -36,7 +36,6 @@ export const nameText = (name: string) =>
 const oneOf = <const Options extends readonly string[]>(name: string, options: Options) =>
   v.picklist(options, `${name} must be ${options.join(' or ')}.`);
 
-/** Fields of somebody, as a body has them. */
 export const actorFields = {
   actor_type: oneOf('actor_type', actorTypes),
   actor_id: nameText('actor_id'),
@@ -54,7 +53,6 @@ const shared = {
 } satisfies Record<keyof typeof content, v.GenericSchema>;
 
 export const newCommentSchema = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
-/** A review as its author sends it; its comment may be left out. */
 export const newReviewSchema = v.object(
   {
     ...shared,
@@ -72,21 +70,19 @@ export const newEventSchema = v.variant(
 );
 export type NewEvent = v.InferOutput<typeof newEventSchema>;
 
-/** A JSON object; the type of the event follows from the path. */
+/** A JSON object, whose other fields are ignored; the type of the event follows from the path. */
 const bodyOfType = (type: 'comment' | 'review') =>
   v.pipe(
     jsonObject('The body must be a JSON object.'),
     v.transform((body) => ({ ...body, type })),
   );
 
-/** `{"actor_type": …, "actor_id": …, "comment": …}`; other fields are ignored. */
 export const commentBodySchema = v.pipe(
   bodyOfType('comment'),
   newCommentSchema,
   jsonSchema(v.pipe(v.omit(newCommentSchema, ['type']), v.title('NewComment'))),
 );
 
-/** `{"actor_type": …, "actor_id": …, "comment"?: …, "status": …}`; other fields are ignored. */
 export const reviewBodySchema = v.pipe(
   bodyOfType('review'),
   newReviewSchema,

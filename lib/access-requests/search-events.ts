@@ -37,9 +37,7 @@ async function findPage(search: SearchRequest): Promise<SearchResult> {
   return { total: found.length, ...pageOf(offset, found.slice(offset, offset + page_size)) };
 }
 
-type ReadPage = (list: DenseList, offset: number, size: number) => Promise<{ total: number; items: Item[] }>;
-
-const readOldest: ReadPage = async (list, offset, size) => {
+async function readOldest(list: DenseList, offset: number, size: number) {
   const [last, items] = await Promise.all([
     readLastOrdinal(list),
     readRange(list, offset + 1, offset + size),
@@ -48,16 +46,15 @@ const readOldest: ReadPage = async (list, offset, size) => {
   const shown = offset + items.length;
   if (items.length === size) return { total: Math.max(last, shown), items };
   return { total: items.length > 0 ? shown : Math.min(last, shown), items };
-};
+}
 
-/** The total comes first here, since the page counts from the end. */
-const readNewest: ReadPage = async (list, offset, size) => {
+async function readNewest(list: DenseList, offset: number, size: number) {
   const total = await readLastOrdinal(list);
   const last = total - offset;
   if (last < 1) return { total, items: [] };
   const items = await readRange(list, Math.max(last - size + 1, 1), last);
   return { total, items: items.toReversed() };
-};
+}
 
 const pageOf = (offset: number, items: Item[]) => ({
   offset,
@@ -73,7 +70,7 @@ function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest
   return actor_type === undefined ? ofActorId(actor_id) : ofActor(actor_type, actor_id);
 }
 
-/** For the other searches: the events that they begin with, and of those the ones that match. */
+/** The events that match, where there is no list of them. */
 async function readMatching(search: SearchRequest): Promise<Item[]> {
   const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids
@@ -114,7 +111,7 @@ export const listEvents = (accessRequestId: number, after: number) =>
     written_by: v.parse(writerSchema, item),
   }));
 
-/** Events of an access request with just the fields that an import reads. */
+/** Events like these with just the fields that an import reads. */
 export const exportEvents = (accessRequestId: number, after: number) =>
   readPage(accessRequestId, after, (item) => v.parse(eventSchema, item));
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { once, queryChoice, queryText } from '../schema/form-parameters.ts';
-import { countField, jsonSchema } from '../schema/json-schema.ts';
+import { countField, described, jsonSchema } from '../schema/json-schema.ts';
 import { actorTypes } from './event.ts';
 
 const mostEventIds = 100;
@@ -12,7 +12,6 @@ const positiveInteger = (message: string) =>
 const largestNumber = 9_999_999_999_999;
 const numberInText = (maximum: number) => ({ type: 'integer', minimum: 1, maximum });
 
-/** The parameter of the path. */
 export const accessRequestIdSchema = v.pipe(
   positiveInteger('The access_request_id must be a positive integer.'),
   jsonSchema(numberInText(largestNumber)),
@@ -52,7 +51,7 @@ export const paging = (members: string) => ({
   ),
 });
 
-/** The envelope of a search: how many were found, those before this page, those on it, and themselves. */
+/** The envelope of a search. */
 export const resultSchema = <Member extends v.GenericSchema>(
   member: Member,
   members: string,
@@ -60,9 +59,9 @@ export const resultSchema = <Member extends v.GenericSchema>(
 ) =>
   v.pipe(
     v.object({
-      total: v.pipe(countField, v.description(`How many ${members} were found, on all pages.`)),
-      offset: v.pipe(countField, v.description('How many of them stand before this page.')),
-      count: v.pipe(countField, v.description('How many are on this page.')),
+      total: described(countField, `How many ${members} were found, on all pages.`),
+      offset: described(countField, 'How many of them stand before this page.'),
+      count: described(countField, 'How many are on this page.'),
       results: v.array(member),
     }),
     v.title(title),

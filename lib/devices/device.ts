@@ -8,7 +8,7 @@ import { type Item, type ItemOf, itemKind, readItem } from '../storage/items.ts'
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { shardNumberOf } from '../storage/table.ts';
 
-/** The gateways of Apple's push service: a token that one has issued means nothing to the other. */
+/** The gateways of Apple's push service: a token of the one means nothing to the other. */
 export const environments = ['production', 'sandbox'] as const;
 
 /** Types of push tokens: a device token of APNs, a registration token of FCM, or a Firebase installation id. */
@@ -16,14 +16,13 @@ export const tokenTypes = ['apns', 'fcm', 'fid'] as const;
 
 /** Details that a registration may leave out. Registration, import, export and what senders get follow this list. */
 export const details = {
-  /** The type of the push token; absent where nothing was said, which `tokenTypeOf` reads. */
+  /** Absent where nothing was said, which `tokenTypeOf` reads. */
   token_type: v.exactOptional(v.picklist(tokenTypes)),
-  /** The gateway of Apple's push service that knows the token; absent for Firebase, and where nothing was said. */
+  /** Absent for Firebase, and where nothing was said. */
   environment: v.exactOptional(v.picklist(environments)),
   /** A language tag (BCP 47) in its canonical form. */
   locale: v.exactOptional(v.string()),
   app_version: v.exactOptional(v.string()),
-  /** The installation of the app that it belongs to. */
   installation_id: v.exactOptional(v.string()),
 };
 export const detailNames = v.keyof(v.object(details)).options;
@@ -40,7 +39,6 @@ export const deviceItem = itemKind(
     last_seen_at: v.string(),
     /** Epoch seconds of its end, after which the table may have it still. */
     expires_at: v.number(),
-    /** The Login User it is related to. */
     login_user_id: v.exactOptional(v.string()),
     /** `created_at` of that Login User: one whose item was deleted, and created again, has another. */
     login_user_since: v.exactOptional(v.string()),

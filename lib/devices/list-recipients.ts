@@ -4,6 +4,7 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { isOfLoginApp } from '../login-users/login-user.ts';
 import { queryChoice, queryInteger, queryText } from '../schema/form-parameters.ts';
+import { described } from '../schema/json-schema.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   loginAppOfSender,
@@ -73,10 +74,7 @@ type RecipientsQuery = v.InferOutput<v.ObjectSchema<typeof recipientsQuery, unde
 
 export const recipientListSchema = v.object({
   recipients: v.array(recipientSchema),
-  next_cursor: v.pipe(
-    v.optional(v.string()),
-    v.description('The `cursor` of the next page; absent on the last one.'),
-  ),
+  next_cursor: described(v.optional(v.string()), 'The `cursor` of the next page; absent on the last one.'),
 });
 
 /**

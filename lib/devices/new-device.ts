@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { platforms } from '../login-apps/platforms.ts';
-import { jsonSchema } from '../schema/json-schema.ts';
+import { described, jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { type details, environments, tokenTypes } from './device.ts';
 
@@ -29,17 +29,15 @@ const anyDetails = {
     ),
   ),
   app_version: v.optional(
-    v.pipe(
+    described(
       visible('app_version must be 1 to 64 visible ASCII characters.', /^[\x21-\x7e]{1,64}$/),
-      v.description('The version of the app.'),
+      'The version of the app.',
     ),
   ),
   installation_id: v.optional(
-    v.pipe(
+    described(
       visible('installation_id must be 1 to 128 visible ASCII characters.', /^[\x21-\x7e]{1,128}$/),
-      v.description(
-        'A random id that the app keeps for as long as it is installed. A registration with another token replaces the device that the installation had, and takes over its person.',
-      ),
+      'A random id that the app keeps for as long as it is installed. A registration with another token replaces the device that the installation had, and takes over its person.',
     ),
   ),
 } satisfies Record<Exclude<keyof typeof details, 'token_type' | 'environment'>, v.GenericSchema>;
@@ -54,20 +52,19 @@ const tokenTypeOnWire = v.pipe(
 const firebaseTypes = v.picklist(['fcm', 'fid']);
 
 const environment = v.optional(
-  v.pipe(
+  described(
     v.picklist(environments, `environment must be ${environments.join(' or ')}.`),
-    v.description('The gateway of the push service that issued the token. Without it: production.'),
+    'The gateway of the push service that issued the token. Without it: production.',
   ),
 );
 const noEnvironment = (kind: string) => v.optional(v.never(`environment must not be supplied for ${kind}.`));
 
 const anyToken = v.string('token must be a string.');
 
-/** An APNs device token in hexadecimal, of any case. */
 export const apnsToken = /^([0-9a-fA-F]{2}){32,200}$/;
 const apnsMessage = 'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.';
 
-/** Opaque text, as Firebase issues it. @param kind in the message, the devices that are meant */
+/** Opaque text. @param kind in the message, the devices that are meant */
 const firebaseToken = (kind: string) =>
   v.pipe(
     anyToken,
@@ -79,39 +76,34 @@ const fieldWith = (name: string, schema: object) => ({
   allOf: [{ required: [name] }, { properties: { [name]: schema } }],
 });
 
-const ios = v.literal('ios');
+type Field = 'platform' | 'token_type' | 'token' | 'environment';
+const deviceWith = <const Fields extends Record<Field, v.GenericSchema>>(fields: Fields) =>
+  v.object({ ...fields, ...anyDetails }, keyRequired());
+
+const platform = v.literal('ios');
 
 /** A new ios device by its token type, with what a token is there. The API document has one schema for both. */
 const iosDevice = v.pipe(
   v.variant('token_type', [
-    v.object(
-      {
-        platform: ios,
-        token_type: v.optional(v.literal('apns')),
-        token: v.pipe(anyToken, v.regex(apnsToken, apnsMessage), v.toLowerCase()),
-        environment,
-        ...anyDetails,
-      },
-      keyRequired(),
-    ),
-    v.object(
-      {
-        platform: ios,
-        token_type: firebaseTypes,
-        token: firebaseToken('fcm or fid'),
-        environment: noEnvironment('fcm or fid'),
-        ...anyDetails,
-      },
-      keyRequired(),
-    ),
+    deviceWith({
+      platform,
+      token_type: v.optional(v.literal('apns')),
+      token: v.pipe(anyToken, v.regex(apnsToken, apnsMessage), v.toLowerCase()),
+      environment,
+    }),
+    deviceWith({
+      platform,
+      token_type: firebaseTypes,
+      token: firebaseToken('fcm or fid'),
+      environment: noEnvironment('fcm or fid'),
+    }),
   ]),
   jsonSchema(
-    v.object({
-      platform: ios,
+    deviceWith({
+      platform,
       token_type: v.optional(tokenTypeOnWire),
       token: firebaseToken('ios'),
       environment,
-      ...anyDetails,
     }),
     {
       if: fieldWith('token_type', { enum: firebaseTypes.options }),
@@ -123,21 +115,17 @@ const iosDevice = v.pipe(
   v.title('IosDevice'),
 );
 
-const androidFields = v.object(
-  {
-    platform: v.literal('android'),
-    token_type: v.optional(
-      v.pipe(
-        v.picklist(firebaseTypes.options, 'token_type must be fcm or fid for android.'),
-        jsonSchema(tokenTypeOnWire),
-      ),
+const androidFields = deviceWith({
+  platform: v.literal('android'),
+  token_type: v.optional(
+    v.pipe(
+      v.picklist(firebaseTypes.options, 'token_type must be fcm or fid for android.'),
+      jsonSchema(tokenTypeOnWire),
     ),
-    token: firebaseToken('android'),
-    environment: noEnvironment('android'),
-    ...anyDetails,
-  },
-  keyRequired(),
-);
+  ),
+  token: firebaseToken('android'),
+  environment: noEnvironment('android'),
+});
 const androidDevice = v.pipe(
   androidFields,
   jsonSchema(androidFields, { not: fieldWith('token_type', { const: 'apns' }) }),
@@ -147,16 +135,12 @@ const androidDevice = v.pipe(
 const deviceOfPlatform = v.pipe(v.variant('platform', [iosDevice, androidDevice]), v.title('NewDevice'));
 export type NewDevice = v.InferOutput<typeof deviceOfPlatform>;
 
-const deviceOfAnyPlatform = v.object(
-  {
-    platform: v.picklist(platforms, 'platform must be ios or android.'),
-    token_type: v.optional(v.picklist(tokenTypes, 'token_type must be apns, fcm or fid.')),
-    token: anyToken,
-    environment,
-    ...anyDetails,
-  },
-  keyRequired(),
-);
+const deviceOfAnyPlatform = deviceWith({
+  platform: v.picklist(platforms, 'platform must be ios or android.'),
+  token_type: v.optional(v.picklist(tokenTypes, 'token_type must be apns, fcm or fid.')),
+  token: anyToken,
+  environment,
+});
 const hasPlatform = v.object({
   platform: v.picklist(platforms),
   token_type: v.optional(v.picklist(tokenTypes)),

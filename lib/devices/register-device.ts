@@ -5,6 +5,7 @@ import { logEvent } from '../log/log.ts';
 import { annotateIds } from '../log/request-fields.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
+import { described } from '../schema/json-schema.ts';
 import { type UpdateOutcome, updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import {
@@ -20,10 +21,7 @@ import { formerAttributes, replaceDevice, takeInstallation } from './installatio
 import { apnsToken, type NewDevice } from './new-device.ts';
 
 export const registeredDeviceSchema = v.object({
-  id: v.pipe(
-    v.string(),
-    v.description('The device, accepted as `device_id` when it is related to a person.'),
-  ),
+  id: described(v.string(), 'The device, accepted as `device_id` when it is related to a person.'),
 });
 
 /** The id of the device that has a token on a platform, whatever the token's type. */
