@@ -35,13 +35,10 @@ export const jsonResponse = (
   body: JSON.stringify(body),
 });
 
-/** The answer of a handler, which then becomes a response. */
 export type Reply = AnyAnswer | APIGatewayProxyStructuredResultV2;
 
 /** Turns the answer of a handler into a response. */
-export const renderAnswer = ({
-  responses,
-}: Pick<AnyEndpoint, 'responses'>): MiddlewareObj<ApiEvent, Reply> => ({
+export const renderAnswer = ({ responses }: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> => ({
   after: (request) => {
     const { response } = request;
     if (!response || !('status' in response)) return;
@@ -78,7 +75,7 @@ export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
 export const renderErrors = ({
   errorEvent = 'request_refused',
   body,
-}: Pick<AnyEndpoint, 'errorEvent' | 'body'>): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
+}: AnyEndpoint): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
   onError: (request) => {
     const { requestId } = request.event.requestContext;
     const { error } = request;

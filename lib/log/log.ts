@@ -7,10 +7,7 @@ import type { FailureEvent, LogEvent, LogEvents } from './events.ts';
 import { asMetrics } from './metrics.ts';
 import { requestFields } from './request-fields.ts';
 
-/**
- * Writes one line. It holds no secrets, and nothing that a caller sent; `log-events.ts` says what each event means and
- * which fields it has.
- */
+/** Writes one line. It holds no secrets, and nothing that a caller sent. */
 export function logEvent<Event extends LogEvent>(event: Event, fields: LogEvents[Event]): void {
   writeLine('INFO', event, fields);
 }

@@ -1,4 +1,4 @@
-/** The most members that are under way side by side. */
+/** How many members are under way side by side. */
 const atOnce = 25;
 
 /** Does the same with each member, some at a time. */
@@ -11,10 +11,7 @@ export async function forEachInBatches<Member>(
   }
 }
 
-/**
- * A check whether there is time to begin another piece of work in this call.
- * @param milliseconds after which work that can be continued stops. A function of an endpoint has 10 s
- */
+/** Tells whether there is time to begin another piece of work that can be continued. A function of an endpoint has 10 s. */
 export function timeLimit(milliseconds = 5_000): () => boolean {
   const endsAt = performance.now() + milliseconds;
   return () => performance.now() < endsAt;

@@ -6,9 +6,9 @@ export const freshForMilliseconds = 30_000;
 const mostRecords = 1_000;
 
 /**
- * Caches records for 30 s in a warm function, so that a busy one does not read them for each request. A cached record
- * may grant access, but it denies only for the second after it was read and denied: guessing causes at most one read per
- * record and second, and a new secret works at once unless somebody is guessing the secrets of that very record.
+ * Caches records for 30 s in a warm function. A cached record may grant access, but it denies only for the second after it
+ * was read and denied: guessing causes at most one read per record and second, and a new secret works at once unless
+ * somebody is guessing the secrets of that very record.
  * @param deniedFor milliseconds for which a record that denied is not read again
  */
 export function cached<Ids extends string[], Record>(

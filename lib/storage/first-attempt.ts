@@ -7,7 +7,7 @@ import { requestSigner } from './signature.ts';
 
 const contentType = 'application/x-amz-json-1.0';
 
-/** The address of the store, to which the SDK sends its requests. */
+/** The address of the store. */
 const endpointSchema = v.object({
   protocol: v.string(),
   hostname: v.string(),
@@ -17,7 +17,7 @@ const endpointSchema = v.object({
 });
 type Endpoint = v.InferOutput<typeof endpointSchema>;
 
-/** The answer to a request, read whole, in the form of the SDK's own. */
+/** The answer to a request, in the form of the SDK's own. */
 interface Answer {
   statusCode: number;
   headers: Record<string, unknown>;
@@ -25,13 +25,10 @@ interface Answer {
 }
 
 /**
- * Lets a client make the first attempt of each call by itself, at half the CPU time of the SDK's middlewares: the
- * low-level API of DynamoDB is a signed POST with a JSON body. Whatever comes of it but a 200, the SDK gets as if it had
- * sent the request itself: it reads the error, corrects the clock and repeats, with its own pauses and counts. The first
- * call of all goes the SDK's way, which tells the endpoint.
- *
- * Middlewares of the step `initialize` see each call, those of other steps only what goes the SDK's way. A signal that
- * aborts a call is not heard here.
+ * Lets a client make the first attempt of each call by itself, at half the CPU time of the SDK's middlewares: a signed POST
+ * with a JSON body. Whatever comes of it but a 200, the SDK gets as if it had sent the request itself: it reads the error,
+ * corrects the clock and repeats, with its own pauses and counts. The first call of all goes the SDK's way, which tells the
+ * endpoint. Middlewares of the step `initialize` alone see each call; a signal that aborts one is not heard here.
  * @param milliseconds without a sign of the store after which an attempt is given up
  * @see Amazon DynamoDB developer guide, "DynamoDB low-level API"
  */
@@ -165,7 +162,6 @@ function forTables(tables: unknown, convert: Convert): unknown {
   return isMap(tables) && mapValues(tables, (request) => isMap(request) && converted(request, convert));
 }
 
-/** A message with its maps of attributes converted. */
 const converted = (message: object, convert: Convert): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(message).map(([name, value]: [string, unknown]) => [

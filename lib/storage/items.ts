@@ -14,7 +14,6 @@ import { documentClient, tableName } from './client.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import type { Key } from './keys.ts';
 
-/** An item as the store returns it. */
 export type Item = Record<string, unknown>;
 
 /** The key among the attributes of an item. */
@@ -31,7 +30,6 @@ export interface ItemKey<Attributes, Written = Attributes> extends Key {
 
 /**
  * A kind of items: what makes the key of one of its ids, and the schema of the attributes that are read.
- * @param key the same ids always give the same key
  * @__NO_SIDE_EFFECTS__ so a bundle leaves out the kinds that it doesn't use
  */
 export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
@@ -43,7 +41,6 @@ export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
   return Object.assign(kind, { schema, parse });
 }
 
-/** The attributes of an item of a kind, as reads return them. */
 export type ItemOf<Kind extends { parse: (item: Item) => unknown }> = ReturnType<Kind['parse']>;
 
 /** Reads an item, strongly consistent; undefined when there is none. */
@@ -86,7 +83,7 @@ export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unkn
   return items.map((item, place) => item && keys[place]?.parse(item));
 }
 
-/** The items that some keys lead to, as the table has them, in the order of the keys. */
+/** Items as the table has them, in the order of their keys. */
 export const readAll = async (keys: Key[]): Promise<(Item | undefined)[]> => keys.map(await readEach(keys));
 
 /** Reads the items of some keys, each once. @returns finds the item of one of the keys, as the table has it */
@@ -209,9 +206,8 @@ export async function updateItem<Written>(
 export type OwnChange<Attributes> = Omit<Change<Attributes>, 'copy' | 'count' | 'when'>;
 
 /**
- * Changes an item that exists, where the change may be done twice and the caller asks for no more than whether it was
- * done. Nothing of an item that does not meet the condition is read, so that the cost of a failure does not tell
- * whether somebody else has one. A retry meets the condition, since it finds the `write_id` of the first attempt.
+ * Changes an item that exists, and tells no more than whether it did. Nothing of an item that does not meet the condition
+ * is read, so that the cost of a failure does not tell whether somebody else has one. A retry finds its own `write_id`.
  */
 export async function updateOwnItem<Written>(
   key: ItemKey<unknown, Written>,

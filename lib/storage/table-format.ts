@@ -3,10 +3,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { itemKind, readItem, updateItem } from './items.ts';
 import { tableFormatKey } from './keys.ts';
 
-/**
- * The format in which this version writes. A kind of item that changes so that older code cannot read it takes a new one;
- * a new kind joins it.
- */
+/** The format in which this version writes. A kind of item that changes so that older code cannot read it takes a new one. */
 export const writtenFormat = 1;
 
 /** The formats of a table that this version can serve: those that the schema of every kind of item reads. */

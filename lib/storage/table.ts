@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/**
- * The one table, as data: the stack, the local stack and the store helpers all read it here.
- * Local indexes can only be made together with the table, so all five exist from the start.
- */
+/** The one table, as data. Local indexes can only be made together with it, so all five exist from the start. */
 export const table = {
   partitionKey: 'pk',
   sortKey: 'sk',
@@ -26,23 +23,20 @@ export const table = {
 export type LocalIndex = keyof typeof table.localIndexes;
 export type GlobalIndex = keyof typeof table.globalIndexes;
 
+type IndexAttribute =
+  | (typeof table.localIndexes)[LocalIndex]['sortKey']
+  | (typeof table.globalIndexes)[GlobalIndex]['partitionKey' | 'sortKey'];
+
 /** The attributes that place an item in indexes, and say when the table deletes it, in epoch seconds. */
 export type Placement = { [Name in IndexAttribute]?: string | undefined } & {
   [Name in typeof table.timeToLive]?: number | undefined;
 };
 
-type IndexAttribute =
-  | (typeof table.localIndexes)[LocalIndex]['sortKey']
-  | (typeof table.globalIndexes)[GlobalIndex]['partitionKey' | 'sortKey'];
-
-/** The number of shards that a large list is read and written in, so that no partition takes all the traffic. */
-const shardCount = 16;
-
-/** The numbers of the shards, for workers to share out. */
-export const shards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard);
+/** The shards that a large list is read and written in, so that no partition takes all the traffic. */
+export const shards: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);
 
 /** The shard of a member of such a list. */
 export function shardNumberOf(id: string): number {
   const [firstByte = 0] = createHash('sha256').update(id).digest();
-  return firstByte % shardCount;
+  return firstByte % shards.length;
 }
