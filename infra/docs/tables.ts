@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
-import type * as v from 'valibot';
 import { logReasons } from '../../lib/foundation/reasons.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
@@ -35,7 +34,21 @@ export const tables = (
     ],
     rooms: [['Room', 'Owns'], roomRows(root)],
   },
-  'docs/providers.md': providerTables(),
+  'docs/providers.md': {
+    providers: [
+      ['Provider', 'Protocol', 'The app sends'],
+      providerIds.map((id) => [code(id), protocolOf(id).title, sentTo(id)]),
+    ],
+    ...Object.fromEntries(
+      Object.values(protocols).map(({ name, settings }): [string, Table] => [
+        `${name}-settings`,
+        [
+          ['Field', 'Meaning', 'Default'],
+          settingRows(toJsonSchema(settings, { typeMode: 'input', errorMode: 'ignore' })),
+        ],
+      ]),
+    ),
+  },
   'docs/settings.md': {
     settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf(root)],
   },
@@ -113,30 +126,9 @@ function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
   return endpoints.sort((a, b) => placeOf(a) - placeOf(b) || (a.path < b.path ? -1 : 1));
 }
 
-/** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
-function providerTables(): Record<string, Table> {
-  const settings = Object.values(protocols).map((protocol) => [
-    `${protocol.name}-settings`,
-    [['Field', 'Meaning', 'Default'], settingRows(settingsSchemaOf(protocol.settings))],
-  ]);
-  return {
-    providers: [
-      ['Provider', 'Protocol', 'The app sends'],
-      providerIds.map((id) => [`\`${id}\``, protocolOf(id).title, sentTo(id)]),
-    ],
-    ...Object.fromEntries(settings),
-  };
-}
-
-const settingsSchemaOf = (schema: v.GenericSchema): JsonSchema =>
-  toJsonSchema(schema, { typeMode: 'input', errorMode: 'ignore' });
-
 function sentTo(id: ProviderId): string {
   const { required, optional } = parametersOf(id);
-  const sent = [
-    ...required.map((name) => `\`${name}\``),
-    ...optional.map((name) => `\`${name}\` (optional)`),
-  ];
+  const sent = [...required.map(code), ...optional.map((name) => `${code(name)} (optional)`)];
   return `${sent.join(', ')}${id === authorizationCodeProvider ? '; or `authorization_code`' : ''}`;
 }
 
@@ -149,8 +141,8 @@ function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''):
     const objects = schema.anyOf ?? schema.oneOf ?? (schema.properties ? [schema] : undefined);
     if (objects)
       return objects.flatMap((one) => (typeof one === 'boolean' ? [] : settingRows(one, `${at}.`)));
-    const standard = schema.default === undefined ? '' : `\`${JSON.stringify(schema.default)}\``;
-    return [[`\`${at}\``, schema.description ?? '', required.includes(name) ? 'required' : standard]];
+    const standard = schema.default === undefined ? '' : code(JSON.stringify(schema.default));
+    return [[code(at), schema.description ?? '', required.includes(name) ? 'required' : standard]];
   });
 }
 
@@ -188,5 +180,5 @@ const roomRows = (root: string): string[][] =>
     const [paragraph = ''] = readFileSync(join(root, file), 'utf8').split('\n\n');
     if (!paragraph.startsWith('// '))
       throw new Error(`${file} doesn't open with a paragraph about its room.`);
-    return [`\`${folder}/\``, paragraph.replaceAll(/^\/\/ ?/gm, '').replaceAll('\n', ' ')];
+    return [code(`${folder}/`), paragraph.replaceAll(/^\/\/ ?/gm, '').replaceAll('\n', ' ')];
   });

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { generatedFiles } from '../../infra/docs/generated-files.ts';
+import { generatedFiles } from '../../infra/docs/generate.ts';
 
-const generated = await generatedFiles('.');
+const generated = generatedFiles('.');
 
 test.each([...generated])('%s is what npm run generate writes', (file, text) => {
   // Of lines, jest prints the difference; of a long text, all of it.

@@ -77,25 +77,21 @@ export const tags = [
 
 const gatewayError = { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] };
 
-interface Schemas {
-  sent: Components;
-  received: Components;
-}
-
 /** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. */
 export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version: string): Json {
-  const schemas: Schemas = { sent: new Map(), received: new Map() };
+  const sent: Components = new Map();
+  const received: Components = new Map();
   const paths: Record<string, Json> = {};
   for (const [key, endpoint] of [...endpoints].sort(([, a], [, b]) => (a.path < b.path ? -1 : 1))) {
     paths[endpoint.path] = {
       ...paths[endpoint.path],
-      [endpoint.method.toLowerCase()]: operation(key, endpoint, schemas),
+      [endpoint.method.toLowerCase()]: operation(key, endpoint, sent, received),
     };
   }
   const components: [name: string, schema: object][] = [
     ['GatewayError', gatewayError],
-    ...withNamedAlternatives(schemas.sent, { decoded: false }),
-    ...withNamedAlternatives(schemas.received, { decoded: true }),
+    ...withNamedAlternatives(sent, { decoded: false }),
+    ...withNamedAlternatives(received, { decoded: true }),
   ];
   return {
     openapi: '3.1.1',
@@ -136,20 +132,17 @@ const byGateway = (description: string, message: string): Json => ({
   },
 });
 
-const alternativesOf = ({ alternative }: AnyEndpoint['authenticate']): Json[] => {
-  if (alternative === undefined) return [];
-  return [alternative === 'client_id' ? {} : { [alternative]: [] }];
-};
-
-function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schemas): Json {
+function operation(key: string, endpoint: AnyEndpoint, sent: Components, received: Components): Json {
   const { summary, description, tag, authenticate, body, example = {} } = endpoint;
+  const { scheme, alternative } = authenticate;
+  const instead = alternative === 'client_id' ? {} : { [String(alternative)]: [] };
   const parameters = parametersOf(endpoint, sent);
   return {
     operationId: key,
     tags: [tag],
     summary,
     description,
-    security: [...security[authenticate.scheme], ...alternativesOf(authenticate)],
+    security: [...security[scheme], ...(alternative === undefined ? [] : [instead])],
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

@@ -43,38 +43,28 @@ export const commonHeaders = {
 };
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-export function errorsOf(
-  { errors, authenticate, body }: AnyEndpoint,
-  received: Components,
-): Record<string, Json> {
+export function errorsOf({ errors, authenticate, body }: AnyEndpoint, received: Components) {
   const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
+  const { forbidden } = errors;
   const all: Record<string, ErrorRecord> = {
     ...errors,
     ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
-    forbidden: withOriginError(errors.forbidden),
-    internal_server_error: unknownErrorRecord,
+    // Any endpoint may answer 403 to a request that does not come through CloudFront; some have a 403 of their own.
+    forbidden: forbidden ? { ...forbidden, when: `${forbidden.when} Or: ${originError.when}` } : originError,
+    internal_server_error: {
+      when: 'Something failed in the service or at the identity provider. Try again later.',
+      example: 'Something failed on our side. Please quote the request id UbR0vhfEjoEEMaA=.',
+    },
   };
-  const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf(code));
+  const statusOf = new Map<string, number>(Object.entries(statuses));
+  const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf.get(code) ?? 500);
   return Object.fromEntries(
-    [...byStatus]
-      .sort(([a], [b]) => a - b)
-      .map(([status, codes]) => [
-        status,
-        errorResponse(status, codes, status === statuses.invalid_request ? others : [], received),
-      ]),
+    [...byStatus].map(([status, codes]) => [
+      status,
+      errorResponse(status, codes, status === statuses.invalid_request ? others : [], received),
+    ]),
   );
 }
-
-/** Any endpoint may answer 403 to a request that does not come through CloudFront; some have a 403 of their own. */
-const withOriginError = (own: ErrorRecord | undefined): ErrorRecord =>
-  own ? { ...own, when: `${own.when} Or: ${originError.when}` } : originError;
-
-const statusOf = (code: string): number => new Map<string, number>(Object.entries(statuses)).get(code) ?? 500;
-
-const unknownErrorRecord: ErrorRecord = {
-  when: 'Something failed in the service or at the identity provider. Try again later.',
-  example: 'Something failed on our side. Please quote the request id UbR0vhfEjoEEMaA=.',
-};
 
 function errorResponse(
   status: number,
@@ -82,31 +72,22 @@ function errorResponse(
   others: v.GenericSchema[],
   received: Components,
 ): Json {
-  const isValidation = status === 422;
-  const challenge = codes.some(([code]) => code in challenges);
-  const retryAfter = codes.some(([code]) => code in retryAfterSeconds);
-  const own = errorSchema(
-    codes.map(([code]) => code),
-    isValidation,
-    received,
-  );
+  const names = codes.map(([code]) => code);
+  const own = errorSchema(names, status === 422, received);
   if (status === statuses.too_many_requests) return throttled(codes, own);
+  const alternatives = others.map((other) => jsonSchemaOf(other, received));
+  const header = (name: keyof typeof headerComponents) => ({ $ref: `#/components/headers/${name}` });
   return {
     description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
     headers: {
       ...commonHeaders,
-      ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
-      ...(codes.some(([code]) => code === 'use_dpop_nonce') && {
-        'DPoP-Nonce': { $ref: '#/components/headers/ProofNonce' },
-      }),
-      ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
+      ...(names.some((code) => code in challenges) && { 'WWW-Authenticate': header('Challenge') }),
+      ...(names.includes('use_dpop_nonce') && { 'DPoP-Nonce': header('ProofNonce') }),
+      ...(names.some((code) => code in retryAfterSeconds) && { 'Retry-After': header('RetryAfter') }),
     },
-    content: contentOf(withAlternatives(own, others, received), codes),
+    content: contentOf(alternatives.length === 0 ? own : { oneOf: [own, ...alternatives] }, codes),
   };
 }
-
-const withAlternatives = (own: JsonSchema, others: v.GenericSchema[], received: Components): JsonSchema =>
-  others.length === 0 ? own : { oneOf: [own, ...others.map((other) => jsonSchemaOf(other, received))] };
 
 function contentOf(schema: JsonSchema, codes: [string, ErrorRecord][]): Json {
   const examples = codes.map(([error, { example: message, field }]) => [

@@ -16,11 +16,7 @@ export const jsonSchemaOf = (schema: v.GenericSchema, components: Components): J
   convert(substituted(schema, components));
 
 function convert(schema: unknown): JsonSchema {
-  const {
-    $schema: _,
-    title: __,
-    ...plain
-  } = toJsonSchema(v.parse(anySchema, schema), {
+  const { $schema, title, ...plain } = toJsonSchema(v.parse(anySchema, schema), {
     target: 'draft-2020-12',
     typeMode: 'input',
     // What the service does with a value after it was sent.
@@ -34,56 +30,38 @@ function convert(schema: unknown): JsonSchema {
  * Rewrites a JSON Schema in the form that generators of clients read best: a type beside each constant, no choice within a choice, and
  * no property that must not be there.
  */
-function plainer(schema: JsonSchema): JsonSchema {
-  const walk = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(walk);
-    if (typeof value !== 'object' || value === null) return value;
-    const parts: JsonSchema = Object.fromEntries(
-      Object.entries(value).map(([name, part]) => [name, walk(part)]),
-    );
-    if ('const' in parts && parts.type === undefined) return { type: typeof parts.const, ...parts };
-    if (parts.properties) return withoutForbidden(parts);
-    if (!Array.isArray(parts.oneOf)) return parts;
-    return { ...parts, oneOf: parts.oneOf.flatMap((one) => (one instanceof Object && one.oneOf) || [one]) };
-  };
-  return Object(walk(schema));
-}
+const plainer = (schema: JsonSchema): JsonSchema =>
+  JSON.parse(JSON.stringify(schema), (_, part) => {
+    if (!(part instanceof Object)) return part;
+    if ('const' in part && part.type === undefined) return { type: typeof part.const, ...part };
+    if (part.properties) return withoutForbidden(part);
+    if (!part.oneOf) return part;
+    return { ...part, oneOf: part.oneOf.flatMap((one: JsonSchema) => one.oneOf ?? one) };
+  });
 
 /** A property that must not be there has no type that a client could have; the object as a whole rules it out. */
 function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema {
-  const isForbidden = (schema: unknown) => JSON.stringify(schema) === '{"not":{}}';
-  const forbidden = Object.keys(properties).filter((name) => isForbidden(properties[name]));
-  return {
-    ...rest,
-    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !forbidden.includes(name))),
-    ...(forbidden.length > 0 && { propertyNames: { not: { enum: forbidden } } }),
-  };
+  const { allowed = [], forbidden = [] } = Object.groupBy(Object.entries(properties), ([, schema]) =>
+    JSON.stringify(schema) === '{"not":{}}' ? 'forbidden' : 'allowed',
+  );
+  const names = forbidden.map(([name]) => name);
+  const ruled = names.length > 0 ? { propertyNames: { not: { enum: names } } } : {};
+  return { ...rest, properties: Object.fromEntries(allowed), ...ruled };
 }
 
 const isSchema = (value: unknown): value is v.GenericSchema =>
   value instanceof Object && 'kind' in value && value.kind === 'schema';
 const anySchema = v.custom<v.GenericSchema>(isSchema);
 
-/** Metadata that `v.title`, `v.description` and `wire` have given a schema; the last one counts. */
-function annotationsOf(schema: object) {
-  const items: object[] = 'pipe' in schema && Array.isArray(schema.pipe) ? schema.pipe : [];
-  const last = <Output>(part: v.GenericSchema<unknown, Output>): Output | undefined =>
-    items.map((item) => v.safeParse(part, item)).findLast(({ success }) => success)?.output as
-      | Output
-      | undefined;
-  return {
-    title: last(v.object({ type: v.literal('title'), title: v.string() }))?.title,
-    description: last(v.object({ type: v.literal('description'), description: v.string() }))?.description,
-    ...last(
-      v.object({
-        metadata: v.object({
-          wire: v.custom<JsonSchemaSource>((value) => value instanceof Object),
-          rules: v.looseObject({}),
-        }),
-      }),
-    )?.metadata,
-  };
-}
+/** A schema with the metadata that it has itself, without what a schema in its pipe has. */
+const ownMetadata = v.pipe(
+  v.object({ pipe: v.optional(v.array(v.looseObject({ kind: v.string() })), []) }),
+  v.transform(({ pipe }) => ({ ...v.any(), pipe: pipe.filter(({ kind }) => kind === 'metadata') })),
+);
+const wireSchema = v.object({
+  wire: v.optional(v.custom<JsonSchemaSource>((value) => value instanceof Object)),
+  rules: v.optional(v.looseObject({})),
+});
 
 /**
  * Rewrites a schema with those inside it that have a title or a wire format replaced by ones that carry their JSON Schema:
@@ -93,7 +71,9 @@ function substituted(value: unknown, components: Components, isComponent = false
   if (Array.isArray(value)) return value.map((item) => substituted(item, components));
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const { title, description, wire, rules } = annotationsOf(value);
+  const own = v.parse(ownMetadata, value);
+  const [title, description] = [v.getTitle(own), v.getDescription(own)];
+  const { wire, rules } = v.parse(wireSchema, v.getMetadata(own));
   if (title !== undefined && !isComponent) {
     components.set(title, convert(substituted(value, components, true)));
     return carrying({ $ref: `#/components/schemas/${title}` });
@@ -134,31 +114,30 @@ export function withNamedAlternatives(
     const alternatives = [...components].filter(([name]) =>
       oneOf.some((one) => one instanceof Object && one.$ref === refTo(name)),
     );
-    for (const [property, constants] of constantsOf(alternatives)) {
-      if (new Set(constants.values()).size < 2) continue;
+    for (const [property, constants] of Map.groupBy(constantsOf(alternatives), (one) => one.property)) {
+      const values = [...new Set(constants.map(({ value }) => value))];
+      if (values.length < 2) continue;
       const enumName = `${title}${pascal(property)}`;
-      named.set(enumName, { type: 'string', enum: [...new Set(constants.values())] });
-      for (const [name, value] of constants) {
+      named.set(enumName, { type: 'string', enum: values });
+      for (const { name, value } of constants) {
         const alternative = named.get(name);
         const narrowed = { allOf: [{ $ref: refTo(enumName) }, { const: value }] };
         named.set(name, { ...alternative, properties: { ...alternative?.properties, [property]: narrowed } });
       }
       if (!decoded) continue;
-      const mapping = Object.fromEntries([...constants].map(([name, value]) => [value, refTo(name)]));
+      const mapping = Object.fromEntries(constants.map(({ name, value }) => [value, refTo(name)]));
       named.set(title, { oneOf, ...rest, discriminator: { propertyName: property, mapping } });
     }
   }
   return named;
 }
 
-/** Constants by property: the text that is its only value in each alternative that has it, by the alternative's name. */
-function constantsOf(alternatives: [name: string, JsonSchema][]): Map<string, Map<string, string>> {
-  const found = new Map<string, Map<string, string>>();
-  for (const [name, { properties = {} }] of alternatives) {
-    for (const [property, schema] of Object.entries(properties)) {
-      if (!(schema instanceof Object) || typeof schema.const !== 'string') continue;
-      found.set(property, (found.get(property) ?? new Map<string, string>()).set(name, schema.const));
-    }
-  }
-  return found;
-}
+/** The texts that are the only value of a property in the alternative of a name. */
+const constantsOf = (alternatives: [name: string, JsonSchema][]) =>
+  alternatives.flatMap(([name, { properties = {} }]) =>
+    Object.entries(properties).flatMap(([property, schema]) =>
+      schema instanceof Object && typeof schema.const === 'string'
+        ? [{ name, property, value: schema.const }]
+        : [],
+    ),
+  );
