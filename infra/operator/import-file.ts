@@ -2,9 +2,8 @@ import { existsSync, readFileSync, type Stats, statSync, writeFileSync } from 'n
 import * as v from 'valibot';
 import type { Grouping } from '../../lib/operator/command.ts';
 import { type ImportLine, type ImportResult, importResultSchema } from '../../lib/schema/import-lines.ts';
-import { groupLines } from './group-lines.ts';
 import type { CommandLine } from './parse-command-line.ts';
-import { type ReadLine, type Rewrite, readLines } from './read-lines.ts';
+import { groupLines, type ReadLine, type Rewrite, readLines } from './read-lines.ts';
 
 /**
  * Sends the lines of a file. With --ids-from, each event first gets the new id of its access request; with --ids-to, the
@@ -15,12 +14,12 @@ export async function runImport(
   { file, files, grouping }: { file: string; files: CommandLine['files']; grouping?: Grouping | undefined },
   send: Send,
   progress: Progress,
-): Promise<Summary & Partial<CountedIssuers>> {
+) {
   if (grouping) return importPeople(file, grouping, send, progress);
   const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
   const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
   if (idsTo === undefined) return sendLines(file, send, { progress, rewrite });
-  const ids: IdMap = existsSync(idsTo) ? readIdMap('--ids-to', idsTo) : new Map();
+  const ids = existsSync(idsTo) ? readIdMap('--ids-to', idsTo) : new Map<string, number>();
   const sendAndNote: Send = async (batch) => {
     const result = await send(batch);
     for (const { id, access_request_id } of v.parse(withIdsSchema, result).ids)
@@ -35,7 +34,7 @@ export async function runImport(
 
 /** Sends the lines of people. A dry run says how many lines there are of each issuer. */
 async function importPeople(file: string, grouping: Grouping, send: Send, progress: Progress) {
-  const issuers = new Map<string, CountedIssuers['issuers'][number]>();
+  const issuers = new Map<string, v.InferOutput<typeof issuerSchema>>();
   const sendAndCount: Send = async (batch) => {
     const result = await send(batch);
     for (const { lines, ...about } of v.parse(withIssuersSchema, result).issuers) {
@@ -50,17 +49,14 @@ async function importPeople(file: string, grouping: Grouping, send: Send, progre
   return { ...summary, issuers: counted, unknown_issuers: counted.filter(({ known }) => !known).length };
 }
 
-const withIssuersSchema = v.object({
-  issuers: v.optional(
-    v.array(v.object({ provider: v.string(), issuer: v.string(), known: v.boolean(), lines: v.number() })),
-    [],
-  ),
+/** An issuer, or namespace, of lines, and whether the provider settings name it. */
+const issuerSchema = v.object({
+  provider: v.string(),
+  issuer: v.string(),
+  known: v.boolean(),
+  lines: v.number(),
 });
-
-interface CountedIssuers extends v.InferOutput<typeof withIssuersSchema> {
-  /** How many of them the provider settings don't name. */
-  unknown_issuers: number;
-}
+const withIssuersSchema = v.object({ issuers: v.optional(v.array(issuerSchema), []) });
 
 /** The limits of a batch: Lambda accepts 6 MB, and the function should need no more than 10 seconds. */
 const mostLines = 100;
@@ -174,11 +170,8 @@ function sizeOf(file: string): number {
 const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
 const withIdsSchema = v.object({ ids: v.array(idPairSchema) });
 
-/** New ids by the ids before. */
-type IdMap = Map<string, number>;
-
-/** The map in a file. @param flag that names the file @throws Error when it cannot be read */
-function readIdMap(flag: string, file: string): IdMap {
+/** The map in a file: new ids by the ids before. @param flag that names the file @throws Error when it cannot be read */
+function readIdMap(flag: string, file: string): Map<string, number> {
   try {
     const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
     const pairs = lines.map((line) => v.parse(idPairSchema, JSON.parse(line)));
@@ -191,8 +184,8 @@ function readIdMap(flag: string, file: string): IdMap {
 
 /** A line with the new id of its access request, or why it has none. A line that is no event stays as it is. */
 const withNewId =
-  (ids: IdMap) =>
-  (text: string): { text: string } | { reason: string } => {
+  (ids: Map<string, number>): Rewrite =>
+  (text) => {
     const event = v.safeParse(jsonSchema, text).output;
     if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
     const access_request_id = ids.get(String(event.access_request_id));

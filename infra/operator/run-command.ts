@@ -19,15 +19,11 @@ export async function printLines(
   const lineOf = (member: unknown): string =>
     format === 'csv' ? columns.map((name) => cell(Object(member)[name])).join(',') : JSON.stringify(member);
   if (format === 'csv') print(columns.join(','));
-  const page = v.pipe(
-    v.looseObject({ next: v.optional(v.union([v.number(), v.string()])) }),
-    v.transform((result) => ({ lines: v.parse(v.array(v.unknown()), result[members]), next: result.next })),
-  );
   let next: number | string | undefined;
   do {
-    const { lines, next: following } = v.parse(page, await callFrom(from, next, call));
-    for (const line of lines) print(lineOf(line));
-    next = following;
+    const result = await callFrom(from, next, call);
+    for (const member of v.parse(v.array(v.unknown()), result[members])) print(lineOf(member));
+    next = v.parse(v.optional(v.union([v.number(), v.string()])), result.next);
   } while (next !== undefined);
 }
 

@@ -7,8 +7,7 @@ import { invokeFunction } from '../../infra/invoke-function.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { checkService } from '../../infra/operator/check/check-service.ts';
-import { lookAtStack } from '../../infra/operator/check/check-stack.ts';
-import { readableCheck } from '../../infra/operator/check/run-check.ts';
+import { lookAtStack, readableCheck } from '../../infra/operator/check/run-check.ts';
 import { operator } from '../support/operator.ts';
 
 const printed = v.object({

@@ -67,9 +67,21 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
       client: { id: own.client_id, secret: own.client_secret },
       account: { id: own.account_id, secret: own.account_secret },
     },
-    ({ step, headers = {}, form, body }) => {
+    async ({ step, headers = {}, form, body }) => {
       const init = form ? { headers, method: 'POST', body: new URLSearchParams(form) } : { headers };
-      return takeOnceKeys(steps, { step, url: urls[step], init, body }, waiting);
+      const request = { step, url: urls[step], init, body };
+      const deadline = Date.now() + waiting.patience;
+      let answer = await take(steps, request);
+      // The first rotation takes a while.
+      while (v.is(noKeysSchema, answer) && Date.now() <= deadline) {
+        steps.pop();
+        await wait(waiting.pause);
+        answer = await take(steps, request);
+      }
+      if (!v.is(noKeysSchema, answer)) return answer;
+      const seconds = waiting.patience / 1000;
+      addProblem(`There was no key after ${seconds} seconds: read the log of rotate-signing-keys.`);
+      return undefined;
     },
     addProblem,
   );
@@ -85,37 +97,7 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
   return steps;
 }
 
-/** A request, and what must come of it. */
-interface TestRequest<Schema extends v.GenericSchema> {
-  step: string;
-  url: string;
-  init?: RequestInit;
-  /** @default 200 */
-  status?: number;
-  body: Schema;
-}
-
 const noKeysSchema = v.object({ keys: v.strictTuple([]) });
-
-/** Takes a step again while its answer is an empty key set: the first rotation takes a while. */
-async function takeOnceKeys<Schema extends v.GenericSchema>(
-  steps: Step[],
-  wanted: TestRequest<Schema>,
-  { patience, pause }: typeof rotationWait,
-): Promise<v.InferOutput<Schema> | undefined> {
-  const deadline = Date.now() + patience;
-  for (;;) {
-    const body = await take(steps, wanted);
-    if (!v.is(noKeysSchema, body)) return body;
-    const last = steps.pop();
-    if (last && Date.now() > deadline) {
-      const problem = `There was no key after ${patience / 1000} seconds: read the log of rotate-signing-keys.`;
-      steps.push({ ...last, problem });
-      return undefined;
-    }
-    await wait(pause);
-  }
-}
 
 /** Milliseconds: API Gateway answers within 30 s. */
 const patience = 30_000;
@@ -123,8 +105,9 @@ const patience = 30_000;
 /** Sends a request and adds its step. @returns the body; undefined when there is a problem */
 async function take<Schema extends v.GenericSchema>(
   steps: Step[],
-  { step, url, init = {}, status: wanted = 200, body: schema }: TestRequest<Schema>,
+  wanted: { step: string; url: string; init?: RequestInit; status?: number; body: Schema },
 ): Promise<v.InferOutput<Schema> | undefined> {
+  const { step, url, init = {}, status: expected = 200 } = wanted;
   const begun = performance.now();
   const add = ({ status, ...seen }: Partial<Step>): void => {
     const milliseconds = Math.round(performance.now() - begun);
@@ -135,14 +118,14 @@ async function take<Schema extends v.GenericSchema>(
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(patience), redirect: 'manual' });
     const text = await response.text();
     const { status } = response;
-    const body = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
+    const body = v.safeParse(v.pipe(v.string(), v.parseJson(), wanted.body), text);
     const reported = { status, headers: Object.fromEntries(response.headers) };
-    if (status === wanted && body.success) {
+    if (status === expected && body.success) {
       add(reported);
       return body.output;
     }
     const unknown = 'The response is not what this version of the service sends.';
-    add({ ...reported, problem: status === wanted ? unknown : explainStatus(status, wanted, text) });
+    add({ ...reported, problem: status === expected ? unknown : explainStatus(status, expected, text) });
   } catch (error) {
     add({ problem: explainNetwork(error, new URL(url)) });
   }
