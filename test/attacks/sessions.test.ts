@@ -10,7 +10,7 @@ import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf } from '../support/store-proxy.ts';
 
 const service = sharedService();
-const { demo, listDevices, logIn, refresh, token, call } = service;
+const { demo, listDevices, logIn, refresh, token } = service;
 const own = await sharedServiceWithStore();
 const { login_app, other_login_app } = demo;
 
@@ -142,8 +142,8 @@ describe('a stolen refresh token', () => {
   test('[RFC 9700 4.3.2] sent in the query', async () => {
     const { refreshToken } = await newPerson(service);
     const query = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken });
-    const sent = { method: 'POST', headers: asClient(login_app), body: new URLSearchParams() };
-    expect((await call(`/v2/marketing/oauth/token?${query}`, sent)).status).toBe(400);
+    const answer = await service.form(`/v2/marketing/oauth/token?${query}`, {}, asClient(login_app));
+    expect(answer.status).toBe(400);
   });
 
   test('[RFC 6749 6] refreshed for a wider scope', async () => {
@@ -190,11 +190,8 @@ describe('a session of somebody else', () => {
 
   test.each(['introspect', 'revoke'])('[RFC 7662 2.1] is nothing to %s for a token alone', async (action) => {
     const person = await newPerson(service);
-    const answer = await call(`/v2/marketing/oauth/${action}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${person.token}` },
-      body: new URLSearchParams({ token: person.token }),
-    });
+    const headers = { authorization: `Bearer ${person.token}` };
+    const answer = await service.form(`/v2/marketing/oauth/${action}`, { token: person.token }, headers);
     expect(answer.status).toBe(401);
     expect(await isAlive(person.token)).toBe(true);
   });

@@ -3,17 +3,18 @@ import { readFunctions } from '../../infra/endpoints.ts';
 import { shardOf } from '../../lib/devices/device.ts';
 import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { accountOf, identityIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
-import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const { service, proxy, newAccount, newApp, newAccessRequest, newOwner, expectTheSame } =
   await serviceThatLosesAnswers();
 const { operate } = service;
-const scene = (await startProviderStandIn()).openScene();
+const standIn = await startProviderStandIn();
 
 const shown = ({ status, body }: Answer) => ({ status, body });
 
@@ -26,25 +27,15 @@ const newManager = async () => {
   return { app, person, account, tablet: accountOf(service, tablet.token) };
 };
 /** A notification of an issuer about a person with two sessions; the issuer's keys are known. */
-const notification = async (more: object): Promise<() => Promise<unknown>> => {
-  const app = await newApp();
-  const issuer = { issuer: scene.url, audiences: [ourApp], ...more };
-  await service.setProvider(app, 'provider_f', { issuers: [issuer] });
-  const sub = unique('alice');
-  for (let logins = 0; logins < 2; logins += 1) await service.byIdToken(await scene.idToken({ sub }), app);
-  const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`;
-  const without = { sub: undefined, exp: undefined };
-  if ('notifications' in more) {
-    const reason = 'hijacking';
-    const events = { 'https://schemas.openid.net/secevent/risc/event-type/account-disabled': { reason } };
-    const sub_id = { format: 'iss_sub', iss: scene.url, sub };
-    const body = await scene.idToken({ ...without, jti: unique('x'), sub_id, events });
-    const headers = { 'content-type': 'application/secevent+jwt' };
-    return async () => shown(await service.call(path, { method: 'POST', headers, body }));
+const notification = async (settings: object): Promise<() => Promise<unknown>> => {
+  const { logIn, setOf, push, ...apple } = await newIssuerLogin(service, standIn, settings);
+  for (let logins = 0; logins < 2; logins += 1) await logIn();
+  if ('notifications' in settings) {
+    const set = await setOf('risc/event-type/account-disabled', {}, { reason: 'hijacking' });
+    return async () => shown(await push(set));
   }
-  const events = { type: 'consent-revoked', sub };
-  const payload = await scene.idToken({ ...without, jti: 'x', events });
-  return async () => shown(await service.json(path, { payload }));
+  const payload = await apple.notification('consent-revoked');
+  return async () => shown(await apple.post(payload));
 };
 const loginUser = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });
 const write =

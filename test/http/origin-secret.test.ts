@@ -15,7 +15,7 @@ const { running, service, proxy } = await startServiceWithStore({
   METRICS_NAMESPACE: 'login',
   VIEWER_ADDRESS: 'trusted',
 });
-const { call, demo } = service;
+const { call, demo, form } = service;
 const { endpoints } = readFunctions();
 const client = basic(demo.login_app.client_id, demo.login_app.client_secret);
 
@@ -26,11 +26,11 @@ const rejected = {
 };
 
 const issueToken = (headers: Record<string, string>) =>
-  call('/v2/marketing/oauth/token', {
-    method: 'POST',
-    headers: { authorization: client, ...headers },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  });
+  form(
+    '/v2/marketing/oauth/token',
+    { grant_type: 'client_credentials' },
+    { authorization: client, ...headers },
+  );
 
 describe('a deployment with an origin secret', () => {
   test.each([...endpoints.values()].map((endpoint) => [routeKeyOf(endpoint), endpoint] as const))(

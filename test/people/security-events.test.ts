@@ -26,36 +26,15 @@ const now = () => Math.floor(Date.now() / 1000) + clockOffset(running.directory)
 async function newPerson(notifications: object | null = {}) {
   const login = await newIssuerLogin(service, standIn, notifications ? { notifications } : {});
   const { scene, subject, push, sendForm } = login;
-  const issSub = (more: object = {}) => ({ format: 'iss_sub', iss: scene.url, sub: subject, ...more });
-  const without = { sub: undefined, exp: undefined };
-  /** A security event token; its subject is at the top unless the claims or the event say otherwise. */
   const setOf = (name: string, claims: Claims = {}, event: object = {}, header: object = {}) =>
-    scene.idToken(
-      {
-        ...without,
-        iat: now(),
-        jti: unique('jti'),
-        sub_id: issSub(),
-        events: { [name.includes('//') ? name : `${uris}${name}`]: event },
-        ...claims,
-      },
-      { typ: 'secevent+jwt', ...header },
-    );
-  const logoutTokenOf = (claims: Claims = {}, header: object = {}) =>
-    scene.idToken(
-      {
-        sub: subject,
-        iat: now(),
-        exp: now() + 120,
-        jti: unique('jti'),
-        events: { [logoutEvent]: {} },
-        ...claims,
-      },
-      { typ: 'logout+jwt', ...header },
-    );
+    login.setOf(name, { iat: now(), ...claims }, event, header);
+  const logoutTokenOf = (claims: Claims = {}, header: object = {}) => {
+    const events = { [logoutEvent]: {} };
+    const about = { sub: subject, iat: now(), exp: now() + 120, jti: unique('jti'), events };
+    return scene.idToken({ ...about, ...claims }, { typ: 'logout+jwt', ...header });
+  };
   return {
     ...login,
-    issSub,
     setOf,
     logoutTokenOf,
     tell: async (...set: Parameters<typeof setOf>) => push(await setOf(...set)),
@@ -306,8 +285,11 @@ describe('kinds do not mix', () => {
       /application\/json or application\/secevent\+jwt or application\/x-www-form-urlencoded/,
     ],
   ])('400 for %s with %j', async (type, body, naming) => {
-    const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${bystander.app.login_app_id}`;
-    const answer = await service.call(path, { method: 'POST', headers: { 'content-type': type }, body });
+    const answer = await service.call(bystander.address(), {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    });
     if (type.includes('secevent')) expectRefusal(answer, 'invalid_request', naming);
     else expectError(answer, { status: 400, error: 'invalid_request', naming });
   });

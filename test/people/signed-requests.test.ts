@@ -44,9 +44,9 @@ async function newLogin(notifications: object | null = { data_deletion_url: page
     };
   };
   const send = (signed_request: string, query = '&event=deauthorize', provider = 'provider_a') =>
-    service.call(
+    service.form(
       `/v2/marketing/providers/${provider}/notifications?login_app_id=${app.login_app_id}${query}`,
-      { method: 'POST', body: new URLSearchParams({ signed_request }) },
+      { signed_request },
     );
   const signed = (claims: object = {}, key = secret) => {
     const payload = { algorithm: 'HMAC-SHA256', issued_at: now(), user_id: subject, ...claims };

@@ -147,12 +147,7 @@ describe('a code that counts by its exchange alone', () => {
     const form = { provider: 'provider_b', access_token: 'an-access-token' };
     const notSetUp = invalidRequest(/provider_b is not set up/);
     expectError(await token({ grant_type: 'provider_credentials', ...form }, app), notSetUp);
-    const link = await service.call('/v2/marketing/login/user/identities', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${body.access_token}` },
-      body: new URLSearchParams(form),
-    });
-    expectError(link, notSetUp);
+    expectError(await accountOf(service, body.access_token).link(form), notSetUp);
     expect(scene.calls('user_info')).toBe(1);
   });
 

@@ -160,13 +160,10 @@ describe('people and sessions', () => {
 
   test('a report that an account was hijacked: login_user.hijacked; another reason: nothing', async () => {
     const settings = { notifications: { on_account_disabled: 'nothing' } };
-    const { app, scene, subject, logIn, push } = await newIssuerLogin(service, standIn, settings);
+    const { app, logIn, setOf, push } = await newIssuerLogin(service, standIn, settings);
     const { loginUserId: login_user_id } = await logIn();
     const report = async (reason: string, iat: number) => {
-      const events = { 'https://schemas.openid.net/secevent/risc/event-type/account-disabled': { reason } };
-      const sub_id = { format: 'iss_sub', iss: scene.url, sub: subject };
-      const without = { sub: undefined, exp: undefined };
-      const set = await scene.idToken({ ...without, jti: unique('jti'), iat, sub_id, events });
+      const set = await setOf('risc/event-type/account-disabled', { iat }, { reason });
       expect((await push(set)).status).toBe(202);
     };
     const iat = Math.floor(Date.now() / 1000);

@@ -46,11 +46,11 @@ export function secretlessClients(service: Service) {
     form: Record<string, string> = { grant_type: 'client_credentials' },
     { endpoint = 'token', headers = {} }: { endpoint?: string; headers?: Record<string, string> } = {},
   ): Promise<Answer> =>
-    service.call(`/v2/marketing/oauth/${endpoint}`, {
-      method: 'POST',
+    service.form(
+      `/v2/marketing/oauth/${endpoint}`,
+      { client_assertion_type: jwtBearer, client_assertion, ...form },
       headers,
-      body: new URLSearchParams({ client_assertion_type: jwtBearer, client_assertion, ...form }),
-    });
+    );
   return { aud, create, createWithKeys, assertion, send };
 }
 

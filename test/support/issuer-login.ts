@@ -26,24 +26,30 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
     const events = JSON.stringify({ type, sub: subject, event_time: 1 });
     return scene.idToken({ sub, exp, events, jti: unique('jti'), ...named });
   };
-  const post = (payload: unknown, query = `?login_app_id=${app.login_app_id}`, provider = 'provider_f') =>
-    service.json(`/v2/marketing/providers/${provider}/notifications${query}`, { payload });
+  const address = (query = `?login_app_id=${app.login_app_id}`, provider = 'provider_f') =>
+    `/v2/marketing/providers/${provider}/notifications${query}`;
+  const post = (payload: unknown, query?: string, provider?: string) =>
+    service.json(address(query, provider), { payload });
   const notify = async (type: string, claims?: Claims): Promise<Answer> =>
     post(await notification(type, claims));
+  const issSub = (more: object = {}) => ({ format: 'iss_sub', iss: scene.url, sub: subject, ...more });
+  /** A security event token; its subject is at the top unless the claims or the event say otherwise. */
+  const setOf = (name: string, claims: Claims = {}, event: object = {}, header: object = {}) => {
+    const events = { [name.includes('//') ? name : `https://schemas.openid.net/secevent/${name}`]: event };
+    const about = { sub: undefined, exp: undefined, jti: unique('jti'), sub_id: issSub() };
+    return scene.idToken({ ...about, events, ...claims }, { typ: 'secevent+jwt', ...header });
+  };
   /** Pushes a security event token. */
-  const push = (token: string, query = `?login_app_id=${app.login_app_id}`): Promise<Answer> =>
-    service.call(`/v2/marketing/providers/provider_f/notifications${query}`, {
+  const push = (body: string): Promise<Answer> =>
+    service.call(address(), {
       method: 'POST',
       headers: { 'content-type': 'application/secevent+jwt' },
-      body: token,
+      body,
     });
   /** Sends a form, with a logout token. */
-  const sendForm = (form: Record<string, string>): Promise<Answer> =>
-    service.call(`/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`, {
-      method: 'POST',
-      body: new URLSearchParams(form),
-    });
-  return { scene, app, subject, logIn, notification, notify, post, push, sendForm };
+  const sendForm = (form: Record<string, string>): Promise<Answer> => service.form(address(), form);
+  const messages = { notification, notify, post, issSub, setOf, push, sendForm, address };
+  return { scene, app, subject, logIn, ...messages };
 }
 
 /**

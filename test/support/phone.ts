@@ -41,11 +41,8 @@ export async function newPhone(
     proven?: string | null,
   ): Promise<Answer> => {
     const dpop = proven === undefined ? await proof(endpoint) : proven;
-    return service.call(`/v2/marketing/oauth/${endpoint}`, {
-      method: 'POST',
-      headers: dpop === null ? {} : { dpop },
-      body: new URLSearchParams({ client_id, ...form }),
-    });
+    const headers: Record<string, string> = dpop === null ? {} : { dpop };
+    return service.form(`/v2/marketing/oauth/${endpoint}`, { client_id, ...form }, headers);
   };
   const nonce = async (): Promise<string> => (await send('nonce', {}, null)).body.nonce;
   /** The form of a login at `provider_f` by an id token with a nonce of the service. */

@@ -66,25 +66,17 @@ export function serviceOf(demo: Demo, directory: string) {
     const isCode = grant_type === 'provider_authorization_code';
     return { grant_type, provider, ...(isCode ? { authorization_code } : fields) };
   };
-  /** A form to the token endpoint; entries may repeat. */
-  const token = (
-    form: Record<string, string> | [string, string][],
-    client = demo.login_app,
-  ): Promise<Answer> =>
-    call('/v2/marketing/oauth/token', {
-      method: 'POST',
-      headers: asClient(client),
-      body: new URLSearchParams(form),
-    });
+  type Form = Record<string, string> | [string, string][];
+  /** Sends a form; entries may repeat. */
+  const form = (path: string, parameters: Form, headers: Record<string, string> = {}): Promise<Answer> =>
+    call(path, { method: 'POST', headers, body: new URLSearchParams(parameters) });
+  const token = (parameters: Form, client = demo.login_app): Promise<Answer> =>
+    form('/v2/marketing/oauth/token', parameters, asClient(client));
   /** Asks about a token, or ends its session. */
   const withToken =
     (action: 'introspect' | 'revoke') =>
     (token: string, client = demo.login_app): Promise<Answer> =>
-      call(`/v2/marketing/oauth/${action}`, {
-        method: 'POST',
-        headers: asClient(client),
-        body: new URLSearchParams({ token }),
-      });
+      form(`/v2/marketing/oauth/${action}`, { token }, asClient(client));
   const json = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
     call(path, {
       method: 'POST',
@@ -101,6 +93,7 @@ export function serviceOf(demo: Demo, directory: string) {
     demo,
     call,
     json,
+    form,
     token,
     credentials,
     loginForm,

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
+import { accountOf } from '../support/people.ts';
 import { newPhone, newPublicClient, type Phone } from '../support/phone.ts';
 import { asClient, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -192,10 +193,7 @@ describe('the nonce of a login', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => phone.send('token', form)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(400)]);
     const { access_token } = answers.find(({ status }) => status === 200)?.body ?? {};
-    const headers = { authorization: `Bearer ${access_token}` };
-    expect((await service.call('/v2/marketing/login/user/sessions', { headers })).body.sessions).toHaveLength(
-      1,
-    );
+    expect((await accountOf(service, access_token).sessions()).body.sessions).toHaveLength(1);
   });
 
   test('none: 400; made up, of another Login App, changed or expired: the login is refused', async () => {
@@ -230,11 +228,7 @@ describe('the nonce of a login', () => {
     const { access_token } = (await phone.logIn()).body;
     const link = async (form: Record<string, string>) => {
       const { grant_type: _, ...body } = form;
-      return service.call('/v2/marketing/login/user/identities', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${access_token}` },
-        body: new URLSearchParams(body),
-      });
+      return accountOf(service, access_token).link(body);
     };
     expectError(await link(await service.loginForm('provider_f')), invalidRequest);
     const form = await phone.loginForm();
@@ -303,14 +297,12 @@ describe('what a public client may not', () => {
 });
 
 test('a confidential client that sends a DPoP header: as without it', async () => {
-  const { client_id, client_secret } = demo.login_app;
-  const form = await service.loginForm('provider_f');
-  const headers = { ...asClient({ client_id, client_secret }), dpop: 'x' };
-  const answer = await service.call('/v2/marketing/oauth/token', {
-    method: 'POST',
+  const headers = { ...asClient(demo.login_app), dpop: 'x' };
+  const answer = await service.form(
+    '/v2/marketing/oauth/token',
+    await service.loginForm('provider_f'),
     headers,
-    body: new URLSearchParams(form),
-  });
+  );
   expectAnswer(answer, 200, tokenResponse);
   expectAnswer(await service.refresh(answer.body.refresh_token), 200, tokenResponse);
 });

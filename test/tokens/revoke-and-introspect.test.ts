@@ -9,11 +9,7 @@ const service = sharedService();
 const { login_app, other_login_app } = service.demo;
 
 const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
-  service.call(`/v2/marketing/oauth/${action}`, {
-    method: 'POST',
-    headers: asClient(client),
-    body: new URLSearchParams(form),
-  });
+  service.form(`/v2/marketing/oauth/${action}`, form, asClient(client));
 const { introspect, refresh, revoke } = service;
 
 /** A session of alice's, and whether it goes on as she notices it. */
