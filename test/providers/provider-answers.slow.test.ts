@@ -53,6 +53,35 @@ describe.each<[string, Target, (subject: unknown) => object, wrong?: [string, un
   });
 });
 
+describe('a provider that numbers people names', () => {
+  const numbering: Target = {
+    ...userInfo,
+    settings: (address) => ({
+      ...userInfo.settings(address),
+      user_info: { url: address('user_info'), subject_field: 'id', subject_type: 'integer' },
+    }),
+  };
+  const named = (id: unknown) => {
+    const scene = standIn.openScene();
+    scene.answer('introspection', { status: 200, body: { active: true, client_id: ourApp } });
+    scene.answer('user_info', { status: 200, body: { id } });
+    return prepareLogin(service, scene, numbering);
+  };
+
+  test('7: 200, and 7 again is the same person', async () => {
+    const login = await named(7);
+    for (const _ of [1, 2]) expect(await logIn(service, login)).toMatchObject({ status: 200 });
+    expect(await peopleOf(service, login.app)).toBe(1);
+  });
+
+  // JSON readers round 2^53 + 1 to 2^53, so two people would be one.
+  test.each([...missing, ['2^53', 2 ** 53], ['a half', 7.5], ['text', '7']])('%s: 500', async (_, id) => {
+    const login = await named(id);
+    expect(await logIn(service, login)).toMatchObject({ status: 500, error: unknownError.error });
+    expect(await peopleOf(service, login.app)).toBe(0);
+  });
+});
+
 describe('audience validation and user info that name different people', () => {
   test.each<{ target: Target; answer: object }>([
     { target: userInfo, answer: { sub: 'bob' } },
