@@ -42,7 +42,7 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, path }) => {
     const { login_user_id } = requireActiveUser(caller);
     requireStepUp(caller);
-    await unlinkIdentity(login_user_id, path.identity_id);
+    await unlinkIdentity({ login_user_id, identity_id: path.identity_id });
     return noContent();
   },
 });

@@ -88,10 +88,7 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
 export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: LoginUser) =>
   imported_at !== undefined && last_session_id === undefined ? undefined : last_login_at;
 
-/**
- * The person, if they exist and are not blocked.
- * @throws ServiceError `not_found` when a session outlived its Login User, or `blockedAs`
- */
+/** The person of a token. @throws ServiceError `not_found` when a session outlived its Login User, or `blockedAs` */
 export function requireActiveUser(
   { user }: AuthenticatedUser,
   blockedAs: BlockedCode = 'forbidden',
@@ -146,7 +143,6 @@ export const readLoginUser = async (loginUserId: string): Promise<LoginUser | un
  */
 type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
 
-/** The error for whatever a blocked person asks for: one sentence everywhere. */
 export function blockedError(code: BlockedCode): ServiceError {
   const message = 'The Login User is blocked.';
   const errors = code === 'unprocessable_entity' ? [{ field: 'device_id', message }] : undefined;

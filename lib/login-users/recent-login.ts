@@ -9,7 +9,6 @@ export const defaultRecentLoginSeconds = 900;
 const recentLoginSeconds = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS');
 const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
 
-/** Whether a person has logged in recently; always where any login will do. */
 export const isLoginRecent = ({ loggedInAt }: AuthenticatedUser): boolean =>
   maxAge() === 0 || epochSeconds() - loggedInAt <= maxAge();
 

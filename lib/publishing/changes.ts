@@ -39,7 +39,6 @@ export const streamBatchSchema = v.object({ Records: v.array(streamRecordSchema)
 
 export const eventSource = 'login-service';
 
-/** A published event on its way to the bus. */
 export interface EventEntry {
   type: PublishedEventType;
   occurredAt: Date;

@@ -67,7 +67,6 @@ const malformed =
   'The proof must be a JWT of the typ dpop+jwt, signed by ES256 with the public key in its header.';
 const outdated = 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.';
 
-/** Epoch seconds until which the clock lets a proof pass; undefined for one that it does not. */
 const endByClock = (iat: number): number | undefined =>
   Math.abs(epochSeconds() - iat) <= leeway ? Math.floor(iat) + leeway + 1 : undefined;
 

@@ -60,10 +60,7 @@ type Introspection = v.InferOutput<typeof introspectionSchema>;
 
 const inactive: Introspection = { active: false };
 
-/**
- * Describes a token to a client of the Login App that it was issued for. To any other client it is not active, nor is any
- * while the Login App is disabled.
- */
+/** Describes a token to a client of its Login App. To any other it is not active, nor is any while the Login App is disabled. */
 export async function introspectToken(
   { loginAppId }: AuthenticatedClient,
   token: string,
@@ -93,7 +90,7 @@ async function accessToken(
     const client = await findCurrentClient(claims.client_id);
     return client && (claims.token_use === 'login_app' || client.mayReadRecipients) ? active : inactive;
   }
-  const session = await activeSessionOf(claims.aud, { loginUserId: claims.sub, sessionId: claims.sid });
+  const session = await activeSessionOf(claims.aud, { login_user_id: claims.sub, session_id: claims.sid });
   return session && hasIssued(session, claims) ? { ...active, auth_time: session.started_at } : inactive;
 }
 
@@ -123,9 +120,9 @@ async function refreshToken(loginAppId: string, content: SessionGeneration): Pro
  */
 async function activeSessionOf(
   loginAppId: string,
-  { loginUserId, sessionId }: Pick<SessionGeneration, 'loginUserId' | 'sessionId'>,
+  { login_user_id, session_id }: Pick<Session, 'login_user_id' | 'session_id'>,
 ): Promise<Session | undefined> {
-  const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
+  const { user, session } = await readLoginUserWithSession(login_user_id, session_id);
   if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;
   if (!isActive(session, await findStatus(loginAppId))) return undefined;
   return (await isCurrentClient(session.client_id)) ? session : undefined;

@@ -21,7 +21,6 @@ import type { TokenUse } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { clientTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
-/** The parameters of every login. */
 const login = {
   ...clientIdParameter,
   session_name: v.optional(
@@ -130,10 +129,7 @@ async function issue(client: AuthenticatedClient, request: TokenRequest): Promis
   }
 }
 
-/**
- * Logs in the person of a provider's credential. The session is stored last, so a login that fails leaves none that its
- * owner would see.
- */
+/** Logs in the person of a credential. The session is stored last, so a login that fails leaves none that its owner would see. */
 async function startSession(
   client: AuthenticatedClient,
   { session_name, ...credential }: Credential & { session_name?: string | undefined },

@@ -7,7 +7,6 @@ import { readRefreshToken } from './refresh-token.ts';
 /** The one parameter of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */
 export const tokenParameter = parameters({ token: required('token') });
 
-/** A token of ours that was sent to be revoked or introspected. */
 export type PresentedToken =
   | { kind: 'access_token'; claims: AccessTokenPayload }
   | { kind: 'refresh_token'; content: SessionGeneration }

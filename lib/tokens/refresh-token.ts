@@ -9,18 +9,18 @@ const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 /** A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. */
 export async function writeRefreshToken(content: SessionGeneration): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
-  const text = ['rt', content.loginUserId, content.sessionId, content.generation, id].join('.');
+  const text = ['rt', content.login_user_id, content.session_id, content.generation, id].join('.');
   return `${text}.${mac(text, key)}`;
 }
 
 /** The content of a refresh token; undefined unless the service made it. */
 export async function readRefreshToken(token: string): Promise<SessionGeneration | undefined> {
-  const [, text, loginUserId, sessionId, generation, keyId, presentedMac] =
+  const [, text, login_user_id, session_id, generation, keyId, presentedMac] =
     token.match(refreshTokenForm) ?? [];
-  if (!text || !loginUserId || !sessionId || !generation || !keyId || !presentedMac) return undefined;
+  if (!text || !login_user_id || !session_id || !generation || !keyId || !presentedMac) return undefined;
   const key = (await serviceKeys()).withId(keyId)?.key;
   if (!key || !equalInConstantTime(presentedMac, mac(text, key))) return undefined;
-  return { loginUserId, sessionId, generation: Number(generation) };
+  return { login_user_id, session_id, generation: Number(generation) };
 }
 
 const mac = (text: string, key: KeyObject): string =>

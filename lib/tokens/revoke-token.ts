@@ -20,21 +20,21 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   requireMoreThanIntrospection(client);
   const presented = await readToken(token);
   if (!presented) return;
-  const { loginUserId, sessionId } = sessionOf(presented, client);
-  annotateLog({ login_user_id: loginUserId, session_id: sessionId });
-  const session = await readSession(loginUserId, sessionId);
+  const { login_user_id, session_id } = sessionOf(presented, client);
+  annotateLog({ login_user_id, session_id });
+  const session = await readSession(login_user_id, session_id);
   // Who may end it stands in the session. One that is no longer stored is over; what its devices get ends here.
   if (!session)
     return endRelationsWhere(
-      loginUserId,
-      (device) => device.related_session_id === sessionId && device.login_app_id === client.loginAppId,
+      login_user_id,
+      (device) => device.related_session_id === session_id && device.login_app_id === client.loginAppId,
     );
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
   if (session.client_id === client.clientId) requireSameKey(session, client);
   // Once the client that started it is revoked, any other one of the Login App ends it.
   else if (session.login_app_id !== client.loginAppId || (await isCurrentClient(session.client_id)))
     throw anotherClients();
-  await endSession(loginUserId, sessionId, 'client');
+  await endSession(login_user_id, session_id, 'client');
 }
 
 function sessionOf(presented: PresentedToken, { clientId, loginAppId }: AuthenticatedClient) {
@@ -44,7 +44,7 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
     throw notRevocable('A long-lived Login App Token is revoked by the operator.');
   }
   const { claims } = presented;
-  if (claims.token_use === 'login_user') return { loginUserId: claims.sub, sessionId: claims.sid };
+  if (claims.token_use === 'login_user') return { login_user_id: claims.sub, session_id: claims.sid };
   if (claims.client_id !== clientId) throw anotherClients();
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }

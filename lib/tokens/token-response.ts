@@ -39,7 +39,7 @@ export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 
 /** The Login User Token of a session, with the refresh token of its generation. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
-  const { login_app_id, login_user_id, session_id, client_id, generation } = session;
+  const { login_app_id, login_user_id, session_id, client_id } = session;
   const hookClaims = hasLoginHook(login_app_id) ? hookClaimsIn(session.hook_claims) : {};
   annotateLog({ login_user_id, session_id });
   const [token, refresh_token] = await Promise.all([
@@ -57,7 +57,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
       hookClaims,
       session.expires_at,
     ),
-    writeRefreshToken({ loginUserId: login_user_id, sessionId: session_id, generation }),
+    writeRefreshToken(session),
   ]);
   return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
 }

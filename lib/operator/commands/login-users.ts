@@ -166,7 +166,7 @@ export const loginUserCommands = defineCommands({
     flags: { 'login-user': loginUser, identity: id('i_…', 'The identity', 'identities list') },
     run: async ({ 'login-user': login_user_id, identity: identity_id }) => {
       await requireLoginUser(login_user_id);
-      await unlinkIdentity(login_user_id, identity_id, { byOperator: true });
+      await unlinkIdentity({ login_user_id, identity_id }, { byOperator: true });
       return { login_user_id, identity_id, removed: true };
     },
   },

@@ -42,7 +42,6 @@ const canRevoke = ({ providers }: LoginApp): boolean =>
   providers.has(authorizationCodeProvider) ||
   [...providers.values()].some((settings) => issuersIn(settings).idTokens.some((one) => one.code_exchange));
 
-/** Reads the page of a list that begins at a place, or the first one. */
 type ReadPage = (start?: Item) => Promise<{ items: Item[]; next: Item | undefined }>;
 
 const peopleOf = (loginAppId: string): ReadPage[] =>
@@ -118,10 +117,7 @@ async function forEachMember(
   return true;
 }
 
-/**
- * Deletes a person, or revokes what is left of one who was deleted before. Without the Login App, the rest of a deleted person
- * has no use, unless it holds a provider's token that can be revoked.
- */
+/** Deletes a person, or revokes what is left of one. Without the Login App the rest has no use, unless a token can be revoked. */
 async function deletePerson(loginApp: LoginApp, id: string) {
   const deletion = await deleteLoginUser(id, 'operator');
   const revocations = deletion?.revocations ?? (await retryRevocations(id));

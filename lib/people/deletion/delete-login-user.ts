@@ -140,7 +140,6 @@ async function finish({ login_user_id, by, list_position }: DeletionMark): Promi
   return false;
 }
 
-/** The marks of interrupted deletions, the oldest first. */
 async function* readInterrupted(): AsyncGenerator<DeletionMark> {
   const latest = new Date(clock.now().getTime() - underWayFor).toISOString();
   let start: Item | undefined;

@@ -73,7 +73,6 @@ export async function receiveNotification(loginAppId: string, provider: Provider
   return receipt;
 }
 
-/** A message that has been received, for as long as it would count. */
 const notificationItem = itemKind(v.object({ expires_at: v.number() }), notificationKey);
 
 function verifierOf(
@@ -103,7 +102,7 @@ async function act(
 ): Promise<LogEvents['provider_notified']> {
   const indexItem = person && (await findIndexItem(loginAppId, person));
   const owner = indexItem && (await confirmedOwner(indexItem));
-  const user = owner && (await readLoginUser(owner.loginUserId));
+  const user = owner && (await readLoginUser(owner.login_user_id));
   const finished = indexItem && (await finishDeletionsAt(indexItem, owner, signal));
   const loginUserId = user?.login_user_id ?? finished;
   if (loginUserId !== undefined) annotateLog({ login_user_id: loginUserId });
@@ -133,16 +132,13 @@ async function act(
   return { kind, outcome: 'sessions_ended', login_user_id };
 }
 
-/**
- * Finishes the interrupted deletions of people who had the identity: an issuer that got no answer sends its notification
- * again. Returns the id of the last of these people.
- */
+/** Finishes interrupted deletions of people who had the identity, for an issuer that asks again. Returns the last one's id. */
 async function finishDeletionsAt(
   indexItem: IdentityIndexItem,
   owner: Owner | undefined,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const former = owner ? undefined : indexItem.owner?.loginUserId;
+  const former = owner ? undefined : indexItem.owner?.login_user_id;
   const isUnfinished = former !== undefined && (await hasBegun(former));
   const ids = [...indexItem.unfinished, ...(isUnfinished ? [former] : [])];
   let finished: string | undefined;
@@ -151,7 +147,7 @@ async function finishDeletionsAt(
 }
 
 /** Epoch seconds of the latest login with the identity, or of when it was linked or imported. */
-function latestLogin({ identities, last_login_at }: LoginUser, { identityId }: Owner): number {
-  const identity = identities.find(({ identity_id }) => identity_id === identityId);
+function latestLogin({ identities, last_login_at }: LoginUser, owner: Owner): number {
+  const identity = identities.find(({ identity_id }) => identity_id === owner.identity_id);
   return Math.floor(Date.parse(identity?.last_login_at ?? identity?.linked_at ?? last_login_at) / 1000);
 }

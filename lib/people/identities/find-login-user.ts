@@ -23,7 +23,7 @@ export async function findLoginUser(
   const found = await Promise.all(
     namespaces.map(async (namespace) => {
       const owner = await confirmedOwner(await findIndexItem(login_app_id, { namespace, subject }));
-      return owner && readLoginUser(owner.loginUserId);
+      return owner && readLoginUser(owner.login_user_id);
     }),
   );
   const [user, ...others] = found.filter((one) => one !== undefined);
@@ -37,10 +37,7 @@ export async function findLoginUser(
   return user;
 }
 
-/**
- * The namespace of an identity that an operator adds.
- * @throws ServiceError naming those to choose from
- */
+/** The namespace of an identity that an operator adds. @throws ServiceError naming those to choose from */
 export function namespaceOf(
   { providers }: LoginApp,
   { provider, issuer }: { provider: ProviderId; issuer: string | undefined },

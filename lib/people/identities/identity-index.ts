@@ -7,17 +7,17 @@ import { externalIdKey } from '../../storage/keys.ts';
 
 /** The person who has an identity, and its id among theirs. */
 export interface Owner {
-  loginUserId: string;
-  identityId: string;
+  login_user_id: string;
+  identity_id: string;
 }
 
-export const ownerOfFirst = (loginUserId: string): Owner => ({
-  loginUserId,
-  identityId: firstIdentityId(loginUserId),
+export const ownerOfFirst = (login_user_id: string): Owner => ({
+  login_user_id,
+  identity_id: firstIdentityId(login_user_id),
 });
 
-export const isFirst = ({ loginUserId, identityId }: Owner): boolean =>
-  identityId === firstIdentityId(loginUserId);
+export const isFirst = ({ login_user_id, identity_id }: Owner): boolean =>
+  identity_id === firstIdentityId(login_user_id);
 
 /** The last index item of an identity. */
 export interface IdentityIndexItem {
@@ -61,15 +61,15 @@ export async function findIndexItem(
   const { created_at, external_id: externalId, linked_to, identity_id } = item;
   const found = { id, externalId, unfinished };
   if (linked_to !== undefined && identity_id !== undefined)
-    return { ...found, owner: { loginUserId: linked_to, identityId: identity_id } };
+    return { ...found, owner: { login_user_id: linked_to, identity_id } };
   return { ...found, owner: created_at === undefined ? undefined : ownerOfFirst(id) };
 }
 
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
 export async function confirmedOwner({ id, owner }: IdentityIndexItem): Promise<Owner | undefined> {
-  if (!owner || owner.loginUserId === id) return owner;
-  const user = await readLoginUser(owner.loginUserId);
-  return user?.identities.some(({ identity_id }) => identity_id === owner.identityId) ? owner : undefined;
+  if (!owner || owner.login_user_id === id) return owner;
+  const user = await readLoginUser(owner.login_user_id);
+  return user?.identities.some(({ identity_id }) => identity_id === owner.identity_id) ? owner : undefined;
 }
 
 /** Conditions on an identity index item that leads to nobody. */
@@ -82,8 +82,8 @@ export const whileFree = {
 /** Makes an index item without a confirmed owner lead to another one. False when it has changed meanwhile. */
 export async function claimIdentity(indexItem: IdentityIndexItem, owner: Owner): Promise<boolean> {
   const { done } = await updateItem(loginUserItem(indexItem.id), {
-    set: { linked_to: owner.loginUserId, identity_id: owner.identityId },
-    when: indexItem.owner ? { identity_id: { is: indexItem.owner.identityId } } : whileFree,
+    set: { linked_to: owner.login_user_id, identity_id: owner.identity_id },
+    when: indexItem.owner ? { identity_id: { is: indexItem.owner.identity_id } } : whileFree,
   });
   return done;
 }

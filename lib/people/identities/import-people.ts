@@ -127,7 +127,6 @@ function distinct(identities: ImportedIdentity[]): ImportedIdentity[] {
 
 type Outcome = 'added' | 'repeated' | { reason: string };
 
-/** Imports the identities of one person, in their order: each has an outcome. */
 function importPerson(
   { login_app_id }: LoginApp,
   externalId: string,
@@ -184,7 +183,7 @@ const underWay =
 
 async function placeOf(loginAppId: string, identity: ImportedIdentity) {
   const indexItem = await findIndexItem(loginAppId, identity);
-  return { identity, indexItem, ownerId: (await confirmedOwner(indexItem))?.loginUserId };
+  return { identity, indexItem, ownerId: (await confirmedOwner(indexItem))?.login_user_id };
 }
 
 const giveExternalId = async ({ login_user_id }: LoginUser, external_id: string): Promise<boolean> => {
@@ -200,7 +199,7 @@ async function createPerson(
 ): Promise<boolean> {
   const { id, owner } = indexItem;
   // The index item leads to somebody who doesn't have the identity.
-  if (owner) await releaseIdentity(id, owner.identityId);
+  if (owner) await releaseIdentity(id, owner.identity_id);
   const now = timestamp();
   const person = { login_user_id: id, login_app_id };
   const { done } = await updateItem(loginUserItem(id), {
@@ -235,11 +234,11 @@ async function link(
 }
 
 /** Unlinks the identities of a person in the namespaces of imported ones that are none of these. */
-async function unlinkReplaced(loginUserId: string, imported: Identity[]): Promise<void> {
-  const { identities = [] } = (await readLoginUser(loginUserId)) ?? {};
+async function unlinkReplaced(login_user_id: string, imported: Identity[]): Promise<void> {
+  const { identities = [] } = (await readLoginUser(login_user_id)) ?? {};
   for (const { identity_id, namespace, subject } of await ownIdentities(identities)) {
     const ofNamespace = imported.filter((identity) => identity.namespace === namespace);
     if (ofNamespace.length > 0 && ofNamespace.every((identity) => identity.subject !== subject))
-      await unlinkIdentity(loginUserId, identity_id, { byOperator: true });
+      await unlinkIdentity({ login_user_id, identity_id }, { byOperator: true });
   }
 }

@@ -69,10 +69,10 @@ export async function linkIdentity(
     // 1. The identity may have an owner.
     const indexItem = await findIndexItem(login_app_id, verified);
     const owner = await confirmedOwner(indexItem);
-    if (owner && owner.loginUserId !== login_user_id) {
+    if (owner && owner.login_user_id !== login_user_id) {
       if (!move) throw new ServiceError('conflict', belongsToAnother);
-      await unlinkIdentity(owner.loginUserId, owner.identityId, { byOperator, evenLast: true });
-      annotateIds({ former_login_user_id: owner.loginUserId });
+      await unlinkIdentity(owner, { byOperator, evenLast: true });
+      annotateIds({ former_login_user_id: owner.login_user_id });
       return undefined;
     }
     if (owner) {
@@ -84,7 +84,7 @@ export async function linkIdentity(
     const { namespace, subject } = verified;
     const identity_id = newId('i');
     const linked_at = timestamp();
-    const newOwner = { loginUserId: login_user_id, identityId: identity_id };
+    const newOwner = { login_user_id, identity_id };
     const { set } = await changeBy(newOwner, place, verified);
     const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
     const added = await updateItem(loginUserItem(login_user_id), {
@@ -109,7 +109,7 @@ export async function linkIdentity(
       await removeIdentity(newOwner);
       return undefined;
     }
-    logEvent('identity_linked', { login_user_id, identity_id, provider });
+    logEvent('identity_linked', { ...newOwner, provider });
     const details = identityDetails({ ...set }, identity_id);
     return { isNew: true, identity: shownIdentity({ ...identity, ...details }) };
   };
@@ -122,9 +122,9 @@ export async function linkIdentity(
   }
 }
 
-async function identityOf({ loginUserId, identityId }: Owner): Promise<UserIdentity | undefined> {
-  const { identities = [] } = (await readLoginUser(loginUserId)) ?? {};
-  return (await ownIdentities(identities)).find(({ identity_id }) => identity_id === identityId);
+async function identityOf(owner: Owner): Promise<UserIdentity | undefined> {
+  const { identities = [] } = (await readLoginUser(owner.login_user_id)) ?? {};
+  return (await ownIdentities(identities)).find(({ identity_id }) => identity_id === owner.identity_id);
 }
 
 /** The identity of a person as its provider has just vouched for it; undefined when it was unlinked meanwhile. */
@@ -135,7 +135,7 @@ async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIde
   const told = [told_by_app, revocableToken, code, shown?.unverified];
   const isSame = isDeepStrictEqual(shown?.profile, profile) && told.every((one) => one === undefined);
   if (!identity || isSame) return identity;
-  const { done } = await updateItem(loginUserItem(owner.loginUserId), {
+  const { done } = await updateItem(loginUserItem(owner.login_user_id), {
     ...(await changeBy(owner, place, verified)),
     when: { ...whileExisting, [attributeOf(owner)]: { exists: true } },
   });
@@ -153,10 +153,10 @@ async function countLinked(others: UserIdentity[], indexId: string): Promise<num
   return others.filter(takesRoom).length;
 }
 
-async function removeIdentity({ loginUserId, identityId }: Owner): Promise<void> {
-  await updateItem(loginUserItem(loginUserId), {
-    remove: attributesOf(identityId),
-    when: { [identityAttributes.linked(identityId)]: { exists: true } },
+async function removeIdentity({ login_user_id, identity_id }: Owner): Promise<void> {
+  await updateItem(loginUserItem(login_user_id), {
+    remove: attributesOf(identity_id),
+    when: { [identityAttributes.linked(identity_id)]: { exists: true } },
   });
 }
 
@@ -170,14 +170,13 @@ const belongsToAnother = 'The identity belongs to another Login User of this Log
  *   `forbidden` when they have been blocked meanwhile
  */
 export async function unlinkIdentity(
-  loginUserId: string,
-  identityId: string,
+  { login_user_id, identity_id }: Owner,
   { byOperator = false, evenLast = false } = {},
 ): Promise<void> {
   await retryOnConflict(async () => {
-    const { identities = [] } = (await readLoginUser(loginUserId)) ?? {};
+    const { identities = [] } = (await readLoginUser(login_user_id)) ?? {};
     const own = await ownIdentities(identities);
-    const identity = own.find(({ identity_id }) => identity_id === identityId);
+    const identity = own.find((one) => one.identity_id === identity_id);
     if (!identity) throw new ServiceError('not_found', 'The Login User has no such identity.');
     const other = own.find((one) => one !== identity);
     if (!(other || evenLast))
@@ -185,29 +184,29 @@ export async function unlinkIdentity(
         errors: [{ field: 'identity_id', message: last }],
       });
     const { slot } = identity;
-    const outcome = await updateItem(loginUserItem(loginUserId), {
+    const outcome = await updateItem(loginUserItem(login_user_id), {
       // The first identity goes on at an index item of its own, since its first one is that of the Login User who lives on.
       set: slot === undefined ? { next_slot: newIndexId() } : {},
       // The provider's token stays until it is revoked.
       remove: [
         ...(slot === undefined ? ['provider', 'namespace', 'subject'] : []),
-        ...attributesWithoutToken(identityId),
+        ...attributesWithoutToken(identity_id),
         ...attributesLeft(identities, own),
       ],
       when: {
         ...(byOperator ? whileExisting : whileActive),
-        [attributeOf({ loginUserId, identityId })]: { exists: true },
-        ...(other && { [attributeOf({ loginUserId, identityId: other.identity_id })]: { exists: true } }),
+        [attributeOf({ login_user_id, identity_id })]: { exists: true },
+        ...(other && { [attributeOf({ ...other, login_user_id })]: { exists: true } }),
       },
     });
     if (!outcome.done) {
       if (outcome.found?.blocked_at !== undefined && !byOperator) throw blockedError('forbidden');
       return undefined;
     }
-    if (slot !== undefined) await releaseIdentity(slot, identityId);
-    logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
+    if (slot !== undefined) await releaseIdentity(slot, identity_id);
+    logEvent('identity_unlinked', { login_user_id, identity_id });
     // A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
-    const item = await readItem(loginUserItem(loginUserId));
+    const item = await readItem(loginUserItem(login_user_id));
     if (item) await revokeStoredTokens(item);
     return true;
   }, 'The person keeps changing their identities.');
@@ -215,7 +214,7 @@ export async function unlinkIdentity(
 
 /** The attribute of a Login User that exists as long as they have an identity. */
 const attributeOf = (owner: Owner): string =>
-  isFirst(owner) ? 'subject' : identityAttributes.linked(owner.identityId);
+  isFirst(owner) ? 'subject' : identityAttributes.linked(owner.identity_id);
 
 const last =
   'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';

@@ -37,7 +37,6 @@ export interface TokenPlace {
 }
 type PlacedToken = RevocableToken & { place: TokenPlace };
 
-/** Whether an attribute of a Login User is a provider's token that is kept to be revoked. */
 export const isStoredToken = (attribute: string): boolean =>
   attribute.startsWith(identityAttributes.storedToken(''));
 
@@ -48,21 +47,21 @@ export const isStoredToken = (attribute: string): boolean =>
  * person has granted, as at Apple. A token that is too long or finds no room is revoked at once.
  */
 export async function changeBy(
-  { loginUserId, identityId }: Owner,
+  { login_user_id, identity_id }: Owner,
   place: TokenPlace,
   { profile, told_by_app, code, revocableToken: token }: VerifiedIdentity,
 ): Promise<{ set: IdentityAttributes; copy: Record<string, string> }> {
   const set: IdentityAttributes = {};
-  set[identityAttributes.profile(identityId)] = profile;
-  if (told_by_app) set[identityAttributes.toldByApp(identityId)] = told_by_app;
-  if (code) set[identityAttributes.codeFailed(identityId)] = code === 'not_exchanged' ? true : undefined;
+  set[identityAttributes.profile(identity_id)] = profile;
+  if (told_by_app) set[identityAttributes.toldByApp(identity_id)] = told_by_app;
+  if (code) set[identityAttributes.codeFailed(identity_id)] = code === 'not_exchanged' ? true : undefined;
   if (token === undefined) return { set, copy: {} };
-  const item = (await readItem(loginUserItem(loginUserId))) ?? {};
-  const name = identityAttributes.storedToken(identityId);
+  const item = (await readItem(loginUserItem(login_user_id))) ?? {};
+  const name = identityAttributes.storedToken(identity_id);
   const current = item[name];
   const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;
   if (Buffer.byteLength(token.text) > mostBytes || !(hasRoom || current)) {
-    await revokeToken(loginUserId, () => ({ ...token, place }));
+    await revokeToken(login_user_id, () => ({ ...token, place }));
     return { set, copy: {} };
   }
   const { text: token_secret, issuer } = token;
@@ -100,17 +99,13 @@ async function revokeToken(
   }
 }
 
-/** The exchange of codes that a token came from, as the settings have it now. */
 function exchangeIn(settings: object, issuer: string | undefined) {
   if (issuer === undefined) return v.parse(oauth2SettingsSchema, settings).authorization_code;
   const { issuers } = v.parse(oidcSettingsSchema, settings);
   return issuers.find((one) => one.issuer === issuer)?.code_exchange;
 }
 
-/**
- * Revokes the token of a verified identity at once when the person is refused what they have verified it for. Any other error
- * may leave them with it.
- */
+/** Revokes the token of a verified identity at once when a ServiceError refuses the person: there is nobody to keep it for. */
 export async function revokeIfRefused(
   error: unknown,
   login_user_id: string,
@@ -122,8 +117,7 @@ export async function revokeIfRefused(
 }
 
 /**
- * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have unlinked.
- * One that is not revoked stays, and the log says why.
+ * Revokes all tokens of a deleted Login User, otherwise those of identities that they have unlinked. One that fails stays.
  * @returns the numbers of both
  */
 export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {

@@ -3,7 +3,6 @@ import { type ErrorRecord, ServiceError } from '../../foundation/service-error.t
 import { type LoginUser, loginUserItem, whileActive } from '../../login-users/login-user.ts';
 import { updateItem } from '../../storage/items.ts';
 
-/** The most credentials of a person that may be rejected in a window. */
 const mostRejected = 10;
 /** Seconds from the first rejected credential until the count begins anew. */
 const windowSeconds = 600;
@@ -13,10 +12,7 @@ export const tooManyRejected: ErrorRecord = {
   example: 'Too many credentials were rejected. Try again later.',
 };
 
-/**
- * Runs a check of a person's credential, unless too many were rejected lately. Only a rejection is written.
- * @throws ServiceError `too_many_requests`, and whatever the check throws
- */
+/** Runs a check of a person's credential, unless too many were rejected lately. @throws ServiceError `too_many_requests` */
 export async function countingRejections<Result>(
   user: LoginUser,
   check: () => Promise<Result>,

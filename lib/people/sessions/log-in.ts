@@ -43,7 +43,6 @@ interface Login {
   loginAppId: string;
   provider: ProviderId;
   verified: VerifiedIdentity;
-  /** Whether it may create a person. */
   mayCreate: boolean;
 }
 
@@ -68,7 +67,7 @@ export async function logIn(
       if (asked) owner = asked.owner;
 
       // 2. One conditional write on the expected owner records and counts the login.
-      annotateLog({ login_user_id: owner.loginUserId });
+      annotateLog({ login_user_id: owner.login_user_id });
       const prefix = newSessionPrefix();
       const outcome = await recordLogin(owner, login, prefix);
 
@@ -84,7 +83,7 @@ export async function logIn(
       const started_at = epochSeconds();
       return {
         ...endOfOthersIn(after ?? before),
-        login_user_id: owner.loginUserId,
+        login_user_id: owner.login_user_id,
         login_app_id: loginAppId,
         client_id: clientId,
         proof_key: proofKey,
@@ -102,7 +101,7 @@ export async function logIn(
       };
     }, 'Others keep linking and unlinking the identity.');
   } catch (error) {
-    await revokeIfRefused(error, owner.loginUserId, login, verified);
+    await revokeIfRefused(error, owner.login_user_id, login, verified);
     throw error;
   }
 }
@@ -113,12 +112,12 @@ async function askAboutLogin(client_id: string, login: Login) {
   const owner = ownerAt(indexItem, login);
   const external_id = isFirst(owner)
     ? indexItem.externalId
-    : (await readLoginUser(owner.loginUserId))?.external_id;
+    : (await readLoginUser(owner.login_user_id))?.external_id;
   const hook_claims = await askLoginHook(
     {
       event: 'login',
       login_app_id: loginAppId,
-      login_user_id: owner.loginUserId,
+      login_user_id: owner.login_user_id,
       external_id,
       first_login: indexItem.owner === undefined,
       client_id,
@@ -126,7 +125,7 @@ async function askAboutLogin(client_id: string, login: Login) {
     },
     { provider, ...verified },
   );
-  return { owner, kept: { identity_id: owner.identityId, hook_claims } };
+  return { owner, kept: { identity_id: owner.identity_id, hook_claims } };
 }
 
 /**
@@ -135,21 +134,21 @@ async function askAboutLogin(client_id: string, login: Login) {
  * @param prefix the random part of the session's id
  */
 async function recordLogin(owner: Owner, login: Login, prefix: string) {
-  const { loginUserId, identityId } = owner;
+  const { login_user_id, identity_id } = owner;
   const { loginAppId, provider, verified, mayCreate } = login;
   const { namespace, subject } = verified;
   const now = timestamp();
   const said = await changeBy(owner, login, verified);
-  const person = { login_user_id: loginUserId, login_app_id: loginAppId };
+  const person = { login_user_id, login_app_id: loginAppId };
   const withFirst = isFirst(owner);
-  return updateItem(loginUserItem(loginUserId), {
+  return updateItem(loginUserItem(login_user_id), {
     set: {
       ...(withFirst && { ...person, provider, namespace, subject }),
       last_login_at: now,
       last_provider: provider,
       last_session_id: prefix,
       session_places: sessionPlaces(),
-      [identityAttributes.lastLogin(identityId)]: now,
+      [identityAttributes.lastLogin(identity_id)]: now,
       ...said.set,
     },
     copy: said.copy,
@@ -162,7 +161,7 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
           linked_to: { exists: false },
           ...(!mayCreate && { created_at: { exists: true } }),
         }
-      : { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
+      : { ...whileActive, [identityAttributes.linked(identity_id)]: { exists: true } },
   });
 }
 
@@ -172,28 +171,25 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
  * @throws ServiceError `invalid_grant` when they are blocked, or it is nobody's and may not create a person
  */
 async function nextOwner(expected: Owner, login: Login, found: Item | undefined): Promise<Owner> {
-  const { loginUserId, identityId } = expected;
+  const { login_user_id, identity_id } = expected;
   const { loginAppId, verified } = login;
   const withFirst = isFirst(expected);
   const isTheirs = withFirst
     ? found?.next_slot === undefined && found?.linked_to === undefined
-    : found?.deleted_at === undefined && found?.[identityAttributes.linked(identityId)] !== undefined;
+    : found?.deleted_at === undefined && found?.[identityAttributes.linked(identity_id)] !== undefined;
   if (isTheirs && found?.blocked_at !== undefined) {
-    logEvent('login_user_refused', { login_user_id: loginUserId });
+    logEvent('login_user_refused', { login_user_id });
     throw blockedError('invalid_grant');
   }
-  const known = loginUserId === firstIndexId(loginAppId, verified) && withFirst ? found : undefined;
+  const known = login_user_id === firstIndexId(loginAppId, verified) && withFirst ? found : undefined;
   const indexItem = await findIndexItem(loginAppId, verified, known);
-  if (withFirst || indexItem.owner?.identityId !== identityId) return ownerAt(indexItem, login);
+  if (withFirst || indexItem.owner?.identity_id !== identity_id) return ownerAt(indexItem, login);
   // The index item leads to somebody who does not have the identity: it was left behind, and the identity is free.
-  await releaseIdentity(indexItem.id, identityId);
+  await releaseIdentity(indexItem.id, identity_id);
   return ownerOfFirst(indexItem.id);
 }
 
-/**
- * The owner of an identity, or of a free one the Login User who will be created at its index item.
- * @throws ServiceError `invalid_grant` for a free one where sign-ups are closed
- */
+/** The owner of an identity, or the one that its login would create. @throws ServiceError `invalid_grant` where it may not */
 function ownerAt({ id, owner }: IdentityIndexItem, { mayCreate }: Login): Owner {
   if (owner || mayCreate) return owner ?? ownerOfFirst(id);
   throw new ServiceError('invalid_grant', 'The Login App lets nobody new in.', { reason: 'sign_ups_closed' });

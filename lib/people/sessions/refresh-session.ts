@@ -42,7 +42,7 @@ export async function refreshSession(
 ): Promise<Session> {
   // 1. The token is one of ours.
   if (!content) throw invalidToken('refresh_token_malformed');
-  const { loginUserId: login_user_id, sessionId: session_id } = content;
+  const { login_user_id, session_id } = content;
   annotateLog({ login_user_id, session_id });
 
   // 2. Its session is active and of this client, and its person is not blocked.
@@ -105,10 +105,7 @@ export async function refreshSession(
   return latest;
 }
 
-/**
- * Asks the login hook about a refresh. A refusal ends the session.
- * @throws ServiceError `invalid_grant` for a refusal; `temporarily_unavailable` when the hook gives no answer
- */
+/** Asks the login hook about a refresh. A refusal ends the session; without an answer it is `temporarily_unavailable`. */
 async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> {
   const { login_app_id, login_user_id, session_id, client_id, identity_id, hook_claims } = session;
   const { external_id } = user;

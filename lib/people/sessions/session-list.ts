@@ -31,7 +31,6 @@ export const sessionListSchema = v.object({
   next_cursor: described(v.optional(v.string()), 'The `cursor` of the next page; absent on the last one.'),
 });
 
-/** The query parameters that ask for a page of the sessions. */
 export const sessionsQuery = {
   limit: queryInteger(
     'limit',

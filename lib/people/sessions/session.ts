@@ -62,12 +62,7 @@ export const externalIdForTokens = (person: { external_id?: unknown } | undefine
     : undefined;
 
 /** A session at one of its generations, as a refresh token names it. */
-export interface SessionGeneration {
-  loginUserId: string;
-  sessionId: string;
-  /** The number of refreshes before the token was made. */
-  generation: number;
-}
+export type SessionGeneration = Pick<Session, 'login_user_id' | 'session_id' | 'generation'>;
 
 /** A session as it is stored, even if it has expired or ended with all others of its person. */
 export const readSession = async (loginUserId: string, sessionId: string): Promise<Session | undefined> =>
