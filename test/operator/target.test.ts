@@ -10,6 +10,26 @@ import { stackDescription } from '../../infra/version.ts';
 import { operator, operatorProcess } from '../support/operator.ts';
 
 const command = ['accounts', 'create', '--name=x'];
+
+/** Makes this the only AWS configuration of the environment. */
+function useAws(configuration: Record<string, string>): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  const none = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
+  Object.assign(process.env, none, { AWS_EC2_METADATA_DISABLED: 'true' }, configuration);
+}
+
+/** Runs a command line in an environment without any AWS configuration but this. */
+function run({ LOCAL_DIR = '/nowhere', ...aws }: Record<string, string>, ...words: string[]) {
+  useAws(aws);
+  return operator.at(LOCAL_DIR)(...command, ...words);
+}
+
+const credentials = {
+  AWS_REGION: 'eu-central-1',
+  AWS_ACCESS_KEY_ID: 'id',
+  AWS_SECRET_ACCESS_KEY: 'secret',
+};
+
 const failsWith = (stderr: string) => ({ code: 1, stdout: '', stderr: `${stderr}\n` });
 
 describe('npm run operator -- --local, when no stack runs in the folder', () => {
@@ -48,13 +68,12 @@ test.each([
 
 describe('npm run operator without --local and --stack says which stacks there are, and changes nothing', () => {
   const nothing = 'Name the stack, with --local or --stack NAME; nothing was changed.';
-  const withoutAws = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
 
   test('one runs on this machine, and AWS cannot be asked', async () => {
-    const here = { ...withoutAws, LOCAL_DIR: process.env.SERVICE_DIR ?? '' };
-    const { url } = JSON.parse(readFileSync(join(here.LOCAL_DIR, 'stack.json'), 'utf8'));
+    const { SERVICE_DIR: LOCAL_DIR = '' } = process.env;
+    const { url } = JSON.parse(readFileSync(join(LOCAL_DIR, 'stack.json'), 'utf8'));
     const line = `${nothing} --local is the one at ${url}. AWS could not be asked which are deployed. No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.`;
-    expect(await operatorProcess(here, ...command)).toEqual(failsWith(line));
+    expect(await run({ LOCAL_DIR })).toEqual(failsWith(line));
   });
 
   test('some are deployed, among stacks of others', async () => {
@@ -68,16 +87,9 @@ describe('npm run operator without --local and --stack says which stacks there a
         </ListStacksResult></ListStacksResponse>`);
     });
     try {
-      const run = operatorProcess(
-        {
-          ...{ ...withoutAws, LOCAL_DIR: '/nowhere', AWS_REGION: 'eu-central-1' },
-          ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' },
-          AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
-        },
-        ...command,
-      );
+      const listed = run({ ...credentials, AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url });
       const line = `${nothing} --local would be the one with its files in /nowhere, which is not running. Deployed in this AWS account and region: live, staging.`;
-      expect(await run).toEqual(failsWith(line));
+      expect(await listed).toEqual(failsWith(line));
     } finally {
       await cloudFormation.close();
     }
@@ -85,27 +97,17 @@ describe('npm run operator without --local and --stack says which stacks there a
 });
 
 describe('npm run operator: a deployed stack that it cannot reach', () => {
-  /** An environment without any AWS configuration but this. */
-  const run = (environment: Record<string, string>) => {
-    const none = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
-    const whole = { ...none, AWS_EC2_METADATA_DISABLED: 'true', ...environment };
-    return operatorProcess(whole, ...command, '--stack=login-service');
-  };
-  const credentials = {
-    AWS_REGION: 'eu-central-1',
-    AWS_ACCESS_KEY_ID: 'id',
-    AWS_SECRET_ACCESS_KEY: 'secret',
-  };
+  const runOnStack = (environment: Record<string, string>) => run(environment, '--stack=login-service');
 
   test('no region', async () => {
     const line = 'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.';
-    expect(await run({})).toEqual(failsWith(line));
+    expect(await runOnStack({})).toEqual(failsWith(line));
   });
 
   test('no credentials', async () => {
     const line =
       'No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
-    expect(await run({ AWS_REGION: 'eu-central-1' })).toEqual(failsWith(line));
+    expect(await runOnStack({ AWS_REGION: 'eu-central-1' })).toEqual(failsWith(line));
   });
 
   test.each([
@@ -118,14 +120,16 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
       'There is no AWS profile nobody, which AWS_PROFILE names, or it has no credentials: log in with aws sso login --profile nobody, or change AWS_PROFILE.',
     ],
   ])('a wrong profile: %j', async (environment, line) => {
-    expect(await run(environment)).toEqual(failsWith(line));
+    expect(await runOnStack(environment)).toEqual(failsWith(line));
   });
 
   test.each([
     ['http://nowhere.invalid', /getaddrinfo (ENOTFOUND|EAI_AGAIN) nowhere\.invalid/],
     ['http://127.0.0.1:1', /connect ECONNREFUSED 127\.0\.0\.1:1/],
   ])('no connection to %s', async (AWS_ENDPOINT_URL_LAMBDA, why) => {
-    const { stderr, ...ended } = await run({ ...credentials, AWS_ENDPOINT_URL_LAMBDA });
+    // In a process of its own, since jest's errors of connections are others.
+    useAws({ ...credentials, AWS_ENDPOINT_URL_LAMBDA });
+    const { stderr, ...ended } = await operatorProcess({}, ...command, '--stack=login-service');
     expect(ended).toEqual({ code: 1, stdout: '' });
     const [, reason] = stderr.match(/^AWS cannot be reached \((.+)\): check the network, .+\.\n$/) ?? [];
     expect(reason).toMatch(why);
@@ -138,11 +142,11 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     const endpoint = { AWS_ENDPOINT_URL_LAMBDA: lambda.url };
     const line = (profile: string) =>
       `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change ${profile} or AWS_REGION.`;
-    expect(await run({ ...credentials, ...endpoint })).toEqual(failsWith(line('AWS_PROFILE')));
+    expect(await runOnStack({ ...credentials, ...endpoint })).toEqual(failsWith(line('AWS_PROFILE')));
     const AWS_CONFIG_FILE = join(mkdtempSync(join(tmpdir(), 'aws-')), 'config');
     const keys = ['region=eu-central-1', 'aws_access_key_id=id', 'aws_secret_access_key=secret'];
     writeFileSync(AWS_CONFIG_FILE, ['[profile other]', ...keys].join('\n'));
-    expect(await run({ AWS_CONFIG_FILE, AWS_PROFILE: 'other', ...endpoint })).toEqual(
+    expect(await runOnStack({ AWS_CONFIG_FILE, AWS_PROFILE: 'other', ...endpoint })).toEqual(
       failsWith(line('AWS_PROFILE (now other)')),
     );
     await lambda.close();
@@ -163,7 +167,9 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
       response.writeHead(403, { 'x-amzn-errortype': type }).end('{"message":"As AWS says."}');
     });
     try {
-      expect(await run({ ...credentials, AWS_ENDPOINT_URL_LAMBDA: lambda.url })).toEqual(failsWith(line));
+      expect(await runOnStack({ ...credentials, AWS_ENDPOINT_URL_LAMBDA: lambda.url })).toEqual(
+        failsWith(line),
+      );
     } finally {
       await lambda.close();
     }
