@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
@@ -132,24 +132,6 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     expect(line).not.toHaveProperty('key_thumbprint');
   });
 
-  const wrong = {
-    CLIENT_SECRET: 'wrong',
-    ACCOUNT_SECRET: 'wrong',
-    LOGIN_APP_TOKEN: 'wrong',
-    LOGIN_USER_TOKEN: 'wrong',
-  };
-  test.each(audited.filter(([, endpoint]) => endpoint.authenticate.scheme !== 'none'))(
-    '%s, of a caller who is not authenticated: the id that they claim',
-    async (key, endpoint) => {
-      const claimed = { login_app_client: { client_id }, account: { account_id } };
-      const { scheme } = endpoint.authenticate;
-      const line = await lineOf(example(key, wrong));
-      expect(line).toMatchObject({ result: 'rejected', status: 401, caller: 'unauthenticated' });
-      const { route, result, status, caller, error, reason, ...ids } = line;
-      expect(ids).toEqual(scheme === 'login_app_client' || scheme === 'account' ? claimed[scheme] : {});
-    },
-  );
-
   test('what only reads has no line', async () => {
     const others = endpoints.filter(([, endpoint]) => !isAudited(endpoint));
     const requests = others.map(([key]) => example(key));
@@ -169,6 +151,28 @@ describe('every endpoint that writes: one line, with who, what and the result', 
       expect(written.flatMap(([, kinds]) => kinds).filter((kind) => kind !== 'used_once')).toEqual([]);
     }
   });
+});
+
+describe('a caller who is not authenticated', () => {
+  beforeAll(prepare);
+
+  const wrong = {
+    CLIENT_SECRET: 'wrong',
+    ACCOUNT_SECRET: 'wrong',
+    LOGIN_APP_TOKEN: 'wrong',
+    LOGIN_USER_TOKEN: 'wrong',
+  };
+  test.each(audited.filter(([, endpoint]) => endpoint.authenticate.scheme !== 'none'))(
+    'of %s: the id that they claim',
+    async (key, endpoint) => {
+      const claimed = { login_app_client: { client_id }, account: { account_id } };
+      const { scheme } = endpoint.authenticate;
+      const line = await lineOf(example(key, wrong));
+      expect(line).toMatchObject({ result: 'rejected', status: 401, caller: 'unauthenticated' });
+      const { route, result, status, caller, error, reason, ...ids } = line;
+      expect(ids).toEqual(scheme === 'login_app_client' || scheme === 'account' ? claimed[scheme] : {});
+    },
+  );
 });
 
 describe('what is rejected after authentication has a line as well', () => {

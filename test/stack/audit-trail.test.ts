@@ -3,7 +3,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
-import { functions, named, resources, rightsOf, template, templateWith, text } from '../support/template.ts';
+import { functions, named, resources, template, templateWith, text } from '../support/template.ts';
 
 const { endpoints } = readFunctions();
 const development = await templateWith({ stage: 'development', auditRetentionDays: '731' });
@@ -37,17 +37,6 @@ describe('the audit log group', () => {
   test('is kept for as long as is set', async () => {
     expect(auditGroup(development)?.properties.RetentionInDays).toBe(731);
     await expect(templateWith({ auditRetentionDays: 401 })).rejects.toThrow('must be one of 1, 3, 5');
-  });
-
-  test('is written by the forwarder alone, and nobody may delete from it or from any log', () => {
-    const rights = functions.flatMap(({ id, properties }) =>
-      rightsOf(properties.Role).map((right) => `${id}: ${right}`),
-    );
-    expect(rights.filter((right) => right.includes('AuditLog'))).toEqual([
-      'ForwardAudit: logs:CreateLogStream AuditLog',
-      'ForwardAudit: logs:PutLogEvents AuditLog',
-    ]);
-    expect(rights.filter((right) => /logs:(?!CreateLogStream|PutLogEvents)/.test(right))).toEqual([]);
   });
 });
 

@@ -96,34 +96,26 @@ describe('resources of your own take the place of those of the service', () => {
   });
 });
 
-test('a service has the name of its stack, protects it in production, and says so where the operator looks', () => {
+test('a service has the name of its stack, protects it in production, and says who may invoke its operator', () => {
   const stack = ownStack('accounts');
-  new LoginService(stack, 'Login');
+  const role = new Role(stack, 'Support', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+  new LoginService(stack, 'Login').grantInvokeOperator(role);
   const template = Template.fromStack(stack);
   template.hasResourceProperties('AWS::Lambda::Function', { FunctionName: 'accounts-operator' });
   template.hasOutput('Version', {});
   template.hasOutput('SigningKeysSecretArn', {});
   expect(template.toJSON().Description).toBe('A login and access-request service');
   expect(stack.terminationProtection).toBe(true);
-});
-
-test('whoever is let invoke the operator may invoke its function, and no other', () => {
-  const stack = ownStack();
-  const role = new Role(stack, 'Support', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
-  new LoginService(stack, 'Login').grantInvokeOperator(role);
-  const template = Template.fromStack(stack);
+  // Whoever is let invoke the operator may invoke its function, and no other.
   const [policy] = Object.values(
     template.findResources('AWS::IAM::Policy', {
       Properties: { Roles: [{ Ref: Match.stringLikeRegexp('^Support') }] },
     }),
   );
   const arn = { 'Fn::GetAtt': ['Operator', 'Arn'] };
+  const Resource = [arn, { 'Fn::Join': ['', [arn, ':*']] }];
   expect(policy?.Properties.PolicyDocument.Statement).toEqual([
-    {
-      Action: 'lambda:InvokeFunction',
-      Effect: 'Allow',
-      Resource: [arn, { 'Fn::Join': ['', [arn, ':*']] }],
-    },
+    { Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource },
   ]);
 });
 
