@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import * as v from 'valibot';
 import {
   effectiveProperties,
   fixedProperties,
@@ -9,7 +10,6 @@ import {
   type Resources,
   withAllTheyNeed,
 } from '../upgrade/resources.ts';
-import { nameOf, policiesIn, type Right, rightsIn } from './policies.ts';
 
 /** Two of the orders that dependencies allow. In each, CloudFormation deletes what is no longer needed when all else is done. */
 export const orders = ['aliases first', 'aliases last'] as const;
@@ -24,6 +24,41 @@ interface Update {
   /** The order of the rollback. */
   back?: Order;
 }
+
+/** An action on a resource under a condition, and the forms of the keys that it may be about. */
+interface Right {
+  about: string;
+  keys: string[];
+}
+
+const statementSchema = v.object({
+  Action: v.unknown(),
+  Resource: v.unknown(),
+  Condition: v.optional(v.record(v.string(), v.record(v.string(), v.unknown())), {}),
+});
+const policySchema = v.object({
+  PolicyName: v.string(),
+  PolicyDocument: v.object({ Statement: v.array(statementSchema) }),
+});
+
+const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+const anyKey = '';
+
+/** The policies in a role itself. */
+const policiesIn = (role: Resource | undefined): unknown[] => listed(role?.Properties.Policies ?? []);
+
+/** The name of a policy in a role or beside one. */
+const nameOf = (policy: unknown): string => v.parse(policySchema, policy).PolicyName;
+
+/** All rights that such a policy gives. */
+const rightsIn = (policy: unknown): Right[] =>
+  v.parse(policySchema, policy).PolicyDocument.Statement.flatMap(({ Action, Resource, Condition }) => {
+    const { 'ForAllValues:StringLike': onKeys = {}, ...others } = Condition;
+    const keys = listed(onKeys['dynamodb:LeadingKeys'] ?? anyKey).map(String);
+    return listed(Action).flatMap((action) =>
+      listed(Resource).map((on) => ({ about: JSON.stringify([action, on, others]), keys })),
+    );
+  });
 
 /** What a template gives to a function: rights, the environment, and the resources that both name. */
 interface Given {
