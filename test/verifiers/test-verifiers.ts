@@ -4,7 +4,7 @@ import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
-import { noteOutcome, print, runCheck, step } from '../support/steps.ts';
+import { countedChecks, runCheck, step } from '../support/steps.ts';
 import { casesOf } from './cases.ts';
 import {
   envoy,
@@ -39,45 +39,40 @@ runCheck(async () => {
     Envoy: envoy(commands),
   };
 
-  let passed = await step('Lint the templates', () => lintTemplates(commands));
-  const failures: string[] = [];
+  const { check, conclude } = countedChecks('verifiers');
+  await check('the templates are right', async () => `${await lintTemplates(commands)} templates`);
   for (const algorithm of tokenAlgorithms) {
-    await step(`Verify tokens that are signed with ${algorithm}`, async () => {
-      await using cleanUps = new AsyncDisposableStack();
-      const running = await startService(
-        { TOKEN_ALGORITHM: algorithm, LOGIN_HOOK: 'test/verifiers/hook.mjs' },
-        { movableClock: true },
-      );
-      cleanUps.defer(() => running.stop());
-      const service = serviceOf(running.demo, running.directory);
-      const cases = await casesOf(service, running);
-      const issuer = { issuer: service.demo.base_url, loginAppId: service.demo.login_app.login_app_id };
-      const tokens = cases.map(({ token }) => token);
-      assert.deepEqual(decodeJwt(tokens[0] ?? '').roles, ['admin', 'reader']);
-      for (const [name, verify] of Object.entries(verifiers)) {
+    await using cleanUps = new AsyncDisposableStack();
+    const running = await startService(
+      { TOKEN_ALGORITHM: algorithm, LOGIN_HOOK: 'test/verifiers/hook.mjs' },
+      { movableClock: true },
+    );
+    cleanUps.defer(() => running.stop());
+    const service = serviceOf(running.demo, running.directory);
+    const cases = await casesOf(service, running);
+    const issuer = { issuer: service.demo.base_url, loginAppId: service.demo.login_app.login_app_id };
+    const tokens = cases.map(({ token }) => token);
+    const [token = ''] = tokens;
+    assert.deepEqual(decodeJwt(token).roles, ['admin', 'reader']);
+    for (const [name, verify] of Object.entries(verifiers))
+      await check(`${name} judges tokens that are signed with ${algorithm}`, async () => {
         const verdicts = await verify(issuer, tokens);
-        assert.equal(verdicts.length, cases.length, `${name} has not judged every token.`);
-        const wrong = cases.flatMap(({ accepted, isStale, ...token }, index) => {
+        assert.equal(verdicts.length, cases.length, 'It has not judged every token.');
+        const wrong = cases.flatMap(({ accepted, isStale, ...one }, index) => {
           const expected = name === recentLogin && isStale ? stepUp : accepted ? /^accepted/ : /^rejected/;
-          return expected.test(verdicts[index] ?? '') ? [] : [`${token.name}: ${verdicts[index]}`];
+          return expected.test(verdicts[index] ?? '') ? [] : [`${one.name}: ${verdicts[index]}`];
         });
-        passed += cases.length - wrong.length;
-        failures.push(...wrong.map((what) => `${name}, ${algorithm}: ${what}`));
-        print(`    ${name}: ${cases.length - wrong.length} of ${cases.length} as they should be`);
-      }
-      const [token = ''] = tokens;
+        assert.deepEqual(wrong, []);
+        return `${cases.length} tokens`;
+      });
+    await check(`go-oidc rejects a token whose ${algorithm} key was revoked`, async () => {
       const around = await verdictsAround(issuer, token, async () => {
         await service.operate('signing-keys', 'revoke', { kid: decodeProtectedHeader(token).kid });
         running.advance(301);
       });
       assert.equal(around[0], 'accepted');
-      assert.match(around[1] ?? '', /^rejected/, 'go-oidc accepts a token whose key was revoked.');
-      passed += 1;
+      assert.match(around[1] ?? '', /^rejected/);
     });
   }
-  for (const failure of failures) print(`    FAILED  ${failure}`);
-  const failed = failures.length > 0 ? `${failures.length} failed, ` : '';
-  print(`\nTests:       ${failed}${passed} passed, ${passed + failures.length} total`);
-  noteOutcome({ name: 'verifiers', passed, failed: failures.length });
-  assert.deepEqual(failures, [], 'Some tokens were not judged as they should be.');
+  conclude();
 });
