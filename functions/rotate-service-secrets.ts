@@ -3,7 +3,7 @@ import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { reencryptProviderSettings } from '../lib/providers/settings/stored.ts';
 import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
-import { rotationStepSchema } from '../lib/secrets/rotation.ts';
+import { rotationStepSchema } from '../lib/secrets/secret-store.ts';
 
 /** Rights of the function. Those on the secrets come with the rotation itself. */
 export const access: Access = {

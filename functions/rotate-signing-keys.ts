@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotationStepSchema } from '../lib/secrets/rotation.ts';
+import { rotationStepSchema } from '../lib/secrets/secret-store.ts';
 import { revokeSigningKey, rotateSigningKeys } from '../lib/signing/rotate.ts';
 import { type RevocationAnswer, signingKeyRevocationSchema } from '../lib/signing/settings.ts';
 

@@ -24,16 +24,12 @@ function numberIn(name: string, value: string, pattern: RegExp, form: string): n
 
 const inSeconds = 'a whole number of seconds';
 
-/**
- * Declares a variable that holds a positive whole number.
- * @param form what it must be, for the error
- */
+/** Declares a variable that holds a positive whole number. @param form what it must be, for the error */
 export function environmentNumber(name: string, form = 'a whole number'): () => number {
   const readText = environment(name);
   return declare(name, () => numberIn(name, readText(), /^[1-9]\d{0,9}$/, form));
 }
 
-/** Declares a variable that holds a positive number of seconds. */
 export const environmentSeconds = (name: string) => environmentNumber(name, inSeconds);
 
 /** Declares a variable that holds a number of seconds and need not be set. */
@@ -43,7 +39,6 @@ export const optionalEnvironmentSeconds = (name: string): (() => number | undefi
     return value === undefined ? undefined : numberIn(name, value, /^\d{1,10}$/, inSeconds);
   });
 
-/** The value of an environment variable that need not be set. */
 export const optionalEnvironment = (name: string): string | undefined => process.env[name];
 
 /**

@@ -32,19 +32,16 @@ export type ErrorCode = keyof typeof statuses;
 export interface ErrorRecord {
   /** The case in which the error occurs. */
   when: string;
-  /** An `error_description` as it is sent. */
   example: string;
   /** The field that the example is about, for 422. */
   field?: string;
 }
 
-/** A field of a JSON body and what is wrong with it. */
 export interface FieldError {
   field: string;
   message: string;
 }
 
-/** Details of an error for its response, and for the log. */
 interface ErrorDetail {
   errors?: FieldError[] | undefined;
   /** For the log only. */

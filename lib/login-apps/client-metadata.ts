@@ -5,7 +5,6 @@ import * as v from 'valibot';
 import { required } from '../schema/form-parameters.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
 
-/** Every grant type that the token endpoint supports. */
 export const grantTypes = [
   'provider_credentials',
   'provider_authorization_code',

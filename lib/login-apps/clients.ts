@@ -34,7 +34,6 @@ export const clientItem = itemKind(
   v.object({
     client_id: v.string(),
     ...secretAttributes,
-    /** At most two. */
     keys: v.optional(v.array(storedKeySchema)),
     /** The `iss` and the `sub` of another issuer's tokens that authenticate it. */
     workload_identity: v.optional(v.object({ issuer: v.string(), subject: v.string() })),
@@ -114,7 +113,6 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 /** The rights of a new client, and epoch seconds of its end. */
 type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & { expires_at?: number };
 
-/** The credential of a client that has no secret. */
 export type SecretlessCredential = Pick<LoginAppClient, 'keys' | 'workload_identity' | 'public_on'>;
 
 /** Creates a client of a Login App. The secret is in the answer and nowhere else. */
@@ -127,7 +125,6 @@ export async function createClient(loginAppId: string, more: NewClient = {}) {
 /** The grants of a public client: a login, and what goes on from it. */
 export const publicGrantTypes = grantTypes.filter((type) => type !== 'client_credentials');
 
-/** The public client of an id; undefined when there is no such client, or it is not public. */
 export const findPublicClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>
   authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
@@ -156,7 +153,6 @@ export const setGrantTypes = (
     when: { pk: { exists: true } },
   });
 
-/** Gives a client a new secret; the old one is valid until it is revoked. */
 export const rotateClientSecret = (loginAppId: string, client: LoginAppClient) =>
   rotateSecretOf(clientItem(loginAppId, client.client_id), client, secretPrefix);
 

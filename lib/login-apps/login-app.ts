@@ -42,7 +42,6 @@ export interface LoginApp extends LoginAppItem {
   /** Settings by provider identifier; secrets in them are encrypted. */
   providers: Map<string, Record<string, unknown>>;
   mobileApplications: Set<Platform>;
-  /** Long-lived Login App Tokens by their ids. */
   tokens: Map<string, StoredLoginAppToken>;
 }
 
@@ -78,7 +77,7 @@ export async function createLoginApp(
   return { login_app_id: loginAppId };
 }
 
-/** Gives a Login App another name. False when there is none. */
+/** False when there is no such Login App. */
 export const renameLoginApp = (id: string, name: string): Promise<boolean> =>
   updateOwnItem(loginAppItem(id), {
     set: named(loginAppsList, id, name),

@@ -16,7 +16,6 @@ const findMobileApplication = cached(
   0,
 );
 
-/** Whether devices of a platform may register for a Login App. */
 export const hasMobileApplication = async (loginAppId: string, platform: Platform): Promise<boolean> =>
   (await findMobileApplication([loginAppId, platform], () => true)) !== undefined;
 

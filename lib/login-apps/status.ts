@@ -21,12 +21,10 @@ type Stored = ItemOf<typeof statusItem>;
 
 const readStored = (loginAppId: string) => readItem(statusItem(loginAppId));
 
-/** The status of a Login App, which holds for each of its clients, sessions and tokens. */
 const statusOf = (stored: Stored | undefined) => ({
   isEnabled: stored !== undefined && stored.disabled_at === undefined,
   /** Whether people may log in for the first time. */
   isOpen: stored?.sign_ups_closed_at === undefined,
-  /** Epoch seconds. Sessions that began before have ended. */
   sessionsValidFrom: stored?.sessions_valid_from ?? 0,
 });
 export type LoginAppStatus = ReturnType<typeof statusOf>;
@@ -40,7 +38,6 @@ const findStored = cached(readStored);
 export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
   statusOf(await findStored([loginAppId], () => true));
 
-/** The status of a Login App as it is stored now. */
 export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
   statusOf(await readStored(loginAppId));
 

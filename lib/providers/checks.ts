@@ -11,7 +11,6 @@ export interface CheckResult {
 /** A credential that no provider has issued. How the provider answers it shows whether our settings are right. */
 export const dummy = 'made-up-to-check-the-settings';
 
-/** A check by one call; a provider that fails is explained. */
 export async function check(name: string, call: () => Promise<Omit<CheckResult, 'check'>>) {
   try {
     return { check: name, ...(await call()) };

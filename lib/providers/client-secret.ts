@@ -19,7 +19,6 @@ type ClientSecretJwt = v.InferOutput<typeof clientSecretJwtSchema>;
 /** The keys of the settings that a warm function knows, each imported once. */
 const importedKeys = new WeakMap<ClientSecretJwt, KeyObject>();
 
-/** A client secret for Apple, signed for one call. */
 export async function signClientSecret(clientId: string, settings: ClientSecretJwt): Promise<string> {
   const key = importedKeys.get(settings) ?? createPrivateKey(settings.private_key_secret);
   importedKeys.set(settings, key);

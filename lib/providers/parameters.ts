@@ -11,7 +11,6 @@ import {
 const forOAuth1 = 'for the OAuth 1.0 provider';
 const forOAuth2 = 'for an OAuth 2.0 provider';
 
-/** @see RFC 7636 section 4.1 */
 const codeVerifierSchema = v.pipe(
   required('code_verifier'),
   v.regex(
@@ -67,7 +66,6 @@ export const credentialParameters = {
 /** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
 export const parametersOf = (provider: ProviderId) => sorted(credentialParameters[protocolNames[provider]]);
 
-/** The parameters of a form with an authorization code of a provider. */
 export const codeParameters = {
   provider: v.pipe(
     required('provider'),

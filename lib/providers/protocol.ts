@@ -70,7 +70,6 @@ interface Definition<
   Entries extends v.ObjectEntries,
 > {
   name: Name;
-  /** The name that people know: `OAuth 2.0`. */
   title: string;
   /** The schema of the settings. Fields named `…_secret` are stored encrypted. */
   settings: Settings;
@@ -133,11 +132,7 @@ export function protocol<
   };
 }
 
-/**
- * Verifies a credential by the settings of its provider in a Login App.
- * @returns the person for whom the provider issued it
- * @throws ServiceError, ProviderFailure
- */
+/** The person for whom a provider of the Login App issued a credential. @throws ServiceError, ProviderFailure */
 export async function verifyCredential(
   caller: CredentialCaller,
   credential: Credential,

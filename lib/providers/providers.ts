@@ -9,6 +9,5 @@ import { type ProtocolName, type ProviderId, protocolNames } from './provider-id
 /** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
 export const protocols = { oauth1, oauth2, oidc };
 
-/** The protocol that a provider speaks. */
 export const protocolOf = (provider: ProviderId): (typeof protocols)[ProtocolName] =>
   protocols[protocolNames[provider]];

@@ -1,6 +1,6 @@
 import { environment, environmentSeconds } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
-import { giveUp, rotation } from './rotation.ts';
+import { giveUp, rotation } from './secret-store.ts';
 import {
   isInTime,
   longestRestoreSeconds,

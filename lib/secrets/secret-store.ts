@@ -6,6 +6,7 @@ import {
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
+import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 
 /** Two attempts: a login reads three secrets. */
@@ -37,18 +38,6 @@ export async function readPendingSecret(SecretId: string, VersionId: string): Pr
   }
 }
 
-/** Stores a value under a version id; the current version stays current. */
-export async function putPendingSecret(secretId: string, versionId: string, value: string): Promise<void> {
-  await client.send(
-    new PutSecretValueCommand({
-      SecretId: secretId,
-      ClientRequestToken: versionId,
-      SecretString: value,
-      VersionStages: ['AWSPENDING'],
-    }),
-  );
-}
-
 export async function putCurrentSecret(secretId: string, value: string): Promise<void> {
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: value }));
 }
@@ -61,22 +50,72 @@ export async function versionsOf(secretId: string) {
   return { current: at('AWSCURRENT'), pending: at('AWSPENDING') };
 }
 
-/**
- * Makes a version the current one.
- * @param from the version that is current, from `versionsOf`
- * @throws Error when another one has become current meanwhile
- */
-export const makeCurrent = (secretId: string, versionId: string, from: string | undefined) =>
-  moveStage(secretId, 'AWSCURRENT', { MoveToVersionId: versionId, RemoveFromVersionId: from });
-
 /** Gives up a version that a rotation has prepared. The next rotation prepares another. */
-export const abandonPending = (secretId: string, versionId: string) =>
-  moveStage(secretId, 'AWSPENDING', { RemoveFromVersionId: versionId });
+export async function abandonPending(SecretId: string, RemoveFromVersionId: string): Promise<void> {
+  const VersionStage = 'AWSPENDING';
+  await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, RemoveFromVersionId }));
+}
 
-async function moveStage(
-  SecretId: string,
-  VersionStage: string,
-  versions: { MoveToVersionId?: string; RemoveFromVersionId: string | undefined },
-): Promise<void> {
-  await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }));
+/** The event with which Secrets Manager calls a rotation function, four times per rotation. */
+export const rotationStepSchema = v.object({
+  SecretId: v.string(),
+  /** The id of the version that this rotation makes. */
+  ClientRequestToken: v.string(),
+  Step: v.picklist(['createSecret', 'setSecret', 'testSecret', 'finishSecret']),
+});
+type RotationStep = v.InferOutput<typeof rotationStepSchema>;
+
+/** Seconds for which a function may still read a secret as it was before: Secrets Manager is eventually consistent. */
+export const staleReadSeconds = 60;
+
+/** The parts of a rotation that differ from one kind of secret to another. Whatever is done for a step may be repeated. */
+interface Rotation<Value> {
+  /** Reads a value. @throws Error when the text is none */
+  parse: (text: string, secretId: string) => Value;
+  /** Makes the value that follows the current one. @throws Error when it is too early for one */
+  next: (secretId: string) => Promise<Value>;
+  /** Makes everything ready for a value that is to become the current one. @throws Error when it must not */
+  ready: (prepared: Value, step: RotationStep) => Promise<void>;
+  /** Does what is left to do when the value is the current one. */
+  finish: (current: Value, secretId: string) => Promise<void>;
+}
+
+/** Makes the function that carries out the steps of a rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
+export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>) {
+  async function makeReady(step: RotationStep): Promise<void> {
+    const text = await readPendingSecret(step.SecretId, step.ClientRequestToken);
+    if (text === undefined) throw new Error('The rotation has prepared nothing, or was given up.');
+    await ready(parse(text, step.SecretId), step);
+  }
+  const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>> = {
+    async createSecret({ SecretId, ClientRequestToken }) {
+      if (await readPendingSecret(SecretId, ClientRequestToken)) return;
+      const SecretString = JSON.stringify(await next(SecretId));
+      const VersionStages = ['AWSPENDING'];
+      const version = { SecretId, ClientRequestToken, SecretString, VersionStages };
+      await client.send(new PutSecretValueCommand(version));
+    },
+    setSecret: makeReady,
+    testSecret: makeReady,
+    /** The current version is asked for first, so that a change of it while the value is checked makes this step fail. */
+    async finishSecret(step) {
+      const { SecretId, ClientRequestToken } = step;
+      const { current } = await versionsOf(SecretId);
+      if (current !== ClientRequestToken) {
+        await makeReady(step);
+        const versions = { MoveToVersionId: ClientRequestToken, RemoveFromVersionId: current };
+        const VersionStage = 'AWSCURRENT';
+        await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }));
+      }
+      // By its version: the stage may still lead to the one before.
+      await finish(parse(await readSecret(SecretId, ClientRequestToken), SecretId), SecretId);
+    },
+  };
+  return (step: RotationStep): Promise<void> => steps[step.Step](step);
+}
+
+/** Gives up what a rotation has prepared, so that the next rotation prepares something else. @throws Error with the reason */
+export async function giveUp({ SecretId, ClientRequestToken }: RotationStep, reason: string): Promise<never> {
+  await abandonPending(SecretId, ClientRequestToken);
+  throw new Error(reason);
 }

@@ -6,8 +6,7 @@ import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { environment } from '../foundation/environment.ts';
 import { refreshAfter } from './refresh-after.ts';
-import { staleReadSeconds } from './rotation.ts';
-import { readSecret } from './secret-store.ts';
+import { readSecret, staleReadSeconds } from './secret-store.ts';
 import { sha256 } from './secrets.ts';
 
 /** Milliseconds for which a warm function uses a service secret that it has read. */

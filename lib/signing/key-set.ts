@@ -64,7 +64,6 @@ export const keySetSchema = v.object({
 });
 export type KeySet = v.InferOutput<typeof keySetSchema>;
 
-/** A key set for a service that has none yet. */
 export const newKeySet = async (algorithm: TokenAlgorithm): Promise<KeySet> =>
   withNewNext(await newSigningKey(algorithm), algorithm);
 
@@ -114,7 +113,6 @@ export async function keySetWithout(
   return withNewNext(candidates.find(isGood) ?? (await newSigningKey(algorithm)), algorithm);
 }
 
-/** The key of a set that signs now. */
 export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>
   takes_over_at <= epochSeconds() ? next : current;
 

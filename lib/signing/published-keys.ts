@@ -44,7 +44,6 @@ export async function publicKey(kid: string) {
   return key;
 }
 
-/** The published keys as the table has them now. */
 export const readPublished = async (): Promise<Published> =>
   (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 

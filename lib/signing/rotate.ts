@@ -3,12 +3,13 @@ import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
-import { rotation, staleReadSeconds } from '../secrets/rotation.ts';
 import {
   abandonPending,
   putCurrentSecret,
   readPendingSecret,
   readSecret,
+  rotation,
+  staleReadSeconds,
   versionsOf,
 } from '../secrets/secret-store.ts';
 import {
@@ -31,7 +32,6 @@ import {
   tokenAlgorithms,
 } from './settings.ts';
 
-/** Carries out one step of a rotation of the signing keys. */
 export const rotateSigningKeys = rotation<KeySet>({
   parse(text) {
     const set = parseKeySet(text);

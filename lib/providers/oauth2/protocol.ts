@@ -40,11 +40,7 @@ export const oauth2 = protocol({
   },
 });
 
-/**
- * The schema of a form with an authorization code of a provider, which becomes a `Credential`.
- * @param before parameters of the caller's, which are named first where several are missing
- * @param after those that are named last
- */
+/** The schema of a form with an authorization code of a provider, as `credentialForm` makes it. */
 export const codeForm = <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
   before: Before,
   after: After,

@@ -20,8 +20,7 @@ const payloadSchema = v.pipe(
 const ofLogins = ['code', 'oauth_token'];
 
 /**
- * Verifies a signed request of Facebook.
- * @throws ServiceError `invalid_request`
+ * Verifies a signed request of Facebook. @throws ServiceError `invalid_request`
  * @see https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
  */
 export function verifySignedRequest(

@@ -22,8 +22,7 @@ export interface AuthorizationCode {
 }
 
 /**
- * Exchanges an authorization code at the provider.
- * @returns the tokens of its answer; each is missing where the answer has no such text
+ * Exchanges an authorization code for tokens, each of which is undefined where the provider's answer has no such text.
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
  */

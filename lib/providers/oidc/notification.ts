@@ -120,11 +120,7 @@ export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, what
 export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 const logoutSchema = v.looseObject({ [logoutEvent]: v.looseObject({}) });
 
-/**
- * Verifies a logout token.
- * @throws ServiceError `invalid_request`, ProviderFailure
- * @see OpenID Connect Back-Channel Logout 1.0, section 2.6
- */
+/** @throws ServiceError `invalid_request`, ProviderFailure @see OpenID Connect Back-Channel Logout 1.0, section 2.6 */
 export async function verifyLogoutToken(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const what = 'logout_token is not a logout token';
   const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, what, {

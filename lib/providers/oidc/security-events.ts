@@ -47,7 +47,6 @@ export const securityEvents = [
 const eventsSchema = v.pipe(jsonObject('no object'), v.record(v.string(), jsonObject('no object')));
 
 /**
- * Verifies a security event token.
  * @throws ServiceError `invalid_request`, ProviderFailure
  * @see RFC 8417 section 2.2; OpenID RISC Profile, OpenID CAEP, OpenID Shared Signals Framework 1.0
  */

@@ -2,7 +2,6 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import type { NonceForm } from '../oidc/issuer.ts';
 import { knownIssuers } from './companies.ts';
 
-/** Options that an operator gives for a preset. */
 export interface PresetOptions {
   /** Our app ids at the provider: one, or several where iOS, Android and web differ. */
   appIds: string[];
@@ -14,13 +13,11 @@ export interface PresetOptions {
   /** For Apple, whose client secret is signed with a private key: the `appSecret`. */
   teamId?: string | undefined;
   keyId?: string | undefined;
-  /** The issuer, for the preset that fits any. */
+  /** For the preset that fits any issuer, with the address of its keys if they are on another host. */
   issuer?: string | undefined;
-  /** The address of that issuer's keys, if they are on another host. */
   jwksUri?: string | undefined;
   /** The namespace in place of the provider's own. */
   namespace?: string | undefined;
-  /** The setting of this name, unchecked. */
   notifications?: unknown;
 }
 
@@ -51,7 +48,6 @@ interface PresetIssuer {
 /** The one app id of a provider whose secret belongs to it. */
 const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;
 
-/** The settings of the exchange of codes at a token endpoint. */
 const exchangeSettings = (tokenUrl: string, options: PresetOptions, special: object = {}) => ({
   token_url: tokenUrl,
   client_id: firstOf(options),

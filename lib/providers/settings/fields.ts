@@ -35,7 +35,6 @@ export const valueAtPath = (answer: unknown, path: string): unknown =>
       answer,
     );
 
-/** The setting that says which claims about a person are kept, and where the provider's answer has each. */
 export const profile = described(
   v.optional(
     v.record(
@@ -66,7 +65,6 @@ const isOwnLoopback = ({ hostname }: URL): boolean =>
   /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(hostname) &&
   optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';
 
-/** The host of an address, with its port. */
 export const hostOf = (address: string): string => new URL(address).host;
 
 /** The authority for the people when no namespace is set: the host at the address that names them, or else the issuer. */

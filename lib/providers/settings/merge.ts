@@ -24,7 +24,6 @@ export function checkSettings(provider: ProviderId, input: unknown): MergeResult
   return { settings: result.output };
 }
 
-/** Merges new settings that an operator gives into the `current` ones that are stored. */
 export function mergeSettings(provider: ProviderId, input: SettingsInput, current: object | undefined) {
   const checked = checkSettings(provider, input.settings);
   if ('problems' in checked) return checked;

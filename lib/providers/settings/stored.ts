@@ -96,9 +96,8 @@ export const notSetUp = (provider: ProviderId): ServiceError =>
   new ServiceError('invalid_request', `The provider ${provider} is not set up for this Login App.`);
 
 /**
- * Encrypts the provider settings of all Login Apps with the current key of a secret. Skips settings that already use that
- * key, and those that no key of the secret can decrypt.
- * @returns the names of the latter, such as `la_9hX… provider_e`
+ * Encrypts the provider settings of all Login Apps with the current key of a secret.
+ * @returns the names of those that no key of the secret can decrypt, such as `la_9hX… provider_e`
  */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
   const unreadable: string[] = [];
