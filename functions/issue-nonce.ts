@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { anyClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { clientIdParameter } from '../lib/login-apps/client-metadata.ts';
 import { requireEnabled } from '../lib/login-apps/clients.ts';
 import { newNonce, nonceLifetimes } from '../lib/providers/service-nonce.ts';
 import { countField } from '../lib/schema/json-schema.ts';
+import { clientIdParameter } from '../lib/tokens/dpop-proof.ts';
 import { noncePath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({

@@ -1,10 +1,6 @@
 // What clients can be, by the names that client and server metadata have. Apart from what the grants and methods do, so that
 // the function which only describes the server needs none of the providers, keys and secrets.
 
-import * as v from 'valibot';
-import { required } from '../schema/form-parameters.ts';
-import { described, jsonSchema } from '../schema/json-schema.ts';
-
 export const grantTypes = [
   'provider_credentials',
   'provider_authorization_code',
@@ -16,9 +12,6 @@ export type GrantType = (typeof grantTypes)[number];
 /** Methods by which clients authenticate. @see RFC 7591, section 2 */
 export const authenticationMethods = ['client_secret_basic', 'private_key_jwt'] as const;
 
-/** The methods of endpoints that public clients may use, too. */
-export const methodsWithNone = [...authenticationMethods, 'none'];
-
 /** The algorithms of proofs: the one that a Secure Enclave and a Keystore have. @see RFC 9449, section 5.1 */
 export const proofAlgorithms = ['ES256'];
 
@@ -27,13 +20,3 @@ export const jwtAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt
 
 /** The algorithms by which an assertion may be signed: asymmetric ones alone. @see RFC 7518, RFC 8037, RFC 9864 */
 export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'];
-
-/** The client, in the form of a public one, which sends no `Authorization`. */
-export const clientIdParameter = {
-  client_id: v.optional(
-    described(
-      v.pipe(required('client_id'), jsonSchema({ type: 'string' })),
-      'The client, if it is a public one: those send no `Authorization`.',
-    ),
-  ),
-};

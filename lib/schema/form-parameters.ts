@@ -17,11 +17,9 @@ export const optional = (name: string) => v.optional(required(name));
 export const forbidden = (name: string, why: string) =>
   v.optional(v.never(`The parameter ${name} must not be supplied ${why}.`));
 
-/** A schema that `forbidden` has made. */
-const forbiddenSchema = v.object({ wrapped: v.object({ type: v.literal('never') }) });
-
 /** The names of the parameters of a form, by whether they must, may or must not be sent. */
 export function sorted(entries: v.ObjectEntries) {
+  const forbiddenSchema = v.object({ wrapped: v.object({ type: v.literal('never') }) });
   const kinds = Object.groupBy(Object.keys(entries), (name) => {
     if (entries[name]?.type !== 'optional') return 'required';
     return v.is(forbiddenSchema, entries[name]) ? 'forbidden' : 'optional';

@@ -56,14 +56,17 @@ export async function abandonPending(SecretId: string, RemoveFromVersionId: stri
   await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, RemoveFromVersionId }));
 }
 
-/** The event with which Secrets Manager calls a rotation function, four times per rotation. */
-export const rotationStepSchema = v.object({
-  SecretId: v.string(),
-  /** The id of the version that this rotation makes. */
-  ClientRequestToken: v.string(),
-  Step: v.picklist(['createSecret', 'setSecret', 'testSecret', 'finishSecret']),
-});
-type RotationStep = v.InferOutput<typeof rotationStepSchema>;
+/** Reads the event with which Secrets Manager calls a rotation function, four times per rotation. */
+function readStep(event: unknown) {
+  const stepSchema = v.object({
+    SecretId: v.string(),
+    /** The id of the version that this rotation makes. */
+    ClientRequestToken: v.string(),
+    Step: v.picklist(['createSecret', 'setSecret', 'testSecret', 'finishSecret']),
+  });
+  return v.parse(stepSchema, event);
+}
+type RotationStep = ReturnType<typeof readStep>;
 
 /** Seconds for which a function may still read a secret as it was before: Secrets Manager is eventually consistent. */
 export const staleReadSeconds = 60;
@@ -111,7 +114,10 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
       await finish(parse(await readSecret(SecretId, ClientRequestToken), SecretId), SecretId);
     },
   };
-  return (step: RotationStep): Promise<void> => steps[step.Step](step);
+  return async (event: unknown): Promise<void> => {
+    const step = readStep(event);
+    await steps[step.Step](step);
+  };
 }
 
 /** Gives up what a rotation has prepared, so that the next rotation prepares something else. @throws Error with the reason */

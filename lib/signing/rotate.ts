@@ -25,12 +25,8 @@ import {
   signingKeyKnownFrom,
 } from './key-set.ts';
 import { mostKeys, type Published, publish, readPublished } from './published-keys.ts';
-import {
-  accessTokenLifetime,
-  type RevocationAnswer,
-  type TokenAlgorithm,
-  tokenAlgorithms,
-} from './settings.ts';
+import type { RevocationAnswer } from './revocation.ts';
+import { accessTokenLifetime, type TokenAlgorithm, tokenAlgorithms } from './settings.ts';
 
 export const rotateSigningKeys = rotation<KeySet>({
   parse(text) {

@@ -5,8 +5,20 @@ import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { proofAlgorithms } from '../login-apps/client-metadata.ts';
 import { endOfNonce, newNonce } from '../providers/service-nonce.ts';
+import { required } from '../schema/form-parameters.ts';
+import { described, jsonSchema } from '../schema/json-schema.ts';
 import { useOnce } from '../storage/use-once.ts';
 import { issuer } from './issuer.ts';
+
+/** The client, in the form of a public one, which sends no `Authorization`. */
+export const clientIdParameter = {
+  client_id: v.optional(
+    described(
+      v.pipe(required('client_id'), jsonSchema({ type: 'string' })),
+      'The client, if it is a public one: those send no `Authorization`.',
+    ),
+  ),
+};
 
 /** Seconds by which the clock of a phone may differ; a phone that is further off gets a nonce. */
 const leeway = 60;

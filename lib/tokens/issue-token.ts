@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
-import { clientIdParameter, type GrantType, grantTypes } from '../login-apps/client-metadata.ts';
+import { type GrantType, grantTypes } from '../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
 import { logIn, putSession } from '../people/sessions/log-in.ts';
 import { refreshSession } from '../people/sessions/refresh-session.ts';
@@ -18,6 +18,7 @@ import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form
 import { described, jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
+import { clientIdParameter } from './dpop-proof.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { clientTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 

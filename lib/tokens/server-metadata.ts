@@ -3,11 +3,13 @@ import {
   assertionAlgorithms,
   authenticationMethods,
   grantTypes,
-  methodsWithNone,
   proofAlgorithms,
 } from '../login-apps/client-metadata.ts';
 import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
+
+/** The methods of endpoints that public clients may use, too. */
+const methodsWithNone = [...authenticationMethods, 'none'];
 
 const authenticationMethodsSchema = v.array(v.string());
 const algorithmsSchema = v.exactOptional(v.array(v.string()));

@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../foundation/environment.ts';
 import { areOfProbe, createProbe, removeProbe } from '../../release/probe.ts';
-import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/settings.ts';
+import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/revocation.ts';
 import { issuer } from '../../tokens/issuer.ts';
 import { defineCommands, id, invalid, versions } from '../command.ts';
 import { account, client, loginApp } from './shared.ts';
