@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 
 type Call = (event: { Records: unknown[] }) => Promise<unknown>;
@@ -54,6 +55,10 @@ export function followStream(endpoint: string, StreamArn: string, call: Call) {
   };
 }
 
+/** Puts back the type of an empty map, which DynamoDB Local leaves out of the records of its streams. */
+const withEmptyMaps = (key: string, value: unknown) =>
+  key !== 'M' && isDeepStrictEqual(value, {}) ? { M: {} } : value;
+
 /** DynamoDB Local wants a signature, but does not check it. Its records are, as JSON, those that Lambda passes on. */
 async function request<Action extends keyof typeof answerSchemas>(
   endpoint: string,
@@ -72,7 +77,7 @@ async function request<Action extends keyof typeof answerSchemas>(
     body: JSON.stringify(input),
   });
   if (!response.ok) throw new Error(`${action}: ${response.status} ${await response.text()}`);
-  return v.parse(answerSchemas[action], await response.json());
+  return v.parse(answerSchemas[action], JSON.parse(await response.text(), withEmptyMaps));
 }
 
 /**
