@@ -66,17 +66,6 @@ function formInBase64(fields: Record<string, unknown> = {}): string {
   return Buffer.from(form.toString()).toString('base64');
 }
 
-/** The parts of an event that a request has of its own. */
-const parts = [
-  'routeKey',
-  'headers',
-  'rawQueryString',
-  'queryStringParameters',
-  'pathParameters',
-  'body',
-  'isBase64Encoded',
-] as const;
-
 /**
  * Example requests of all endpoints with the status that each documents for it, for the trial of new versions. The trial
  * replaces the credentials of those that only read. The others keep their placeholders, so that nothing is written: they
@@ -85,9 +74,10 @@ const parts = [
 export const exampleRequests = (endpoints: ReadonlyMap<string, AnyEndpoint>): Record<string, object> =>
   Object.fromEntries(
     [...endpoints].map(([key, endpoint]) => {
-      const event = eventOf(endpoint);
-      const request = Object.fromEntries(parts.map((part) => [part, event[part]]));
-      return [key, { status: statusOf(endpoint), ...request }];
+      const { routeKey, headers, rawQueryString, isBase64Encoded, ...event } = eventOf(endpoint);
+      const { queryStringParameters, pathParameters, body } = event;
+      const parameters = { rawQueryString, queryStringParameters, pathParameters };
+      return [key, { status: statusOf(endpoint), routeKey, headers, ...parameters, body, isBase64Encoded }];
     }),
   );
 

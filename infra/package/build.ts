@@ -39,13 +39,11 @@ function usePackageJson(): void {
   const { name, version, private: isPrivate, description, license, type } = own;
   const known = { ...own.devDependencies, ...own.dependencies };
   const peers = ['aws-cdk-lib', 'constructs'];
-  const versions = (names: string[], range: string) =>
-    Object.fromEntries(
-      names.map((one) => {
-        if (!known[one]) throw new Error(`package.json does not have ${one}, which the package needs.`);
-        return [one, `${range}${known[one]}`];
-      }),
-    );
+  const versionOf = (one: string): string => {
+    if (known[one]) return known[one];
+    throw new Error(`package.json does not have ${one}, which the package needs.`);
+  };
+  const dependencies = importedPackages().filter((one) => !peers.includes(one));
   const about = { name, version, type };
   const entry = './dist/infra/package/index';
   const packed = {
@@ -59,11 +57,8 @@ function usePackageJson(): void {
     exports: { types: `${entry}.d.ts`, default: `${entry}.js` },
     bin: { [name]: 'dist/infra/package/command.js' },
     files: ['dist', 'docs/*.md'],
-    dependencies: versions(
-      importedPackages().filter((one) => !peers.includes(one)),
-      '',
-    ),
-    peerDependencies: versions(peers, '^'),
+    dependencies: Object.fromEntries(dependencies.map((one) => [one, versionOf(one)])),
+    peerDependencies: Object.fromEntries(peers.map((one) => [one, `^${versionOf(one)}`])),
   };
   const write = (path: string, content: object) =>
     writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);

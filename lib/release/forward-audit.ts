@@ -10,12 +10,7 @@ import * as v from 'valibot';
 import { environment } from '../foundation/environment.ts';
 
 const auditLogGroup = environment('AUDIT_LOG_GROUP');
-let client: CloudWatchLogsClient | undefined;
-/** The client reads the environment, so it is made when the first lines come. */
-const logs = (): CloudWatchLogsClient => {
-  client ??= new CloudWatchLogsClient();
-  return client;
-};
+const logs = new CloudWatchLogsClient();
 
 /** The most lines of one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
 const mostLines = 400;
@@ -63,22 +58,18 @@ async function put(logGroup: string, logEvents: LogEvent[]): Promise<void> {
       message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
     })),
   });
-  const { rejectedLogEventsInfo } = await logs()
-    .send(lines)
-    .catch(async (error: unknown) => {
-      if (!(error instanceof ResourceNotFoundException)) throw error;
-      await createStream(stream);
-      return logs().send(lines);
-    });
+  const { rejectedLogEventsInfo } = await logs.send(lines).catch(async (error: unknown) => {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    await createStream(stream);
+    return logs.send(lines);
+  });
   // Lines that are too old or from the future are left out with a status of 200.
   if (rejectedLogEventsInfo) throw new Error('CloudWatch Logs did not take every line.');
 }
 
 /** Creates the stream of a function that has written no audit line before. Another delivery may do the same meanwhile. */
 async function createStream(stream: { logGroupName: string; logStreamName: string }): Promise<void> {
-  await logs()
-    .send(new CreateLogStreamCommand(stream))
-    .catch((error: unknown) => {
-      if (!(error instanceof ResourceAlreadyExistsException)) throw error;
-    });
+  await logs.send(new CreateLogStreamCommand(stream)).catch((error: unknown) => {
+    if (!(error instanceof ResourceAlreadyExistsException)) throw error;
+  });
 }

@@ -17,9 +17,7 @@ type Send = <Schema extends v.GenericSchema>(
   request: TestRequest<Schema>,
 ) => Promise<v.InferOutput<Schema> | undefined>;
 
-const publishedKeysSchema = v.object({
-  keys: v.array(v.looseObject({ kty: v.string(), kid: v.string() })),
-});
+const keySchema = v.looseObject({ kty: v.string(), kid: v.string() });
 
 /**
  * Uses a deployment as a stranger would: issues a token, verifies it with the published keys, and searches.
@@ -27,16 +25,12 @@ const publishedKeysSchema = v.object({
  * @see RFC 9068, section 4
  */
 export async function smokeTest(
-  {
-    issuer,
-    client,
-    account,
-    loginAppId,
-  }: Pick<Probe, 'client' | 'account' | 'loginAppId'> & { issuer: string },
+  own: Pick<Probe, 'client' | 'account' | 'loginAppId'> & { issuer: string },
   send: Send,
   note: (problem: string) => void,
 ): Promise<void> {
-  const keys = await send({ step: 'signing keys', body: publishedKeysSchema });
+  const { issuer, client, account, loginAppId } = own;
+  const keys = await send({ step: 'signing keys', body: v.object({ keys: v.array(keySchema) }) });
   if (!keys) return;
   const token = await send({
     step: 'token',
