@@ -42,7 +42,6 @@ export async function ask(what: string, { stdin, stderr }: Terminal): Promise<vo
   if (!/^y(es)?$/i.test((await firstLine(stdin)).trim())) throw new Error('Nothing was changed.');
 }
 
-/** Empty when the input ends before. */
 async function firstLine(stdin: NodeJS.ReadableStream): Promise<string> {
   for await (const line of createInterface({ input: stdin })) return line;
   return '';

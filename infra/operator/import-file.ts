@@ -67,7 +67,6 @@ const mostNamed = 20;
 /** The most reasons that are told apart: some name lines. */
 const mostReasons = 200;
 
-/** The result for a file. */
 interface Summary {
   lines: number;
   added: number;
@@ -195,7 +194,6 @@ const withNewId =
 
 const jsonSchema = v.pipe(v.string(), v.parseJson());
 
-/** Shows which part of a file is done, from 0 to 1. */
 type Progress = (share: number, lines: number) => void;
 
 /** A bar on standard error, when that is a terminal; otherwise nothing. */

@@ -13,12 +13,10 @@ import { placeOfJsonError } from '../place-of-json-error.ts';
 import { operatorCommand, startCommand } from '../version.ts';
 import type { Target } from './target.ts';
 
-/** A command line, understood. */
 export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | 'text'> {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, the flag that carries a batch of them, and which belong together. */
   lines: { flag: string; file: string; grouping: Grouping | undefined } | undefined;
-  /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
   target: Target | undefined;
@@ -31,7 +29,6 @@ export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | '
 /** A command line that is about a whole stack, rather than one command of its operator function. */
 export interface StackLine extends Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> {
   about: (typeof aboutStacks)[number][0];
-  /** Keys of the functions that it names. */
   functions: string[];
 }
 
@@ -176,15 +173,12 @@ const standardInput = 0;
 /** Choices that are too long for the column of the flags; they stand in the description, where lines break. */
 const longChoices = /<(\w+\|.{20,})>/;
 
-/** The commands of a group and of the groups in it. */
 const leavesOf = ({ commands }: Command): Command[] =>
   commands.flatMap((command) => (command.commands.length > 0 ? leavesOf(command) : [command]));
 
-/** All words of a command but the program's own name. */
 const wordsOf = (command: Command): string =>
   command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
 
-/** The innermost command, or group of commands, that the words name. */
 const innermostIn = (group: Command, [word, ...words]: string[]): Command => {
   const named = group.commands.find((one) => one.name() === word);
   return named ? innermostIn(named, words) : group;

@@ -34,7 +34,6 @@ function tableOf(rows: Row[]): string {
   return columns([heading, ...rows.map((row) => names.map((name) => cell(row[name], name)))]);
 }
 
-/** Lines whose columns stand below each other. */
 function columns(lines: string[][]): string {
   const widths = (lines[0] ?? []).map((_, column) =>
     Math.max(...lines.map((line) => [...(line[column] ?? '')].length)),

@@ -2,12 +2,10 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 import type { Pages } from '../../lib/operator/command.ts';
 
-/** Calls a command with more flags. */
 type CallWith = (flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
 /**
  * Calls a command page by page, and prints each member of its pages as a line of JSON, or of CSV.
- * @param format of the lines
  * @throws Error saying how to continue, when a page after the first cannot be read
  */
 export async function printLines(

@@ -10,7 +10,6 @@ export type Target = { local: true } | { local: false; stack: string };
 const noStackHere = (): string =>
   `No stack runs with its files in ${localFiles().directory}. Start one with ${startCommand}, or name the folder of one that was started elsewhere: LOCAL_DIR=CLONE/.local.`;
 
-/** Carries out a command of a stack. */
 export type Call = (words: string, flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
 /** The way to call the operator function of a stack, whose failures come with advice. @throws Error when no stack runs on this machine */
@@ -38,7 +37,6 @@ type Failure = { name?: string; code?: string; message?: string };
 /** Codes of a connection that was never made, so that nothing was changed. */
 const noConnection = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
 
-/** Advice after an operator function could not be called; the error's own message where there is none. */
 function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
   const failure: Failure = Object(error);
   if (endpoint) return failure.code === 'ECONNREFUSED' ? noStackHere() : String(failure.message);

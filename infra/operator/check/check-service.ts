@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { smokeTest } from '../../../lib/release/smoke-test.ts';
 
-/** The result of `probes create`. */
 export const probeSchema = v.object({
   issuer: v.string(),
   login_app_id: v.string(),
@@ -26,13 +25,11 @@ const rotationWait = { patience: 120_000, pause: 2_000 };
 /** A call of the service, as the check reports it. */
 export interface Step {
   step: string;
-  /** `GET https://…` */
   request: string;
   /** Undefined without a response. */
   status?: number;
   milliseconds: number;
   headers?: Record<string, string>;
-  /** The fault in plain words. */
   problem?: string;
 }
 
@@ -152,7 +149,6 @@ function explainStatus(status: number, expected: number, text: string): string {
   return general;
 }
 
-/** Explanations of what `fetch` throws, by the code of its cause. */
 function explainNetwork(error: unknown, { hostname }: URL): string {
   const { name, cause }: { name?: string; cause?: { code?: string } } = Object(error);
   const code = cause?.code ?? name ?? 'unknown';

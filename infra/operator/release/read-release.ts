@@ -4,10 +4,10 @@ import {
   paginateListStackResources,
   type StackResourceSummary,
 } from '@aws-sdk/client-cloudformation';
+import { CloudWatchClient, type MetricDataQuery, paginateGetMetricData } from '@aws-sdk/client-cloudwatch';
 import { GetAliasCommand, LambdaClient, paginateListVersionsByFunction } from '@aws-sdk/client-lambda';
 import { forEachInBatches } from '../../../lib/storage/batches.ts';
 
-/** A published version of a function. */
 interface Version {
   number: number;
   publishedAt: Date;
@@ -35,7 +35,6 @@ export interface Served {
   revisionId: string | undefined;
 }
 
-/** A deployed stack, and what is live in it. */
 export interface Release {
   stack: string;
   /** `UPDATE_COMPLETE` */
@@ -126,3 +125,60 @@ const keyOf = (logicalId = ''): string =>
     .replace(/Live$/, '')
     .replaceAll(/(?<!^)[A-Z]/g, '-$&')
     .toLowerCase();
+
+/** The part of the time before now in which requests and errors are counted. */
+const minutes = 15;
+
+/** Lists the live versions, since when they are live, and their requests and errors of the last 15 minutes. */
+export async function showRelease(release: Release) {
+  const { stack, status, begunAt, functions } = release;
+  const sums = await sumsOf(functions.flatMap((served, place) => queriesOf(stack, served, place)));
+  const sumOf = (id: string): number => sums.get(id) ?? 0;
+  return {
+    stack,
+    status,
+    last_deployment_from: begunAt.toISOString(),
+    functions: functions.map(({ key, live, deployed, deployedAt, isShifting, before }, place) => ({
+      function: key,
+      version: live.number,
+      // Nobody tells when an alias was moved by hand.
+      live_from: live === deployed ? deployedAt?.toISOString() : undefined,
+      deployed_version: deployed.number,
+      version_before: before?.number,
+      canary: isShifting,
+      [`requests_${minutes}_min`]: sumOf(`requests${place}`),
+      [`errors_${minutes}_min`]: sumOf(`responses${place}`) + sumOf(`crashes${place}`),
+    })),
+  };
+}
+
+/** Requests, responses with a 5xx, and invocations that ended without a response. */
+function queriesOf(stack: string, { name, live }: Served, place: number): MetricDataQuery[] {
+  const query = (id: string, Namespace: string, MetricName: string, dimensions: object): MetricDataQuery => {
+    const Dimensions = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value: String(Value) }));
+    const Metric = { Namespace, MetricName, Dimensions };
+    return { Id: `${id}${place}`, MetricStat: { Metric, Period: 60, Stat: 'Sum' } };
+  };
+  const ofAlias = { FunctionName: name, Resource: `${name}:live` };
+  return [
+    query('requests', 'AWS/Lambda', 'Invocations', ofAlias),
+    query('crashes', 'AWS/Lambda', 'Errors', ofAlias),
+    query('responses', stack, 'ServerErrors', { function: name, version: live.number }),
+  ];
+}
+
+async function sumsOf(MetricDataQueries: MetricDataQuery[]): Promise<Map<string, number>> {
+  const client = new CloudWatchClient(patiently);
+  const sums = new Map<string, number>();
+  const now = Date.now();
+  const period = { StartTime: new Date(now - minutes * 60_000), EndTime: new Date(now) };
+  try {
+    for await (const page of paginateGetMetricData({ client }, { MetricDataQueries, ...period })) {
+      for (const { Id = '', Values = [] } of page.MetricDataResults ?? [])
+        sums.set(Id, (sums.get(Id) ?? 0) + Values.reduce((sum, value) => sum + value, 0));
+    }
+    return sums;
+  } finally {
+    client.destroy();
+  }
+}

@@ -4,13 +4,11 @@ import { forEachInBatches } from '../../../lib/storage/batches.ts';
 import { ask, type Terminal } from '../confirm.ts';
 import type { StackLine } from '../parse-command-line.ts';
 import { callOf, explainAwsFailure, type Target } from '../target.ts';
-import { patiently, type Release, readRelease, type Served } from './read-release.ts';
-import { showRelease } from './show-release.ts';
+import { patiently, type Release, readRelease, type Served, showRelease } from './read-release.ts';
 
 /** To the version before the live one, or to the one that CloudFormation deployed last. */
 type Direction = 'release back' | 'release forward';
 
-/** A result to print, whether everything was done, and warnings. */
 type ReleaseResult = Record<string, unknown> & { ok: boolean; warnings?: string[] };
 
 /**
@@ -77,7 +75,6 @@ async function stopCanaries({ stack, functions }: Release): Promise<string[]> {
   }
 }
 
-/** A function that gets another live version. */
 interface Move extends Pick<Served, 'key' | 'name' | 'revisionId'> {
   from: number;
   to: number;
@@ -131,7 +128,6 @@ function planMoves(release: Release, direction: Direction, names: readonly strin
   );
 }
 
-/** The reason why aliases of such a stack stay, and what to do instead. */
 const unsettled = ({ status, stack }: Release): string =>
   status === 'UPDATE_IN_PROGRESS'
     ? `A deployment is under way. Roll it back as a whole: with release back alone while it has a canary, else with aws cloudformation cancel-update-stack --stack-name ${stack}.`
