@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { timestamp } from '../support/expectations.ts';
+import { expectAnswer, timestamp } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import {
   deviceIdsOf,
@@ -37,8 +37,7 @@ async function twoSessions() {
 
 describe('GET /v2/marketing/login/user/push_notifications/devices', () => {
   test('200 with an empty list for a person without devices', async () => {
-    const { status, body } = await service.listDevices((await newPerson(service)).token);
-    expect({ status, body }).toEqual({ status: 200, body: { devices: [] } });
+    expectAnswer(await service.listDevices((await newPerson(service)).token), 200, { devices: [] });
   });
 
   test('200 with the devices, the one seen last first, and no push tokens', async () => {
@@ -47,18 +46,10 @@ describe('GET /v2/marketing/login/user/push_notifications/devices', () => {
     const second = await newPhone(service, appToken);
     for (const id of [second, first]) expect((await service.relate(id, person.token)).status).toBe(200);
     expect(await idsWhen(person, 2)).toEqual([second, first]);
-    const { status, body } = await service.listDevices(person.token);
     const times = { created_at: timestamp, last_seen_at: timestamp, related_at: timestamp };
     const shown = { platform: 'android', token_type: 'fcm', active: true, ...times };
-    expect({ status, body }).toEqual({
-      status: 200,
-      body: {
-        devices: [
-          { id: second, ...shown },
-          { id: first, ...shown },
-        ],
-      },
-    });
+    const listed = [second, first].map((id) => ({ id, ...shown }));
+    expectAnswer(await service.listDevices(person.token), 200, { devices: listed });
   });
 });
 

@@ -18,48 +18,40 @@ const { service, proxy } = await startServiceWithStore();
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
 
 /**
- * Lets a rival act just before one write of a request: the write is held until the rival has been answered.
- * @param place which write, from 0
+ * Lets a rival act at one write of a request, which is held until the rival has been answered; earlier ones may lose their answers.
+ * @param plan what happens at each write
  */
-async function overtaken<Result, Rival>(
-  place: number,
+async function race<Result, Rival>(
+  plan: ('lose' | 'act' | undefined)[],
   request: () => Promise<Result>,
   rival: () => Promise<Rival>,
 ): Promise<[Result, Rival]> {
-  let seen = 0;
   let act: Promise<Rival> | undefined;
+  const steps = plan.values();
   const hook = async (call: StoreCall) => {
-    if (act || !isWrite(call) || seen++ !== place) return undefined;
-    act = rival();
-    await act;
-    return undefined;
-  };
-  const answer = await proxy.during(hook, request);
-  if (!act) throw new Error(`The request makes no write ${place}.`);
-  return [answer, await act];
-}
-
-/** Loses the answer to the first write of a request, and lets a rival act before the store's client sends it again. */
-async function lostAndOvertaken<Result, Rival>(
-  request: () => Promise<Result>,
-  rival: () => Promise<Rival>,
-): Promise<[Result, Rival]> {
-  let sent = 0;
-  let act: Promise<Rival> | undefined;
-  const hook = async (call: StoreCall) => {
-    if (!isWrite(call)) return undefined;
-    sent += 1;
-    if (sent === 1) return 'answer lost';
-    if (sent === 2) {
+    const step = act || !isWrite(call) ? undefined : steps.next().value;
+    if (step === 'lose') return 'answer lost';
+    if (step === 'act') {
       act = rival();
       await act;
     }
     return undefined;
   };
   const answer = await proxy.during(hook, request);
-  if (!act) throw new Error('The write was not sent again.');
+  if (!act) throw new Error('The request makes fewer writes.');
   return [answer, await act];
 }
+
+/** Lets a rival act just before one write, from 0. */
+const overtaken = <Result, Rival>(
+  place: number,
+  ...actors: [request: () => Promise<Result>, rival: () => Promise<Rival>]
+) => race([...Array(place), 'act'], ...actors);
+
+/** Loses the answer to the first write, and lets a rival act before the store's client sends it again. */
+const lostAndOvertaken = <Result, Rival>(
+  ...actors: [request: () => Promise<Result>, rival: () => Promise<Rival>]
+) => race(['lose', 'act'], ...actors);
 
 describe('the same identity, linked by two people at once, gets one owner', () => {
   test.each([0, 1])('the second comes before write %i of the first', async (place) => {

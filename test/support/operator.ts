@@ -42,6 +42,23 @@ export const operator = Object.assign(operatorAt(process.env.SERVICE_DIR ?? ''),
   atTerminal: (typed: string): CommandLine => operatorAt(process.env.SERVICE_DIR ?? '', typed),
 });
 
+/** The same in a process of its own. @param environment beside this process's own */
+export const operatorProcess = (environment: Record<string, string>, ...words: string[]) =>
+  operatorProcessWith('', environment, ...words);
+
+/** The same, with something on standard input. */
+export const operatorProcessWith = (input: string, environment: Record<string, string>, ...words: string[]) =>
+  new Promise<CommandResult>((resolve) => {
+    const env = { ...process.env, NODE_OPTIONS: '', ...environment };
+    const child = execFile(
+      process.execPath,
+      ['infra/operator/main.ts', ...words],
+      { env },
+      (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+    child.stdin?.end(input);
+  });
+
 /** The operator's command line at a service, and files for it. */
 export function operatorWithFiles({ directory }: { directory: string }) {
   const folder = scratchFolder();
@@ -60,23 +77,6 @@ export function operatorWithFiles({ directory }: { directory: string }) {
   };
   return { folder, run, fileOf, importFile };
 }
-
-/** The same in a process of its own. @param environment beside this process's own */
-export const operatorProcess = (environment: Record<string, string>, ...words: string[]) =>
-  operatorProcessWith('', environment, ...words);
-
-/** The same, with something on standard input. */
-export const operatorProcessWith = (input: string, environment: Record<string, string>, ...words: string[]) =>
-  new Promise<CommandResult>((resolve) => {
-    const env = { ...process.env, NODE_OPTIONS: '', ...environment };
-    const child = execFile(
-      process.execPath,
-      ['infra/operator/main.ts', ...words],
-      { env },
-      (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-    );
-    child.stdin?.end(input);
-  });
 
 /** A command that works: the one JSON object that it prints. */
 export async function succeeded(...words: string[]): Promise<Record<string, unknown>> {

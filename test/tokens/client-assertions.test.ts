@@ -177,12 +177,7 @@ const shapes = {
       jti: 'c3b1',
       iat: now(),
       exp: now() + 3600,
-      'https://sts.amazonaws.com/': {
-        aws_account: '123456789012',
-        source_region: 'eu-west-1',
-        org_id: 'o-abc1234567',
-        principal_id: 'arn:aws:iam::123456789012:role/worker',
-      },
+      'https://sts.amazonaws.com/': { aws_account: '123456789012', source_region: 'eu-west-1' },
     }),
   },
   Kubernetes: {
@@ -195,12 +190,7 @@ const shapes = {
       iat: now(),
       nbf: now(),
       exp: now() + 3600,
-      'kubernetes.io': {
-        namespace: 'push',
-        node: { name: 'ip-10-0-1-7.eu-west-1.compute.internal', uid: '0d7c' },
-        pod: { name: 'worker-6d5f9c7b9-x2x7p', uid: '5e1a' },
-        serviceaccount: { name: 'worker', uid: '8f2d' },
-      },
+      'kubernetes.io': { namespace: 'push', serviceaccount: { name: 'worker', uid: '8f2d' } },
     }),
   },
   'GitHub Actions': {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { expectError } from '../support/expectations.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { newPhone } from '../support/people.ts';
 import { type Answer, asClient, sharedService, unique } from '../support/service.ts';
@@ -83,27 +83,16 @@ describe('POST /v2/marketing/oauth/revoke', () => {
 describe('POST /v2/marketing/oauth/introspect', () => {
   test('an active access token: its claims', async () => {
     const { access_token } = await logIn();
-    const { status, body } = await introspect(access_token);
-    expect({ status, body }).toEqual({
-      status: 200,
-      body: { active: true, token_type: 'bearer', ...decodeJwt(access_token) },
-    });
+    const described = { active: true, token_type: 'bearer', ...decodeJwt(access_token) };
+    expectAnswer(await introspect(access_token), 200, described);
   });
 
   test('an active refresh token: whose it is', async () => {
     const { access_token, refresh_token } = await logIn();
     const { sub, sid, aud, iss, auth_time } = decodeJwt(access_token);
-    const { body } = await introspect(refresh_token);
-    expect(body).toEqual({
-      active: true,
-      token_type: 'refresh_token',
-      client_id: login_app.client_id,
-      sub,
-      sid,
-      aud,
-      iss,
-      auth_time,
-    });
+    const about = { client_id: login_app.client_id, sub, sid, aud, iss, auth_time };
+    const described = { active: true, token_type: 'refresh_token', ...about };
+    expectAnswer(await introspect(refresh_token), 200, described);
   });
 
   test('a Login App Token is active for its Login App', async () => {
