@@ -79,9 +79,8 @@ export const addReviewFor = (accountId: string, id: number, body: NewEvent, key:
   });
 
 /**
- * Adds events to an access request, in the given order, and settles its decision if they may change it. Before, it is marked
+ * Adds events as `appendEvents` does, and settles the decision if they may change it. Before, the access request is marked
  * for every account that has access, so a search knows what a crash in between has left.
- * @throws ServiceError as `appendEvents` does
  */
 export async function addEvents(request: AccessRequest, drafts: Draft[]): Promise<Appended[]> {
   const id = request.access_request_id;

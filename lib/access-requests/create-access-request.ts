@@ -76,7 +76,6 @@ export const accessRequestBodySchema = v.pipe(
   jsonSchema(v.pipe(fieldsSchema, v.title('NewAccessRequest'))),
 );
 
-/** The attributes of an access request that its fields say. */
 export const attributesOf = ({ expires_at, approvals_needed, ...fields }: NewAccessRequest) => ({
   ...fields,
   approvals_needed: approvals_needed ?? (expires_at === undefined ? undefined : 1),
@@ -178,10 +177,7 @@ async function make(request: AccessRequest): Promise<boolean> {
   return true;
 }
 
-/**
- * Gives an account access to an access request; the marks for the account's lists come before.
- * @param about `new` if no other account has had access yet
- */
+/** Gives an account access, after the marks for its lists. @param about `new` if no other account has had access yet */
 export async function grantAccess(
   { access_request_id: id, open_until, approvals_needed }: AccessRequest,
   accountId: string,
@@ -206,10 +202,7 @@ export async function revokeAccess(
   await deleteAccess(id, accountId);
 }
 
-/**
- * Claims the reference of an access request, if it has one, before it is written.
- * @throws ServiceError `conflict`, naming the access request of the account that has it
- */
+/** Claims the reference of an access request, if it has one. @throws ServiceError `conflict`, naming the one that has it */
 export async function claimReference({ reference, account_id, access_request_id }: AccessRequest) {
   if (reference === undefined) return;
   const set = { access_request_id, claimed_at: timestamp() };

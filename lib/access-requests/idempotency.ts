@@ -7,10 +7,7 @@ import { hashOf } from '../storage/keys.ts';
 const longestKey = 255;
 const keyMessage = `The header Idempotency-Key must have 1 to ${longestKey} characters.`;
 
-/**
- * The `Idempotency-Key` header: a text that the caller makes up for one request and sends again when it repeats it.
- * @see draft-ietf-httpapi-idempotency-key-header
- */
+/** The `Idempotency-Key` header. @see draft-ietf-httpapi-idempotency-key-header */
 export const idempotencyKeySchema = described(
   v.optional(v.pipe(v.string(), v.minLength(1, keyMessage), v.maxLength(longestKey, keyMessage))),
   'A text that you make up for one request, such as a UUID. The same request with the same key gets the same response for 24 hours.',
@@ -19,14 +16,12 @@ export const idempotencyKeySchema = described(
 /** Seconds for which a key gets the same answer again. After that it counts as new. */
 export const keyLifetimeSeconds = 24 * 60 * 60;
 
-/** The key as it is stored: a hash that differs between accounts. */
 export const hashOfKey = (accountId: string, key: string): string => hashOf('account', accountId, key);
 
 /** The earliest time, ISO 8601, at which a key may have been used and still count. */
 export const keysCountSince = (): string =>
   new Date(clock.now().getTime() - keyLifetimeSeconds * 1000).toISOString();
 
-/** The error of a key that came with another request. */
 export function usedForAnother(): ServiceError {
   const message = 'The Idempotency-Key was used for another request within the last 24 hours.';
   return new ServiceError('unprocessable_entity', message, {

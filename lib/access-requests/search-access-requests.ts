@@ -59,10 +59,7 @@ export const shown = (request: AccessRequest): v.InferOutput<typeof accessReques
     approvals: request.approvers?.length ?? 0,
   });
 
-/**
- * Shows an access request, with its decision.
- * @throws ServiceError `forbidden` when the account has no access, or there is no such access request
- */
+/** Shows an access request, with its decision. @throws ServiceError as `requireAccess` does */
 export async function showAccessRequest(accountId: string, id: number) {
   const { granted_at } = await requireAccess(accountId, id);
   const [request, last_event_id] = await Promise.all([
@@ -112,7 +109,6 @@ export async function searchAccessRequests(accountId: string, search: AccessRequ
   return { total: ascending.length, offset, count: results.length, results };
 }
 
-/** The ids of those that are found, ascending. */
 async function findIds(accountId: string, search: AccessRequestsSearch): Promise<number[]> {
   const { decision, requested_by_type, requested_by_id, reference } = search;
   const filters = [

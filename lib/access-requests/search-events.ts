@@ -15,7 +15,7 @@ type SearchResult = v.InferOutput<typeof searchResultSchema>;
  * before the account's access is known, so neither time nor cost tells anybody else what there is. The cost of a page
  * depends on the page alone: three requests. Only reviews with an actor filter have no list of their own: they cost what the
  * reviews cost, or with both filters the actor's events, if these are fewer.
- * @throws ServiceError `forbidden` when the account has no access, or there is no such access request
+ * @throws ServiceError as `requireAccess` does
  */
 export async function searchEvents(accountId: string, search: SearchRequest): Promise<SearchResult> {
   await requireAccess(accountId, search.access_request_id);

@@ -55,7 +55,6 @@ export const deviceItem = itemKind(
 );
 export type Device = ItemOf<typeof deviceItem>;
 
-/** The person that a device is related to. */
 export const personSchema = v.pick(deviceItem.schema, [
   'login_user_id',
   'login_user_since',
@@ -81,7 +80,6 @@ export const deviceLifetimeSeconds = 400 * 86_400;
 /** The earliest time, ISO 8601, at which a device may have been seen last and still get messages. */
 export const activeSince = (): string => new Date(clock.now().getTime() - staleAfter).toISOString();
 
-/** Whether messages may be sent to a device. */
 export const isActive = ({ disabled_at, replaced_by, last_seen_at }: Device): boolean =>
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();
 

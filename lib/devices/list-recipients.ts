@@ -38,7 +38,6 @@ const cursorSchema = v.pipe(
 const writeCursor = ({ loginAppId, platform }: CursorScope, next: Place): string =>
   Buffer.from(JSON.stringify({ ...next, of: [loginAppId, platform ?? null] })).toString('base64url');
 
-/** The place of a cursor. @throws ServiceError `invalid_request` unless it is one of this query */
 function readCursor({ loginAppId, shard, platform }: CursorScope, cursor: string): Place {
   const { success, output } = v.safeParse(cursorSchema, cursor);
   if (success && shardNumberOf(output.device_id) === shard) {
@@ -53,7 +52,6 @@ function readCursor({ loginAppId, shard, platform }: CursorScope, cursor: string
   );
 }
 
-/** The query parameters of a sender: a person, or a shard of the Login App's devices. */
 export const recipientsQuery = {
   login_user_id: queryText('login_user_id', 'Devices of this person. Either this or `shard`.'),
   shard: queryInteger(

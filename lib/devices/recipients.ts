@@ -49,11 +49,8 @@ export type Place = v.InferOutput<typeof placeSchema>;
  * Some of the devices that messages to everyone go to, related or not, the one seen least recently first. The index lags
  * behind, so each device is read again: none is listed for a person whose it is no longer, but one of the last seconds may
  * be missing. One that registers while a worker reads moves to the end: it may come again, but is never missed.
- * @param shard one of `shards`
- * @param limit how many are read, so at most how many are returned
- * @param after `next` of the page before
- * @param platform only devices of this one; they are picked after reading, so any page may be short or empty
- * @returns `next`, the place where the next ones begin; undefined after the last
+ * @param limit how many are read; those of a platform are picked of them, so any page may be short or empty
+ * @param after `next` of the page before; undefined after the last
  */
 export async function recipientsOfLoginApp(
   loginAppId: string,
@@ -79,10 +76,7 @@ export async function recipientsOfLoginApp(
   return { recipients, next: next && v.parse(placeSchema, place) };
 }
 
-/**
- * Removes a device from every list of recipients until it registers again. False when there is no such device.
- * @param loginAppId only if it is a device of this Login App
- */
+/** Removes a device, of a Login App or any, from every list until it registers again. False when there is no such device. */
 export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
   updateOwnItem(deviceItem(id), {
     setIfAbsent: { disabled_at: timestamp() },
@@ -93,21 +87,14 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
     },
   });
 
-/**
- * Disables a device for a sender, whose push service reports its token as dead.
- * @throws ServiceError as `loginAppOfSender` does, and `not_found` when the Login App has no such device
- */
+/** Disables a device for a sender. @throws ServiceError as `loginAppOfSender` does, and `not_found` for no such device */
 export async function disableRecipient(client: AuthenticatedClient, id: string): Promise<void> {
   const loginAppId = await loginAppOfSender(client);
   if (!isId('d_…', id) || !(await disableDevice(id, loginAppId)))
     throw new ServiceError('not_found', 'The Login App has no such device.');
 }
 
-/**
- * The Login App to whose devices a client may send.
- * @throws ServiceError `forbidden` for a client that may not read recipients, `unauthorized_client` while the Login App is
- *   disabled
- */
+/** The Login App to whose devices a client may send. @throws ServiceError `forbidden`, `unauthorized_client` while it is disabled */
 export async function loginAppOfSender(client: AuthenticatedClient): Promise<string> {
   if (!client.mayReadRecipients) throw new ServiceError('forbidden', 'The client may not read recipients.');
   await requireEnabled(client.loginAppId);

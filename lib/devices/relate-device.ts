@@ -10,7 +10,6 @@ import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { type Device, deviceItem, devicesAmong, notExpired } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices, unrelate } from './related-devices.ts';
 
-/** `{"device_id": "d_…"}`; other fields are ignored. */
 export const relationRequestSchema = v.object(
   { device_id: v.string('device_id must be a string.') },
   'The body must be a JSON object with the field device_id.',
@@ -77,7 +76,7 @@ export async function endRelationsWhere(loginUserId: string, isEnding: (device: 
   );
 }
 
-/** Ends every relation of a Login User that the index shows. Returns how many there were. */
+/** Ends every relation of a Login User, and tells how many there were. */
 export async function endAllRelations(loginUserId: string): Promise<number> {
   const related = await readRelatedDevices(loginUserId);
   await Promise.all(related.map(({ device_id }) => unrelate(loginUserId, device_id)));

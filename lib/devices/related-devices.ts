@@ -49,7 +49,6 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
 
-/** A device as its owner sees it. */
 const shownDeviceSchema = v.object({
   id: v.string(),
   active: v.boolean(),

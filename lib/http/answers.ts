@@ -48,10 +48,7 @@ export const renderAnswer = ({ responses }: AnyEndpoint): MiddlewareObj<ApiEvent
   },
 });
 
-/**
- * The authentication scheme that would work, for the errors that ask for one.
- * @see RFC 6749 section 5.2, RFC 6750 section 3, RFC 9470 section 3
- */
+/** The authentication scheme that would work. @see RFC 6749 section 5.2, RFC 6750 section 3, RFC 9470 section 3 */
 export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_client: 'Basic realm="login app client", charset="UTF-8"',
   unauthorized: 'Basic realm="account", charset="UTF-8"',
@@ -68,10 +65,7 @@ export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   too_many_requests: 600,
 };
 
-/**
- * The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500, which only says
- * whether the provider could not be reached.
- */
+/** Turns errors into responses. Unexpected ones are logged; a plain 500 only says whether the provider could not be reached. */
 export const renderErrors = ({
   errorEvent = 'request_refused',
   body,

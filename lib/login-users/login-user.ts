@@ -8,7 +8,7 @@ import { probeIds } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { type Item, type ItemKey, readItem, updateOwnItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
-import { hasItemWith } from '../storage/lists.ts';
+import { isItemOf } from '../storage/lists.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   type Identity,
@@ -111,7 +111,7 @@ export const peopleLists = (loginAppId: string): string[] =>
 
 /** Whether a person is one of a Login App. For a person of another one it costs what it costs for nobody. */
 export const isOfLoginApp = (loginUserId: string, loginAppId: string): Promise<boolean> =>
-  hasItemWith(loginUserKey(loginUserId), 'login_app_id', loginAppId);
+  isItemOf(loginAppId, loginUserKey(loginUserId));
 
 /**
  * The id of an identity's first index item, which is that of the Login User whom its first login creates: a hash, so no race

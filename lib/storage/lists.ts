@@ -26,14 +26,14 @@ export const readBetween = (pk: string, first: string, last: string): Promise<It
   allOf(queryPages({ ConsistentRead: true, ...keysIn(table, pk, between(first, last)) }));
 
 /**
- * Whether there is an item whose attribute has a value, strongly consistent. The store compares: its answer is as long
- * for an item of somebody else as for none, so that its cost does not tell them apart.
+ * Whether there is an item of a Login App, strongly consistent. The store compares: its answer is as long for an item of
+ * another one as for none, so that its cost does not tell them apart.
  */
-export async function hasItemWith(key: Key, attribute: 'login_app_id', value: string): Promise<boolean> {
+export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   const { Count } = await query({
     ConsistentRead: true,
-    ...keysIn(table, key.pk, [' AND #sk = :sk', { ':sk': key.sk, ':value': value }]),
-    FilterExpression: `${attribute} = :value`,
+    ...keysIn(table, key.pk, [' AND #sk = :sk', { ':sk': key.sk, ':value': loginAppId }]),
+    FilterExpression: 'login_app_id = :value',
     Select: 'COUNT',
   });
   return Count === 1;

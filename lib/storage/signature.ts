@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 
-/** The credentials of AWS that a request is signed with. */
 export interface Credentials {
   accessKeyId: string;
   secretAccessKey: string;
@@ -22,7 +21,6 @@ export interface SignedParts {
 /**
  * Signs requests to a service of AWS in a region, with a key that is made once a day, and again for other credentials.
  * @param service as in the scope of a signature: `dynamodb`
- * @returns the headers of the request
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function requestSigner(region: string, service: string) {

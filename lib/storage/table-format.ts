@@ -15,11 +15,7 @@ const tableFormatItem = itemKind(
   tableFormatKey,
 );
 
-/**
- * Makes sure that a version can read what is in the table.
- * @param which the table, as the error names it
- * @throws UnreadableFormat naming both formats
- */
+/** Makes sure that a version can read a table. @throws UnreadableFormat naming the table and both formats */
 export async function requireReadableFormat(formats = readableFormats, which = 'The table'): Promise<void> {
   const item = await readItem(tableFormatItem());
   // A new table gets the item at the end of its first deployment.
@@ -30,7 +26,6 @@ export async function requireReadableFormat(formats = readableFormats, which = '
     );
 }
 
-/** A table in a format that this version cannot read. */
 export class UnreadableFormat extends Error {}
 
 /** Notes that this version writes to the table from now on. The format never falls: items of the newer one remain. */

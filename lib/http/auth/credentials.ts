@@ -37,7 +37,6 @@ interface BasicAuthentication<Caller extends object> {
   noted: (caller: Caller) => Partial<RequestFields>;
 }
 
-/** The scheme of an id and a secret in HTTP Basic. */
 export const basicAuthentication = <Caller extends object>({
   scheme,
   whose,
@@ -105,5 +104,4 @@ function formDecoded(text: string): string | undefined {
   }
 }
 
-/** For what is public. */
 export const anybody: Authentication<undefined> = { scheme: 'none', identify: async () => undefined };

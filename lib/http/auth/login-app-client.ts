@@ -66,7 +66,6 @@ const byOneOf = (methods: Method[]): Authentication<AuthenticatedClient> => ({
   },
 });
 
-/** Authentication of confidential clients. */
 export const confidentialClient = byOneOf([assertion, basic]);
 
 /** Authentication of any client at the endpoint with a path: a public one proves its key. */

@@ -5,10 +5,7 @@ import { readRecipientsToken } from '../../tokens/access-token.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 import { type Authentication, bearerToken } from './credentials.ts';
 
-/**
- * Authentication of a client that sends push notifications: by its id and secret, or by a token with the scope
- * `recipients`, which is valid while the Login App has the client.
- */
+/** Authentication by client id and secret, or by a token with the scope `recipients` while the Login App has the client. */
 export const sender: Authentication<AuthenticatedClient> = {
   ...clientSecretBasic,
   alternative: 'recipients_token',
