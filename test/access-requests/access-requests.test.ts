@@ -1,9 +1,7 @@
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
-import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
-import { itemsAbout } from '../support/items-about.ts';
+import { itemsAbout, removeItem } from '../support/items-about.ts';
 import { createAccount } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { operatorOf, unique } from '../support/service.ts';
@@ -194,7 +192,7 @@ describe('GET /v1/rbac/access_requests', () => {
     await service.addEvent('reviews', { ...requested_by, status: 'approved' }, { id: ids[0], account });
     const pk = `ACCESS_REQUESTS_OF#${account_id}`;
     for (const { sk } of (await itemsAbout(own, account_id)).filter((item) => item.pk === pk))
-      await own.dynamoDb.send(new DeleteItemCommand({ TableName: own.tableName, Key: marshall({ pk, sk }) }));
+      await removeItem(own, { pk, sk: String(sk) });
     expect(await idsOf('', account)).toEqual({ total: 0, ids: [] });
     for (const _ of [1, 2]) {
       const { code } = await operator.at(running.directory)('access-requests', 'index', '--local');

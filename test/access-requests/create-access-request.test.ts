@@ -1,10 +1,11 @@
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError, timestamp } from '../support/expectations.ts';
-import { itemsAbout } from '../support/items-about.ts';
+import { itemsAbout, removeItem } from '../support/items-about.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreCall } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
 const { running, service, proxy, dynamoDb, tableName } = own;
@@ -87,13 +88,13 @@ describe('POST /v1/rbac/access_requests with an Idempotency-Key', () => {
     const options = withKey();
     const { id } = (await create(options)).body;
     running.advance(day + 1);
-    proxy.hook = async ({ operation, body }) => {
-      const Key = body.Key as { pk: { S: string }; sk: { S: string } };
-      if (operation !== 'UpdateItem' || Key.sk.S === 'COUNTER') return;
-      await dynamoDb.send(new DeleteItemCommand({ TableName: tableName, Key }));
+    const remove = async ({ operation, body }: StoreCall) => {
+      if (operation !== 'UpdateItem') return undefined;
+      const { pk, sk } = body.Key as { pk: { S: string }; sk: { S: string } };
+      if (sk.S !== 'COUNTER') await removeItem(own, { pk: pk.S, sk: sk.S });
+      return undefined;
     };
-    expect((await create(options)).body.id).toBe(id + 1);
-    proxy.hook = () => undefined;
+    expect((await proxy.during(remove, () => create(options))).body.id).toBe(id + 1);
     expect((await create(options)).body.id).toBe(id + 1);
     expect((await create()).body.id).toBe(id + 2);
   });

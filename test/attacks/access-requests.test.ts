@@ -1,10 +1,11 @@
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { removeItem } from '../support/items-about.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf as measure } from '../support/store-proxy.ts';
 
-const { service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
+const own = await sharedServiceWithStore();
+const { service, proxy } = own;
 const { demo } = service;
 const stranger = { account: demo.other_account };
 
@@ -113,11 +114,8 @@ describe('an account that has no access gets none by another way', () => {
     const title = unique('secret');
     const { id } = (await service.createAccessRequest({ ...stranger, body: { title } })).body;
     // A version that knows no lists has revoked it.
-    const Key = {
-      pk: { S: `ACCESS_REQUEST#${id}` },
-      sk: { S: `ACCOUNT#${demo.other_account.account_id}` },
-    };
-    await dynamoDb.send(new DeleteItemCommand({ TableName: tableName, Key }));
+    const { account_id } = demo.other_account;
+    await removeItem(own, { pk: `ACCESS_REQUEST#${id}`, sk: `ACCOUNT#${account_id}` });
     const { text } = await service.accessRequests('?page_size=100', demo.other_account);
     expect(text).not.toContain(title);
   });

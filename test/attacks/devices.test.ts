@@ -1,8 +1,8 @@
-import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { deviceKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
+import { itemAt } from '../support/items-about.ts';
 import {
   deviceIdsOf,
   eventually,
@@ -15,7 +15,8 @@ import { type Answer, asClient, sharedService, unique } from '../support/service
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf } from '../support/store-proxy.ts';
 
-const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
+const own = await sharedServiceWithStore();
+const { running, service, proxy } = own;
 const day = 86_400;
 afterEach(() => running.resetClock());
 
@@ -23,17 +24,7 @@ afterEach(() => running.resetClock());
 test('[finding] a device expires 400 days after its last registration; each one moves the end', async () => {
   const device = { platform: 'android', token: unique('phone') };
   const register = async () => (await service.register(device, await service.loginAppToken())).body.id;
-  const expiryOf = async (id: string) => {
-    const { pk, sk } = deviceKey(id);
-    const { Item } = await dynamoDb.send(
-      new GetItemCommand({
-        TableName: tableName,
-        Key: { pk: { S: pk }, sk: { S: sk } },
-        ConsistentRead: true,
-      }),
-    );
-    return Number(Item?.[table.timeToLive]?.N);
-  };
+  const expiryOf = async (id: string) => Number((await itemAt(own, deviceKey(id)))?.[table.timeToLive]);
   const id = await register();
   const first = await expiryOf(id);
   expect(Math.abs(first - (Date.now() / 1000 + 400 * day))).toBeLessThan(60);

@@ -1,7 +1,7 @@
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
+import { removeItem } from '../support/items-about.ts';
 import { createClient } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
 import { asPhone } from '../support/phone.ts';
@@ -213,7 +213,7 @@ describe('a session of somebody else', () => {
 
 /** Whoever has a token that the service signed was given it; what it costs tells them nothing that the answer does not. */
 describe('what a refresh token costs a client of another Login App', () => {
-  const { dynamoDb, proxy, running, tableName: TableName } = own;
+  const { proxy, running } = own;
   const attacker = own.service.demo.other_login_app;
   const send = {
     introspect: (token: string) => own.service.introspect(token, attacker),
@@ -224,8 +224,7 @@ describe('what a refresh token costs a client of another Login App', () => {
   /** A token of a session that goes on, one whose session the table has removed, and one that nobody signed. */
   async function newTokens() {
     const [foreign, removed] = [await newPerson(own.service), await newPerson(own.service)];
-    const { pk, sk } = sessionKey(removed.loginUserId, String(decodeJwt(removed.token).sid));
-    await dynamoDb.send(new DeleteItemCommand({ TableName, Key: { pk: { S: pk }, sk: { S: sk } } }));
+    await removeItem(own, sessionKey(removed.loginUserId, removed.sessionId));
     return {
       foreign: foreign.refreshToken,
       removed: removed.refreshToken,

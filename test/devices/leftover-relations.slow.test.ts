@@ -1,25 +1,15 @@
-import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { sessionKey } from '../../lib/storage/keys.ts';
+import { deviceKey, sessionKey } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
+import { expireItem, itemAt, removeItem } from '../support/items-about.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
+import { listsLag } from '../support/store-proxy.ts';
 
 const own = await startServiceWithStore();
-
-/** The index that finds a person's devices lags behind: it knows of none. */
-const hideDevices = (): void => {
-  own.proxy.hook = ({ operation, body }) =>
-    operation === 'Query' && body.IndexName === 'by_list'
-      ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
-      : undefined;
-};
-const showDevices = (): void => {
-  own.proxy.hook = () => undefined;
-};
 
 /** A phone that is registered, and a person who is logged in on it. */
 async function phone() {
@@ -69,9 +59,7 @@ describe('after a logout nothing of the person goes to the phone', () => {
   test('also when the index that finds the devices lags behind', async () => {
     const { id, access_token, logOut, recipients } = await phone();
     expect((await own.service.relate(id, access_token)).status).toBe(200);
-    hideDevices();
-    expect((await logOut()).status).toBe(200);
-    showDevices();
+    expect((await own.proxy.during(listsLag, logOut)).status).toBe(200);
     expect(await recipients()).toEqual([]);
   });
 
@@ -79,11 +67,8 @@ describe('after a logout nothing of the person goes to the phone', () => {
     const { access_token, logOut } = await phone();
     const { sub = '', sid } = decodeJwt(access_token);
     await logOut();
-    const key = sessionKey(sub, String(sid));
-    const { Item } = await own.dynamoDb.send(
-      new GetItemCommand({ TableName: own.tableName, Key: { pk: { S: key.pk }, sk: { S: key.sk } } }),
-    );
-    const secondsLeft = Number(Item?.expires_at?.N) - Date.now() / 1000;
+    const item = await itemAt(own, sessionKey(sub, String(sid)));
+    const secondsLeft = Number(item?.expires_at) - Date.now() / 1000;
     expect(secondsLeft).toBeGreaterThan(270 * 86_400);
   });
 
@@ -98,8 +83,7 @@ describe('after a logout nothing of the person goes to the phone', () => {
   test('also one that relates it when the leftover relation is just found', async () => {
     const { id, access_token, logOut, recipients, relateFirst } = await phone();
     await own.service.relate(id, access_token);
-    hideDevices();
-    expect((await logOut()).status).toBe(200);
+    expect((await own.proxy.during(listsLag, logOut)).status).toBe(200);
     await relateFirst();
     expect(await recipients()).toEqual([]);
     expect(await recipients()).toEqual([expect.objectContaining({ device_id: id })]);
@@ -116,22 +100,14 @@ describe('after a Login User is deleted while the index lags behind', () => {
     const person = await newPerson(own.service, unique('alice'), app);
     const id = await newPhone(own.service, await own.service.loginAppToken(app));
     expect((await own.service.relate(id, person.token)).status).toBe(200);
-    hideDevices();
     const flags = { 'login-user': person.loginUserId };
-    await own.service.operate('login-users', 'delete', flags);
-    showDevices();
+    await own.proxy.during(listsLag, () => own.service.operate('login-users', 'delete', flags));
     const list = async (whose: Record<string, string>) =>
       (await own.service.operate('devices', 'list', whose)).devices;
     return { app, person, id, flags, list };
   }
   /** Whose a device is in the table. */
-  const ownerOf = async (id: string): Promise<string | undefined> => {
-    const Key = { pk: { S: `DEVICE#${id}` }, sk: { S: 'DEVICE' } };
-    const { Item } = await own.dynamoDb.send(
-      new GetItemCommand({ TableName: own.tableName, Key, ConsistentRead: true }),
-    );
-    return Item?.login_user_id?.S;
-  };
+  const ownerOf = async (id: string): Promise<unknown> => (await itemAt(own, deviceKey(id)))?.login_user_id;
 
   test('their phone gets no message for them, and is no longer theirs', async () => {
     const { id, flags, list } = await missed();
@@ -170,32 +146,21 @@ describe('after a Login User is deleted while the index lags behind', () => {
 });
 
 /** What no client and no operator command brings about: items that are gone, or that another part has changed. */
-const { running, service, dynamoDb: store } = own;
-
-const key = (pk: string, sk: string) => ({
-  TableName: running.demo.table_name,
-  Key: { pk: { S: pk }, sk: { S: sk } },
-});
-
-const sessionItemKey = (loginUserId: string, sessionId: string) => {
-  const { pk, sk } = sessionKey(loginUserId, sessionId);
-  return key(pk, sk);
-};
-
+const { running, service } = own;
 const userToken = async (): Promise<string> => (await service.logIn(unique('alice'))).body.access_token;
 
 describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   test('404 user not found', async () => {
     const [token, id] = [await userToken(), await newPhone(service)];
     const { sub } = decodeJwt(token);
-    await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, 'LOGIN_USER')));
+    await removeItem(own, { pk: `LOGIN_USER#${sub}`, sk: 'LOGIN_USER' });
     const answer = await service.relate(id, token);
     expectError(answer, { status: 404, error: 'not_found', naming: /Login User/ });
   });
 
   test('404 device not found, when it is gone', async () => {
     const id = await newPhone(service);
-    await store.send(new DeleteItemCommand(key(`DEVICE#${id}`, 'DEVICE')));
+    await removeItem(own, deviceKey(id));
     const answer = await service.relate(id, await userToken());
     expectError(answer, { status: 404, error: 'not_found', naming: /device/ });
   });
@@ -203,7 +168,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   test('401 the session has ended', async () => {
     const [token, id] = [await userToken(), await newPhone(service)];
     const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(token);
-    await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
+    await removeItem(own, sessionKey(sub, sid));
     const answer = await service.relate(id, token);
     expectError(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
   });
@@ -211,13 +176,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   test('401 the session has expired, though the table has it still', async () => {
     const [token, id] = [await userToken(), await newPhone(service)];
     const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(token);
-    await store.send(
-      new UpdateItemCommand({
-        ...sessionItemKey(sub, sid),
-        UpdateExpression: 'SET expires_at = :now',
-        ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
-      }),
-    );
+    await expireItem(own, sessionKey(sub, sid));
     const answer = await service.relate(id, token);
     expectError(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
   });
@@ -228,17 +187,9 @@ test('a device that has expired is gone, though the table has it still', async (
   const appToken = await service.loginAppToken();
   const { id } = (await service.register(phone, appToken)).body;
   expectAnswer(await service.relate(id, token), 200, { id });
-  const expire = () =>
-    store.send(
-      new UpdateItemCommand({
-        ...key(`DEVICE#${id}`, 'DEVICE'),
-        UpdateExpression: 'SET expires_at = :now',
-        ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
-      }),
-    );
   const recipients = async () => (await service.recipients(`login_user_id=${decodeJwt(token).sub}`)).body;
 
-  await expire();
+  await expireItem(own, deviceKey(id));
   expectAnswer(await service.listDevices(token), 200, { devices: [] });
   expect(await recipients()).toEqual({ recipients: [] });
   await expect(service.operate('devices', 'show', { device: id })).rejects.toThrow(
@@ -262,7 +213,7 @@ test('a token whose session is no longer stored ends its relations, if its own L
   const id = await newPhone(service);
   expectAnswer(await service.relate(id, access_token), 200, { id });
   const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(access_token);
-  await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
+  await removeItem(own, sessionKey(sub, sid));
   const recipientsAfterRevoking = async (client: LoginApp) => {
     expectAnswer(await service.revoke(refresh_token, client), 200, {});
     return (await service.operate('devices', 'list', { 'login-user': sub })).devices;

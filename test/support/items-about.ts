@@ -1,9 +1,18 @@
-import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
+import {
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  paginateScan,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import type { OwnTable } from './own-table.ts';
+
+type Table = Pick<OwnTable, 'dynamoDb' | 'tableName'>;
+type Key = { pk: string; sk: string };
 
 /** Every item of a service's table that names an id or another text, anywhere. */
 export async function itemsAbout(
-  { dynamoDb, tableName: TableName }: Pick<OwnTable, 'dynamoDb' | 'tableName'>,
+  { dynamoDb, tableName: TableName }: Table,
   text: string,
 ): Promise<Record<string, unknown>[]> {
   const items: Record<string, unknown>[] = [];
@@ -14,3 +23,19 @@ export async function itemsAbout(
     items.push(...Items);
   return items.filter((item) => JSON.stringify(item).includes(text));
 }
+
+export const itemAt = async ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
+  (await DynamoDBDocumentClient.from(dynamoDb).send(new GetCommand({ TableName, Key, ConsistentRead: true })))
+    .Item;
+
+export const removeItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
+  DynamoDBDocumentClient.from(dynamoDb).send(new DeleteCommand({ TableName, Key }));
+
+/** Lets the time of an item be over, though the table has it still. */
+export const expireItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
+  DynamoDBDocumentClient.from(dynamoDb).send(
+    new UpdateCommand({
+      ...{ TableName, Key, UpdateExpression: 'SET expires_at = :now' },
+      ExpressionAttributeValues: { ':now': Math.floor(Date.now() / 1000) },
+    }),
+  );

@@ -58,6 +58,12 @@ export async function failing<T>(
   return { result, happened: seen > number };
 }
 
+/** The global index of lists lags behind: it knows of nothing. */
+export const listsLag: StoreHook = ({ operation, body }) =>
+  operation === 'Query' && body.IndexName === 'by_list'
+    ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
+    : undefined;
+
 /** What DynamoDB answers to a request that it takes for malformed: the SDK does not try it again. */
 const failure: StoreAnswer = {
   status: 400,
