@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../../foundation/clock.ts';
-import { definedOnly } from '../../foundation/defined-only.ts';
 import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
@@ -60,10 +59,7 @@ export async function receiveNotification(loginAppId: string, provider: Provider
   for (const notification of notifications) {
     const done = await act(loginAppId, notification, signal);
     annotateLog({ outcome: done.outcome });
-    logEvent('provider_notified', {
-      ...done,
-      ...definedOnly({ confirmation_code: receipt?.confirmation_code }),
-    });
+    logEvent('provider_notified', { ...done, confirmation_code: receipt?.confirmation_code });
   }
   // Not before: whoever got no answer sends it again, and finishes what was interrupted.
   if (id !== undefined) {
@@ -112,8 +108,7 @@ async function act(
     const change = { set: { hijacked_at: isoTime(issuedAt) }, when: whileExisting };
     await updateItem(loginUserItem(user.login_user_id), change);
   }
-  if (action === 'nothing')
-    return { kind, outcome: 'nothing', ...definedOnly({ login_user_id: loginUserId }) };
+  if (action === 'nothing') return { kind, outcome: 'nothing', login_user_id: loginUserId };
   if (action === 'end_sessions' && providerSession !== undefined && (user || !person)) {
     const login_user_id = await endSessionsAtProvider({ loginAppId, loginUserId }, providerSession, issuedAt);
     if (login_user_id !== undefined) annotateLog({ login_user_id });

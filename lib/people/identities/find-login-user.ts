@@ -7,44 +7,42 @@ import { valueAtPath } from '../../providers/settings/fields.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
 import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
+/** A provider of a Login App, and the issuer that vouches, where it has to be said. */
+interface Authority {
+  provider: ProviderId;
+  issuer?: string | undefined;
+}
+
 /**
  * The person whom a provider knows by a subject.
- * @param issuer who vouches, where the settings of the provider don't tell
- * @throws ServiceError naming who could vouch, when it has to be said
+ * @throws ServiceError when the issuer has to be said: the provider was removed, or several of its issuers know somebody
  */
 export async function findLoginUser(
   { login_app_id, providers }: LoginApp,
-  { provider, subject, issuer }: { provider: ProviderId; subject: string; issuer: string | undefined },
+  { subject, ...authority }: Authority & { subject: string },
 ): Promise<LoginUser | undefined> {
-  const settings = providers.get(provider);
-  const namespaces = issuer === undefined ? namespacesOf(settings) : namespacesNamed(issuer, settings);
-  if (namespaces.length === 0)
+  const { provider, issuer } = authority;
+  const { named } = namespacesOf(providers.get(provider), issuer);
+  if (named.length === 0)
     throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
   const found = await Promise.all(
-    namespaces.map(async (namespace) => {
+    named.map(async (namespace) => {
       const owner = await confirmedOwner(await findIndexItem(login_app_id, { namespace, subject }));
       return owner && readLoginUser(owner.login_user_id);
     }),
   );
   const [user, ...others] = found.filter((one) => one !== undefined);
   if (issuer === undefined && others.length > 0) {
-    const known = namespaces.filter((_, place) => found[place]).join(', ');
-    throw new ServiceError(
-      'invalid_request',
-      `Several issuers know this subject: ${known}. Choose one with --issuer.`,
-    );
+    const known = named.filter((_, place) => found[place]).join(', ');
+    const message = `Several issuers know this subject: ${known}. Choose one with --issuer.`;
+    throw new ServiceError('invalid_request', message);
   }
   return user;
 }
 
 /** The namespace of an identity that an operator adds. @throws ServiceError naming those to choose from */
-export function namespaceOf(
-  { providers }: LoginApp,
-  { provider, issuer }: { provider: ProviderId; issuer: string | undefined },
-): string {
-  const settings = providers.get(provider);
-  const known = namespacesOf(settings);
-  const named = issuer === undefined ? known : namespacesNamed(issuer, settings);
+export function namespaceOf({ providers }: LoginApp, { provider, issuer }: Authority): string {
+  const { known, named } = namespacesOf(providers.get(provider), issuer);
   const [namespace, ...others] = known.filter((name) => named.includes(name));
   if (namespace !== undefined && others.length === 0) return namespace;
   const message = `Choose one of these with --issuer: ${known.join(', ') || 'none, since the Login App has no such provider'}.`;
@@ -54,23 +52,21 @@ export function namespaceOf(
 /** The namespace of an identity that is imported with its issuer or its namespace, which the settings may not know yet. */
 export function importedNamespace(
   { providers }: LoginApp,
-  { provider, issuer, namespace = '' }: { provider: ProviderId; issuer?: string; namespace?: string },
+  { provider, issuer, namespace = '' }: Authority & { namespace?: string },
 ): { namespace: string; isKnown: boolean } {
-  const settings = providers.get(provider);
-  const named = issuer === undefined ? [namespace] : namespacesNamed(issuer, settings);
-  const found = namespacesOf(settings).find((one) => named.includes(one));
-  return { namespace: found ?? named[0] ?? '', isKnown: found !== undefined };
+  const { known, named } = namespacesOf(providers.get(provider), issuer);
+  const possible = issuer === undefined ? [namespace] : named;
+  const found = known.find((one) => possible.includes(one));
+  return { namespace: found ?? possible[0] ?? '', isKnown: found !== undefined };
 }
 
-function namespacesOf(settings: object | undefined): string[] {
-  const namespace = valueAtPath(settings, 'namespace');
-  const ofIssuers = issuersIn(settings).idTokens.map(authorityOf);
-  return [...new Set(typeof namespace === 'string' ? [namespace, ...ofIssuers] : ofIssuers)];
-}
-
-/** The namespaces that an issuer may stand for: the one of its name, and the one that its settings give it. */
-function namespacesNamed(issuer: string, settings: object | undefined): string[] {
+/** The namespaces that settings know, and those that an issuer may stand for: its name, and what the settings give it. */
+function namespacesOf(settings: object | undefined, issuer: string | undefined) {
+  const { idTokens } = issuersIn(settings);
+  const own = valueAtPath(settings, 'namespace');
+  const known = [...new Set([...(typeof own === 'string' ? [own] : []), ...idTokens.map(authorityOf)])];
+  if (issuer === undefined) return { known, named: known };
   const name = canonicalIssuer(issuer);
-  const entries = issuersIn(settings).idTokens.filter((entry) => entry.issuer === name);
-  return [...new Set([name, ...entries.map(authorityOf)])];
+  const ofIssuer = idTokens.filter((entry) => entry.issuer === name).map(authorityOf);
+  return { known, named: [...new Set([name, ...ofIssuer])] };
 }
