@@ -241,30 +241,27 @@ describe('the list of providers', () => {
     oidc: options.issuer,
   };
 
-  test.each(presetNames)(
-    '[OWASP API3 2023] holds no secret, app id or address of the preset %s',
-    async (name) => {
-      const app = await createLoginApp(service, unique('app'));
-      const set: object[] = [];
-      for (const provider of ['provider_b', 'provider_c', 'provider_f'] as const) {
-        const applied = applyPreset(name, provider, options);
-        if ('problems' in applied) continue;
-        const flags = { 'login-app': app.login_app_id, provider, settings: applied.settings };
-        await service.operate('providers', 'set', flags);
-        set.push(applied.settings);
-      }
-      const { body, text } = await list(app);
-      const provider = {
-        companies: [expect.stringMatching(new RegExp(`^${companies[name] ?? name}$`, 'i'))],
-      };
-      expect(body.providers).toMatchObject(set.map(() => provider));
-      // All other texts are choices or names of fields.
-      const hidden = new Set(textsIn(set).filter((one) => /^our-|PRIVATE KEY|^https:|\./.test(one)));
-      for (const { issuers } of body.providers) for (const { issuer } of issuers) hidden.delete(issuer);
-      expect(hidden).toContain('our-app-id');
-      for (const one of hidden) expect(text).not.toContain(JSON.stringify(one).slice(1, -1));
-    },
-  );
+  test.each(presetNames)('[OWASP API3 2023] holds no secret, app id or address of %s', async (name) => {
+    const app = await createLoginApp(service, unique('app'));
+    const set: object[] = [];
+    for (const provider of ['provider_b', 'provider_c', 'provider_f'] as const) {
+      const applied = applyPreset(name, provider, options);
+      if ('problems' in applied) continue;
+      const flags = { 'login-app': app.login_app_id, provider, settings: applied.settings };
+      await service.operate('providers', 'set', flags);
+      set.push(applied.settings);
+    }
+    const { body, text } = await list(app);
+    const provider = {
+      companies: [expect.stringMatching(new RegExp(`^${companies[name] ?? name}$`, 'i'))],
+    };
+    expect(body.providers).toMatchObject(set.map(() => provider));
+    // All other texts are choices or names of fields.
+    const hidden = new Set(textsIn(set).filter((one) => /^our-|PRIVATE KEY|^https:|\./.test(one)));
+    for (const { issuers } of body.providers) for (const { issuer } of issuers) hidden.delete(issuer);
+    expect(hidden).toContain('our-app-id');
+    for (const one of hidden) expect(text).not.toContain(JSON.stringify(one).slice(1, -1));
+  });
 
   test('[OWASP API1 2023] a client sees the providers of its own Login App alone', async () => {
     const app = await createLoginApp(service, unique('app'), { providers: ['provider_a'] });

@@ -119,14 +119,11 @@ describe('a token of another kind is no access token', () => {
     expect((await service.call(path, { headers })).status).toBe(401);
   });
 
-  test.each(['access_token', 'refresh_token', 'token'])(
-    '[RFC 9700 4.3.2] a token in the query, as %s',
-    async (name) => {
-      const { token } = tokenOf(byTheKeyOf.es256, 'user');
-      const path = '/v2/marketing/login/user/push_notifications/devices';
-      expect((await service.call(`${path}?${name}=${token}`)).status).toBe(401);
-    },
-  );
+  test.each(['access_token', 'refresh_token', 'token'])('[RFC 9700 4.3.2] %s in the query', async (name) => {
+    const { token } = tokenOf(byTheKeyOf.es256, 'user');
+    const path = '/v2/marketing/login/user/push_notifications/devices';
+    expect((await service.call(`${path}?${name}=${token}`)).status).toBe(401);
+  });
 });
 
 function tokenOf(tokens: Map<string, Taken>, use: string): Taken {

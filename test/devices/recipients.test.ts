@@ -114,7 +114,7 @@ describe('GET recipients?login_user_id', () => {
     ['ios', 'apns', hexToken().toUpperCase()],
     ['android', 'fcm', unique('push-token')],
   ])(
-    '%s: the same token with another type is the same device, without a type it is %s',
+    '%s: a token of another type is the same device; by default it is %s',
     async (platform, usual, token) => {
       const person = await newPerson(service);
       const registered = (token_type?: string) => service.register({ platform, token, token_type }, appToken);

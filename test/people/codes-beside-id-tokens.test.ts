@@ -270,16 +270,13 @@ describe('without code_exchange', () => {
     expect(Object.keys(identity).sort()).toEqual(['id', 'last_login_at', 'linked_at', 'provider']);
   });
 
-  test.each(['code_verifier', 'redirect_uri'])(
-    'a login with %s is a 400, with a code or not',
-    async (name) => {
-      const { send, newCode } = await newScene(plain);
-      const naming = `The parameter ${name} must not be supplied with provider credentials.`;
-      const value = 'x'.repeat(43);
-      for (const form of [{ [name]: value }, { [name]: value, authorization_code: newCode() }])
-        expectError(await send(form), { status: 400, error: 'invalid_request', naming });
-    },
-  );
+  test.each(['code_verifier', 'redirect_uri'])('a login with %s is a 400, code or not', async (name) => {
+    const { send, newCode } = await newScene(plain);
+    const naming = `The parameter ${name} must not be supplied with provider credentials.`;
+    const value = 'x'.repeat(43);
+    for (const form of [{ [name]: value }, { [name]: value, authorization_code: newCode() }])
+      expectError(await send(form), { status: 400, error: 'invalid_request', naming });
+  });
 
   test('a link with a code is a 400', async () => {
     const { logIn, credential, newCode } = await newScene(plain);

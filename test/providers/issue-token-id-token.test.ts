@@ -168,17 +168,14 @@ describe('provider_f, the parameter nonce', () => {
     ['sha256', { plain: 400, hash: 200, hashItself: 400 }],
     ['either', { plain: 200, hash: 200, hashItself: 200 }],
   ])('of an issuer whose nonce_form is %s', (nonce_form, statuses) => {
-    test.each(['hex', 'base64url'] as const)(
-      'counts in that form alone, with the hash in %s',
-      async (encoding) => {
-        const { app, scene } = await newIssuerLogin(service, standIn, { nonce_form });
-        const hash = sha256(nonce, encoding);
-        const sent = async (claim: string, value: string) =>
-          (await send(await scene.idToken({ nonce: claim }), { nonce: value }, app)).status;
-        const [plain, hashed] = [await sent(nonce, nonce), await sent(hash, nonce)];
-        expect({ plain, hash: hashed, hashItself: await sent(hash, hash) }).toEqual(statuses);
-      },
-    );
+    test.each(['hex', 'base64url'] as const)('counts in that form alone, hashed in %s', async (encoding) => {
+      const { app, scene } = await newIssuerLogin(service, standIn, { nonce_form });
+      const hash = sha256(nonce, encoding);
+      const sent = async (claim: string, value: string) =>
+        (await send(await scene.idToken({ nonce: claim }), { nonce: value }, app)).status;
+      const [plain, hashed] = [await sent(nonce, nonce), await sent(hash, nonce)];
+      expect({ plain, hash: hashed, hashItself: await sent(hash, hash) }).toEqual(statuses);
+    });
   });
 
   test('of an issuer that requires it, left out: 400 naming it; else it must be that of the id token', async () => {

@@ -205,17 +205,14 @@ describe('the recipe of providers.md', () => {
     expect([...recipes.keys()]).toEqual([...new Set(documented.map(([name]) => name))]);
   });
 
-  test.each(documented)(
-    '%s: takes its documented access token (%s, %s) of our app alone',
-    async (name, typ, app, claims) => {
-      const { issuer, rest } = recipes.get(name) ?? {};
-      expect(checkSettings('provider_a', { audience_validation: { issuer, ...rest } })).toHaveProperty(
-        'settings',
-      );
-      const { logIn } = await newLogin(rest);
-      const header = typ === undefined ? {} : { typ };
-      expectAnswer(await logIn(claims, header), 200, tokenResponse);
-      expectError(await logIn({ ...claims, [app]: 'another-app' }, header), invalidGrant);
-    },
-  );
+  test.each(documented)('%s: takes its token (%s, %s) of our app alone', async (name, typ, app, claims) => {
+    const { issuer, rest } = recipes.get(name) ?? {};
+    expect(checkSettings('provider_a', { audience_validation: { issuer, ...rest } })).toHaveProperty(
+      'settings',
+    );
+    const { logIn } = await newLogin(rest);
+    const header = typ === undefined ? {} : { typ };
+    expectAnswer(await logIn(claims, header), 200, tokenResponse);
+    expectError(await logIn({ ...claims, [app]: 'another-app' }, header), invalidGrant);
+  });
 });

@@ -81,7 +81,7 @@ describe('an issuer that was set by a preset before presets named its keys', () 
     .map((name) => Object(applyPreset(name, 'provider_f', options)).settings.issuers[0]);
 
   test.each(issuers)(
-    '$issuer: its keys are found where the preset says, or on its own host',
+    '$issuer: its keys are where the preset says, or on its host',
     ({ issuer, jwks_uri }) => {
       const address = keysAddressOf({ issuer });
       if (new URL(issuer).host === new URL(jwks_uri).host) expect([jwks_uri, undefined]).toContain(address);

@@ -22,19 +22,16 @@ async function logIn(subject = unique('alice')) {
 const inactive = { status: 200, text: '{"active":false}' };
 
 describe('POST /v2/marketing/oauth/revoke', () => {
-  test.each(['refresh_token', 'access_token'])(
-    'a session ends with its %s, that session alone, and at once',
-    async (kind) => {
-      const subject = unique('alice');
-      const [phone, tablet] = await Promise.all([logIn(subject), logIn(subject)]);
-      expect(await phone.relate()).toBe(200);
-      expect(await revoke(phone[kind])).toMatchObject({ status: 200, text: '{}' });
-      expect(await phone.relate()).toBe(401);
-      expect((await refresh(phone.refresh_token)).body.error).toBe('invalid_grant');
-      expect(await tablet.relate()).toBe(200);
-      expect((await refresh(tablet.refresh_token)).status).toBe(200);
-    },
-  );
+  test.each(['refresh_token', 'access_token'])('a session ends with its %s, alone, at once', async (kind) => {
+    const subject = unique('alice');
+    const [phone, tablet] = await Promise.all([logIn(subject), logIn(subject)]);
+    expect(await phone.relate()).toBe(200);
+    expect(await revoke(phone[kind])).toMatchObject({ status: 200, text: '{}' });
+    expect(await phone.relate()).toBe(401);
+    expect((await refresh(phone.refresh_token)).body.error).toBe('invalid_grant');
+    expect(await tablet.relate()).toBe(200);
+    expect((await refresh(tablet.refresh_token)).status).toBe(200);
+  });
 
   test('a superseded refresh token ends its session too', async () => {
     const session = await logIn();
