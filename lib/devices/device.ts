@@ -3,7 +3,7 @@
 
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
-import { platforms } from '../login-apps/platforms.ts';
+import { platforms } from '../login-apps/client-metadata.ts';
 import { type Item, type ItemOf, itemKind, readItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { shardNumberOf } from '../storage/table.ts';

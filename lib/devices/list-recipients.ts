@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
+import { type Platform, platforms } from '../login-apps/client-metadata.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
-import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { isOfLoginApp } from '../login-users/login-user.ts';
 import { queryChoice, queryInteger, queryText } from '../schema/form-parameters.ts';
 import { described } from '../schema/json-schema.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { platforms } from '../login-apps/platforms.ts';
+import { platforms } from '../login-apps/client-metadata.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { type details, environments, tokenTypes } from './device.ts';

@@ -20,3 +20,7 @@ export const jwtAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt
 
 /** The algorithms by which an assertion may be signed: asymmetric ones alone. @see RFC 7518, RFC 8037, RFC 9864 */
 export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'];
+
+/** The platforms of mobile applications and devices. */
+export const platforms = ['ios', 'android'] as const;
+export type Platform = (typeof platforms)[number];

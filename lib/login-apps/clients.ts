@@ -13,8 +13,7 @@ import {
 import { cached } from '../storage/cache.ts';
 import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
-import { type GrantType, grantTypes } from './client-metadata.ts';
-import { platforms } from './platforms.ts';
+import { type GrantType, grantTypes, platforms } from './client-metadata.ts';
 import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';

@@ -13,10 +13,10 @@ import {
   loginAppSortKeys as sortKeys,
 } from '../storage/keys.ts';
 import { named, readPartition } from '../storage/lists.ts';
+import type { Platform } from './client-metadata.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
 import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
 import { mobileApplicationItem } from './mobile-applications.ts';
-import type { Platform } from './platforms.ts';
 import { statusAttributes } from './status.ts';
 
 export const loginAppItem = itemKind(

@@ -3,7 +3,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { cached } from '../storage/cache.ts';
 import { deleteItem, itemKind, putItem, readItem } from '../storage/items.ts';
 import { mobileApplicationKey } from '../storage/keys.ts';
-import { type Platform, platforms } from './platforms.ts';
+import { type Platform, platforms } from './client-metadata.ts';
 
 export const mobileApplicationItem = itemKind(
   v.object({ platform: v.picklist(platforms), created_at: v.optional(v.string()) }),

@@ -67,8 +67,7 @@ export async function endAllSessions(loginAppId: string): Promise<number> {
 }
 
 /**
- * Takes the latest logout back: sessions that it ended go on, unless they have expired or were ended otherwise. Those
- * that an earlier logout ended stay ended.
+ * Takes the latest logout back: the sessions that it alone ended go on.
  * @returns from when sessions are valid now, in epoch seconds, 0 for no limit
  * @throws ServiceError as `endAllSessions` does, and when there is no logout to undo
  */

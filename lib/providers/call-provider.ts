@@ -3,8 +3,6 @@ import { logEvent } from '../log/log.ts';
 import { rejected } from './credential.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
-/** The statuses for a request that its credential makes too long. @see RFC 9110 section 15.5, RFC 6585 section 5 */
-const tooLongStatuses = [413, 414, 431];
 interface ProviderCall {
   url: string;
   headers?: Record<string, string>;
@@ -64,7 +62,8 @@ export async function callProvider(call: ProviderCall): Promise<{ status: number
 /** A call that presents a person's credential. @throws ProviderFailure, ServiceError for one that is too long for the provider */
 export async function presentCredential(call: ProviderCall) {
   const answer = await callProvider(call);
-  if (tooLongStatuses.includes(answer.status)) throw rejected('credential_too_long');
+  // @see RFC 9110 section 15.5, RFC 6585 section 5
+  if ([413, 414, 431].includes(answer.status)) throw rejected('credential_too_long');
   return answer;
 }
 

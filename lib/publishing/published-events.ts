@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { actorSchema, actorTypes, reviewStatuses } from '../access-requests/event.ts';
-import { platforms } from '../login-apps/platforms.ts';
+import { platforms } from '../login-apps/client-metadata.ts';
 import { providerIds } from '../providers/provider-ids.ts';
 import { countField, described, jsonSchema, timestampField } from '../schema/json-schema.ts';
 

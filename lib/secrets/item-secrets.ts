@@ -6,10 +6,7 @@ import { newSecret, newSecretsVersion, type StoredSecret, storeSecret, type With
 
 export const shownSecret = ({ secret_id, created_at }: StoredSecret) => ({ secret_id, created_at });
 
-/**
- * Adds a new secret to an item; the old one stays valid until it is revoked.
- * @throws ServiceError when there are two already, or somebody else has changed them meanwhile
- */
+/** Adds a secret to an item. @throws ServiceError when there are two already, or somebody else has changed them meanwhile */
 export async function rotateSecretOf(
   key: ItemKey<unknown, WithSecrets>,
   stored: WithSecrets,
@@ -47,10 +44,7 @@ export async function revokeSecretOf(
 
 const idsOf = ({ secrets }: WithSecrets): string => secrets.map(({ secret_id }) => secret_id).join(', ');
 
-/**
- * Replaces the secrets of an item, or other credentials beside them, which share their version.
- * @throws ServiceError when somebody else has changed them meanwhile
- */
+/** Replaces the secrets of an item, or credentials that share their version. @throws ServiceError when somebody else was faster */
 export async function replaceCredentials<Written extends WithSecrets>(
   key: ItemKey<unknown, Written>,
   stored: WithSecrets,

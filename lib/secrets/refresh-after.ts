@@ -11,10 +11,7 @@ interface Reread<Value> {
   isGood?: (value: Value) => Promise<boolean>;
 }
 
-/**
- * Reads a value of a secret and keeps it in a warm function for a time. While the secret can't be read, the last value
- * stays in use, for six hours at most.
- */
+/** Keeps a value of a secret in a warm function. While the secret can't be read, it stays in use, for six hours at most. */
 export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async () => true }: Reread<Value>) {
   let last: { value: Value; readAt: number; readAgainAt: number } | undefined;
   let reading: Promise<Value> | undefined;

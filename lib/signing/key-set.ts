@@ -124,8 +124,8 @@ export function parseKeySet(secret: string): KeySet | undefined {
 
 export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwkSchema, key);
 
-/** The length is that of RSA keys; a P-256 key has its own. */
 async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {
+  // The length is that of RSA keys; a P-256 key has its own.
   const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
   return v.parse(privateJwkSchema, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
 }

@@ -9,10 +9,7 @@ import { keySetSchema, keyThatSigns, signingKeyFreshFor } from './key-set.ts';
 import { readPublished } from './published-keys.ts';
 import { accessTokenLifetime } from './settings.ts';
 
-/**
- * The private key that signs access tokens now.
- * @throws ServiceError `temporarily_unavailable` until the first rotation has finished
- */
+/** The private key that signs access tokens now. @throws ServiceError `temporarily_unavailable` until there is one */
 export const currentSigningKey = refreshAfter({
   secretId: environment('SIGNING_KEYS_SECRET_ID'),
   freshFor: signingKeyFreshFor,

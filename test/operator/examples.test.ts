@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { exampleOf } from '../../infra/operator/parse-command-line.ts';
-import { platforms } from '../../lib/login-apps/platforms.ts';
+import { platforms } from '../../lib/login-apps/client-metadata.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { operator } from '../support/operator.ts';
 import { ownService } from '../support/own-service.ts';

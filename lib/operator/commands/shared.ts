@@ -3,8 +3,8 @@
 import { readAccessRequest } from '../../access-requests/access-request.ts';
 import { readAccount } from '../../access-requests/account.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
+import { platforms } from '../../login-apps/client-metadata.ts';
 import { readLoginApp } from '../../login-apps/login-app.ts';
-import { platforms } from '../../login-apps/platforms.ts';
 import { readLoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { choice, id, number, optional, text } from '../command.ts';

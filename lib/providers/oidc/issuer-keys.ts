@@ -134,7 +134,7 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
 
 /**
  * Puts the keys that were fetched into the table, for other functions. Only the token function does: what anybody can
- * call must not be able to plant a key. A failure is logged, since the keys serve here all the same.
+ * call must not be able to plant a key.
  */
 export async function storeFetchedKeys(): Promise<void> {
   const fetched = [...unstored];
@@ -174,8 +174,7 @@ export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource, signal: A
 export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
 
 /**
- * The address of an issuer's keys, as its discovery document says, in the normal form in which it has only visible ASCII.
- * @throws ProviderFailure
+ * The address of an issuer's keys in its discovery document, normalized to visible ASCII. @throws ProviderFailure
  * @see OpenID Connect Discovery 1.0, section 4
  */
 export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {

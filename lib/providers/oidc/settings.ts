@@ -3,24 +3,16 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import { described } from '../../schema/json-schema.ts';
 import { issuerExchangeSchema } from '../oauth2/settings.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
-import { audiences, fieldPathSchema } from '../settings/fields.ts';
+import { audiences, claimPaths } from '../settings/fields.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
-
-/** The claims that an app may tell of a person. No app says that an address is verified. */
-const toldClaims = ['email', 'name', 'given_name', 'family_name'] as const;
 
 const issuerSchema = v.strictObject({
   ...issuerEntries,
   audiences,
   code_exchange: v.optional(issuerExchangeSchema),
   user_profile: described(
-    v.optional(
-      v.record(
-        v.picklist(toldClaims, `must only have ${toldClaims.join(', ')}`),
-        fieldPathSchema,
-        'must be a JSON object',
-      ),
-    ),
+    // No app says that an address is verified.
+    claimPaths(['email', 'name', 'given_name', 'family_name']),
     'the claims that are kept of what the app tells in the parameter `user`: our name, such as `given_name`, and the field that has it ([profiles](#profiles)). Without it, none are',
   ),
 });

@@ -35,14 +35,18 @@ export const valueAtPath = (answer: unknown, path: string): unknown =>
       answer,
     );
 
-export const profile = described(
+/** A setting that says which claims are kept, and where an answer has each. */
+export const claimPaths = <const Names extends readonly string[]>(names: Names) =>
   v.optional(
     v.record(
-      v.picklist(profileFields, `must only have ${profileFields.join(', ')}`),
+      v.picklist(names, `must only have ${names.join(', ')}`),
       fieldPathSchema,
       'must be a JSON object',
     ),
-  ),
+  );
+
+export const profile = described(
+  claimPaths(profileFields),
   'the claims about the person that are kept and shown: our name, such as `email`, and the field that has it ([profiles](#profiles)). Without it, none are',
 );
 export type ProfileSetting = v.InferOutput<typeof profile>;
