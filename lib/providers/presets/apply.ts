@@ -8,11 +8,9 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   const preset: Preset = presets[name];
   const fitting = fittingPart(preset, provider);
   if (!fitting) {
-    const names = Object.keys(preset)
-      .filter((name) => protocols.includes(name))
-      .join(' or ');
+    const names = Object.keys(preset).filter((name) => protocols.includes(name));
     const purposes = [
-      ...(names ? [`a provider of the family ${names}`] : []),
+      ...(names.length > 0 ? [`a provider of the family ${names.join(' or ')}`] : []),
       ...(preset.codes ? [`authorization codes of ${authorizationCodeProvider}`] : []),
     ];
     return {
@@ -49,21 +47,11 @@ const protocols: string[] = Object.values(protocolNames);
 function fittingPart(preset: Preset, provider: ProviderId): Preset['codes'] {
   const { needs = [], oidc, codes } = preset;
   const protocol = protocolNames[provider];
-  if (protocol === 'oidc')
-    return (
-      oidc && {
-        needs,
-        settings: (options) => ({
-          issuers: [
-            definedOnly({
-              ...oidc(options),
-              audiences: options.appIds,
-              notifications: options.notifications,
-            }),
-          ],
-        }),
-      }
-    );
+  const issuer = (options: PresetOptions) => {
+    const { appIds: audiences, notifications } = options;
+    return definedOnly({ ...oidc?.(options), audiences, notifications });
+  };
+  if (protocol === 'oidc') return oidc && { needs, settings: (options) => ({ issuers: [issuer(options)] }) };
   const settings = preset[protocol];
   if (settings) return { needs, settings };
   return provider === authorizationCodeProvider ? codes : undefined;
