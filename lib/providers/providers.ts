@@ -7,7 +7,14 @@ import { oidc } from './oidc/protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
 
 /** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
-export const protocols = { oauth1, oauth2, oidc };
+export const protocols: Protocols = { oauth1, oauth2, oidc };
 
-export const protocolOf = (provider: ProviderId): (typeof protocols)[ProtocolName] =>
+/** By name, since the declarations of the package can't hold a type this long. */
+interface Protocols {
+  oauth1: typeof oauth1;
+  oauth2: typeof oauth2;
+  oidc: typeof oidc;
+}
+
+export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
   protocols[protocolNames[provider]];
