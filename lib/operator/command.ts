@@ -18,7 +18,7 @@ interface Definition<Taken extends Flags> {
   /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
   files?: Record<string, string>;
   /** Carries the command out. @param operator the ARN of who calls @throws ServiceError when nothing was changed */
-  run: (flags: FlagValues<Taken>, operator: string) => Promise<Record<string, unknown>>;
+  run: (flags: FlagValues<Taken>, operator: string) => Promise<object>;
 }
 
 /** The way in which the lines of a command come: each call's result has some of them, and a `next` if there are more. */
@@ -35,7 +35,7 @@ export interface Pages {
 export interface Command extends Omit<Definition<Flags>, 'run'> {
   /** The noun and the verb, which may be many words: `login-apps tokens create`. */
   words: string;
-  run: (flags: Record<string, unknown>, operator: string) => Promise<Record<string, unknown>>;
+  run: (flags: Record<string, unknown>, operator: string) => Promise<object>;
 }
 
 /** Makes commands of their definitions, by their words. What `run` gets follows from the schemas of the flags. */

@@ -31,7 +31,7 @@ export async function operate(call: unknown, functionArn: string): Promise<Opera
     const operator = await identifyOperator(call, functionArn);
     Object.assign(about, { caller: 'operator', operator });
     if (!command) throw invalid('There is no such command.');
-    const result = await command.run(flags, operator);
+    const result: Record<string, unknown> = { ...(await command.run(flags, operator)) };
     // Everything but the ids in it may be secret.
     logAudit({ ...about, ...notedIds(), ...idsAmong({ ...result, event_id: result.id }), result: 'done' });
     return { result };

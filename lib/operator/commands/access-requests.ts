@@ -106,7 +106,7 @@ export const accessRequestCommands = defineCommands({
     run: async ({ account: id, 'access-requests': given }, operator) => {
       const { account_id } = await requireAccount(id);
       const read = validated(importLinesSchema, given, invalidRequest);
-      return { ...(await importAccessRequests(account_id, read, operator)) };
+      return importAccessRequests(account_id, read, operator);
     },
   },
   'access-requests index': {
@@ -165,9 +165,8 @@ export const accessRequestCommands = defineCommands({
     summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
     flags: { events: lines('A file of JSON objects, one per line, like search results') },
     files: { 'ids-from': 'Replace the access_request_id of each line by what this file says (optional)' },
-    run: async ({ events }, operator) => ({
-      ...(await importEvents(validated(importLinesSchema, events, invalidRequest), { operator })),
-    }),
+    run: async ({ events }, operator) =>
+      importEvents(validated(importLinesSchema, events, invalidRequest), { operator }),
   },
   'events export': {
     summary: 'Print the comments and reviews of an access request, as import reads them or for a spreadsheet',
@@ -179,7 +178,7 @@ export const accessRequestCommands = defineCommands({
     pages: { members: 'events', from: 'after-event', columns: eventColumns },
     run: async ({ 'access-request': id, 'after-event': after = 0 }) => {
       await requireAccessRequest(id);
-      return { ...(await exportEvents(id, after)) };
+      return exportEvents(id, after);
     },
   },
 });

@@ -24,7 +24,7 @@ import {
   secretTo,
 } from './shared.ts';
 
-async function disable(account_id: string, disabled: boolean): Promise<Record<string, unknown>> {
+async function disable(account_id: string, disabled: boolean) {
   existing(await setAccountDisabled(account_id, disabled), 'account');
   return { account_id, disabled };
 }
@@ -37,7 +37,7 @@ const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: 
   created_at,
 });
 
-async function accountsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
+async function accountsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(accountsList, after, prefix);
   return { accounts: items.map((item) => accountShown(accountItem.parse(item))), ...page };
 }

@@ -78,7 +78,7 @@ export const deviceCommands = defineCommands({
     },
     run: async ({ 'login-app': id, devices }) => {
       await requireLoginApp(id);
-      return { ...(await importDevices(id, validated(importLinesSchema, devices, invalidRequest))) };
+      return importDevices(id, validated(importLinesSchema, devices, invalidRequest));
     },
   },
   'devices export': {
@@ -93,7 +93,7 @@ async function pageOfLoginApp(
   id: string,
   after: string | undefined,
   toShown: (found: Device) => Record<string, unknown>,
-): Promise<Record<string, unknown>> {
+) {
   const { login_app_id } = await requireLoginApp(id);
   const { members, ...page } = await readPageAcross(shards.length, after, async (shard, { limit, start }) => {
     if (start && !v.is(placeSchema, start)) throw wrongPlace();
@@ -122,7 +122,7 @@ const exportedSchema = v.pick(deviceItem.schema, [
 const toLine = (found: Device) => v.parse(exportedSchema, { ...found, token_type: tokenTypeOf(found) });
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
-async function deviceShown(found: Device | undefined): Promise<Record<string, unknown>> {
+async function deviceShown(found: Device | undefined) {
   const stored = existing(found, 'device');
   const [current = stored] = await endLeftoverRelations([stored]);
   const { token: _, login_user_since, expires_at, ...device } = current;

@@ -32,7 +32,7 @@ import {
   secretTo,
 } from './shared.ts';
 
-async function disable(login_app_id: string, disabled: boolean): Promise<Record<string, unknown>> {
+async function disable(login_app_id: string, disabled: boolean) {
   existing(await setStatus(login_app_id, 'disabled_at', disabled), 'Login App');
   return { login_app_id, disabled };
 }
@@ -52,7 +52,7 @@ const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({
   created_at,
 });
 
-async function loginAppsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
+async function loginAppsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
   return { login_apps: items.map((item) => loginAppShown(loginAppItem.parse(item))), ...page };
 }

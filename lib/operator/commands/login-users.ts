@@ -87,7 +87,7 @@ export const loginUserCommands = defineCommands({
     },
     run: async ({ 'login-app': id, people, 'dry-run': dryRun = false, replace = false }) => {
       const read = validated(importLinesSchema, people, invalidRequest);
-      return { ...(await importPeople(await requireLoginApp(id), read, { dryRun, replace })) };
+      return importPeople(await requireLoginApp(id), read, { dryRun, replace });
     },
   },
   'login-users block': {
@@ -231,7 +231,7 @@ const loginUserShown = ({ blocked_at, ...user }: LoginUser) => ({
   blocked_at,
 });
 
-async function overview(user: LoginUser): Promise<Record<string, unknown>> {
+async function overview(user: LoginUser) {
   const { login_user_id, login_app_id } = user;
   const [status, identities, sessions, devices] = await Promise.all([
     readStatus(login_app_id),
@@ -249,7 +249,7 @@ async function overview(user: LoginUser): Promise<Record<string, unknown>> {
   };
 }
 
-async function block(id: string, blocked: boolean): Promise<Record<string, unknown>> {
+async function block(id: string, blocked: boolean) {
   existing(await setBlocked(id, blocked), 'Login User');
   return { login_user_id: id, blocked };
 }
@@ -257,7 +257,7 @@ async function block(id: string, blocked: boolean): Promise<Record<string, unkno
 const byStart = (a: Session, b: Session): number =>
   a.started_at - b.started_at || (a.session_id < b.session_id ? -1 : 1);
 
-async function showSession(login_user_id: string, sessionId: string): Promise<Record<string, unknown>> {
+async function showSession(login_user_id: string, sessionId: string) {
   const sessions = await readSessions(login_user_id);
   const session = sessions.find(({ session_id }) => session_id === sessionId);
   if (!session) {
