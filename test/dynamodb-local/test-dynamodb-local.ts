@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { decodeJwt } from 'jose';
 import type { Envelope } from '../../infra/local/aws.ts';
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
@@ -8,10 +9,22 @@ import { problemsOf } from '../support/bus-stand-in.ts';
 import { runJest } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { accountOf, eventually, newPerson, newPhone } from '../support/people.ts';
-import { testsWithStore } from '../support/select-tests.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
+
+/** The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. */
+const aboutTheStore =
+  /^test\/(access-requests\/|devices\/|publishing\/|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/many-sessions)/;
+
+/** What a test uses that has a store: a service, or the domain with a table of its own. */
+const withStore = /\b(sharedService|ownService|startService)|\bstartOwnTable\b/;
+
+/** Every test that shows whether another store does the same. */
+const testsWithStore = (): string[] =>
+  globSync('test/**/*.test.ts').filter(
+    (file) => aboutTheStore.test(file) && withStore.test(readFileSync(file, 'utf8')),
+  );
 
 /** Runs the tests that lean on the store against Amazon's DynamoDB Local. */
 runCheck(async (cleanUps) => {
