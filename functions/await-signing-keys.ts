@@ -1,15 +1,13 @@
 import type { Context } from 'aws-lambda';
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { awaitSigningKeys } from '../lib/release/await-signing-keys.ts';
 
 /** Rights of the function. The right to describe the secret of the signing keys comes with the rotation; it never reads the keys. */
-export const access: Access = {
+export const access = accessOf({
   summary: 'Lets a deployment end when a token can be signed',
   table: {},
   seconds: 300,
-};
+});
 
-requireEnvironmentInLambda();
 export const handler = (event: unknown, context: Context): Promise<void> =>
   awaitSigningKeys(event, () => context.getRemainingTimeInMillis());

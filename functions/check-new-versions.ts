@@ -1,11 +1,10 @@
 import type { Context } from 'aws-lambda';
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { directInvocation } from '../lib/http/origin-secret.ts';
 import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
 /** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
-export const access: Access = {
+export const access = accessOf({
   summary: 'Tries new versions before they get requests',
   table: {
     GetItem: ['probes', 'table_format'],
@@ -15,8 +14,7 @@ export const access: Access = {
   },
   // Every function starts cold, one after the other.
   seconds: 180,
-};
+});
 
-requireEnvironmentInLambda();
 export const handler = (event: unknown, context: Context): Promise<void> =>
   checkNewVersions(event, () => context.getRemainingTimeInMillis(), directInvocation);

@@ -1,10 +1,9 @@
 import type { Context } from 'aws-lambda';
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
 import { finishDeletions } from '../lib/people/deletion/delete-login-user.ts';
 
-export const access: Access = {
+export const access = accessOf({
   summary: 'Finishes deletions that were interrupted',
   table: {
     GetItem: ['login_apps', 'login_users'],
@@ -17,9 +16,8 @@ export const access: Access = {
   secrets: ['provider-settings'],
   // Some seconds of work, of which the last piece may wait for a provider.
   seconds: 30,
-};
+});
 
-requireEnvironmentInLambda();
 /** @throws Error when something could not be finished, so that the alarm goes off */
 export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
   withRequest({ request_id: awsRequestId }, async () => {

@@ -1,11 +1,9 @@
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { guardTableFormat } from '../lib/release/guard-table-format.ts';
 
-export const access: Access = {
+export const access = accessOf({
   summary: 'Stops a deployment that cannot read the table, and notes the format of the table',
   table: { GetItem: ['table_format'], UpdateItem: ['table_format'] },
-};
+});
 
-requireEnvironmentInLambda();
 export const handler = guardTableFormat;

@@ -1,6 +1,5 @@
 import type { Context } from 'aws-lambda';
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
 import { operate } from '../lib/operator/operate.ts';
 import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
@@ -8,7 +7,7 @@ import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
 /** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
 const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
 
-export const access: Access = {
+export const access = accessOf({
   summary: 'Carries out the commands of the operator',
   table: {
     GetItem: everything,
@@ -22,9 +21,8 @@ export const access: Access = {
   secrets: ['provider-settings'],
   // Up to 10 s for STS, then a batch of lines or of deletions.
   seconds: 30,
-};
+});
 
-requireEnvironmentInLambda();
 export const handler = (
   call: unknown,
   { awsRequestId, invokedFunctionArn }: Pick<Context, 'awsRequestId' | 'invokedFunctionArn'>,

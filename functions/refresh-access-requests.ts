@@ -1,10 +1,9 @@
 import type { Context } from 'aws-lambda';
 import { refreshMarked } from '../lib/access-requests/account-lists.ts';
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
 
-export const access: Access = {
+export const access = accessOf({
   summary: 'Lets access requests expire, and brings the lists of accounts up to date',
   table: {
     GetItem: ['access_requests'],
@@ -14,8 +13,7 @@ export const access: Access = {
     DeleteItem: ['access_requests'],
   },
   seconds: 60,
-};
+});
 
-requireEnvironmentInLambda();
 export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
   withRequest({ request_id: awsRequestId }, refreshMarked);

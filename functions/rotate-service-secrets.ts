@@ -1,13 +1,11 @@
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { reencryptProviderSettings } from '../lib/providers/settings/stored.ts';
 import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
 
 /** Rights of the function. Those on the secrets come with the rotation itself. */
-export const access: Access = {
+export const access = accessOf({
   summary: 'Rotates the service secrets, and encrypts the provider settings again',
   table: { GetItem: ['login_apps'], Query: ['login_apps'], UpdateItem: ['login_apps'] },
-};
+});
 
-requireEnvironmentInLambda();
 export const handler = serviceSecretRotation(reencryptProviderSettings);

@@ -1,16 +1,13 @@
 import * as v from 'valibot';
-import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
-import type { Access } from '../lib/http/endpoint.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
 import { type RevocationAnswer, signingKeyRevocationSchema } from '../lib/signing/revocation.ts';
 import { revokeSigningKey, rotateSigningKeys } from '../lib/signing/rotate.ts';
 
 /** Rights of the function. Those on the signing keys come with the rotation itself. */
-export const access: Access = {
+export const access = accessOf({
   summary: 'Rotates the signing keys, and revokes one for the operator',
   table: { GetItem: ['signing_keys'], UpdateItem: ['signing_keys'] },
-};
-
-requireEnvironmentInLambda();
+});
 
 export async function handler(call: unknown): Promise<RevocationAnswer | undefined> {
   if (v.is(signingKeyRevocationSchema, call)) return revokeSigningKey(call.revoke);

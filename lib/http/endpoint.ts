@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
+import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import type { ErrorCode, ErrorRecord } from '../foundation/service-error.ts';
-import type { AuditedId } from '../log/audit.ts';
+import type { AuditedId } from '../log/request-fields.ts';
 import type { ItemKind } from '../storage/keys.ts';
 import type { Authentication } from './auth/credentials.ts';
 import type { Body } from './body.ts';
@@ -22,6 +23,12 @@ export interface Access {
   asksLoginHook?: true;
   /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
   seconds?: number;
+}
+
+/** The record of a function without a route; when Lambda loads it, its environment is checked, as `serve` does. */
+export function accessOf(access: Access): Access {
+  requireEnvironmentInLambda();
+  return access;
 }
 
 /** The groups of the API document. */

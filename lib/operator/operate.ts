@@ -3,9 +3,8 @@
 
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
-import { idsAmong } from '../log/audit.ts';
 import { logAudit, logFailure } from '../log/log.ts';
-import { notedIds } from '../log/request-fields.ts';
+import { idsAmong, notedIds } from '../log/request-fields.ts';
 import { invalid, loggedFlags } from './command.ts';
 import { commands } from './commands/index.ts';
 import { identifyOperator, type OperatorAnswer, operatorCallSchema } from './operator-call.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { endAllRelations } from '../../devices/relate-device.ts';
 import { clock, timestamp } from '../../foundation/clock.ts';
-import { idsAmong } from '../../log/audit.ts';
 import { logAudit, logEvent, logFailure } from '../../log/log.ts';
+import { idsAmong } from '../../log/request-fields.ts';
 import { identitiesIn } from '../../login-users/linked-identity.ts';
 import { blockedError, listAttributes, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
