@@ -23,17 +23,22 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const { login_user_id, session_id } = sessionOf(presented, client);
   annotateLog({ login_user_id, session_id });
   const session = await readSession(login_user_id, session_id);
-  // Who may end it stands in the session. One that is no longer stored is over; what its devices get ends here.
-  if (!session)
+  // Who may end it stands in the session. One that is no longer stored is over; what its devices get ends here, unless
+  // anybody who knows the client's id asks for it: whose key the session had is no longer known.
+  if (!session) {
+    if (client.proofKey !== undefined) return;
     return endRelationsWhere(
       login_user_id,
       (device) => device.related_session_id === session_id && device.login_app_id === client.loginAppId,
     );
+  }
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
-  if (session.client_id === client.clientId) requireSameKey(session, client);
+  const isOwn = session.client_id === client.clientId;
   // Once the client that started it is revoked, any other one of the Login App ends it.
-  else if (session.login_app_id !== client.loginAppId || (await isCurrentClient(session.client_id)))
-    throw anotherClients();
+  const mayEnd =
+    isOwn || (session.login_app_id === client.loginAppId && !(await isCurrentClient(session.client_id)));
+  if (!mayEnd) throw anotherClients();
+  if (isOwn || client.proofKey !== undefined) requireSameKey(session, client);
   await endSession(login_user_id, session_id, 'client');
 }
 

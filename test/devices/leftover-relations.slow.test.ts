@@ -5,6 +5,7 @@ import { expectAnswer, expectError } from '../support/expectations.ts';
 import { expireItem, itemAt, removeItem } from '../support/items-about.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone } from '../support/people.ts';
+import { newPhone as newKeyHolder, newPublicClient } from '../support/phone.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { listsLag } from '../support/store-proxy.ts';
@@ -221,4 +222,16 @@ test('a token whose session is no longer stored ends its relations, if its own L
   const { login_app, other_login_app } = running.demo;
   expect(await recipientsAfterRevoking(other_login_app)).toMatchObject([{ device_id: id }]);
   expect(await recipientsAfterRevoking(login_app)).toEqual([]);
+});
+
+test('a thief with the id of a public client and a key of their own ends no relation of such a session', async () => {
+  const client = await newPublicClient(service);
+  const [owner, thief] = [await newPhone(service), await newKeyHolder(service, client)];
+  const { access_token, refresh_token } = (await (await newKeyHolder(service, client)).logIn()).body;
+  expectAnswer(await service.relate(owner, access_token), 200, { id: owner });
+  const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(access_token);
+  await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
+  expectAnswer(await thief.send('revoke', { token: refresh_token }), 200, {});
+  const { devices } = await service.operate('devices', 'list', { 'login-user': sub });
+  expect(devices).toMatchObject([{ device_id: owner }]);
 });

@@ -1,11 +1,13 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { sessionKey } from '../../lib/storage/keys.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { writtenDuring } from '../support/log-lines.ts';
-import { accountOf, isIn } from '../support/people.ts';
+import { accountOf, isIn, newPhone } from '../support/people.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -407,6 +409,26 @@ describe('time', () => {
 });
 
 describe('people', () => {
+  test('the thief’s phone gets no more messages, also when its session is no longer stored', async () => {
+    const { logIn, tell, app } = await newPerson();
+    const { loginUserId, token } = await logIn();
+    await service.operate('mobile-applications', 'set', {
+      'login-app': app.login_app_id,
+      platform: 'android',
+    });
+    const id = await newPhone(service, await service.loginAppToken(app));
+    expect((await service.relate(id, token)).status).toBe(200);
+    const { pk, sk } = sessionKey(loginUserId, String(decodeJwt(token).sid));
+    await dynamoDb.send(
+      new DeleteItemCommand({ TableName: tableName, Key: { pk: { S: pk }, sk: { S: sk } } }),
+    );
+    const devices = async () =>
+      (await service.operate('devices', 'list', { 'login-user': loginUserId })).devices;
+    expect(await devices()).toMatchObject([{ device_id: id }]);
+    expect((await tell('risc/event-type/account-disabled', {}, { reason: 'hijacking' })).status).toBe(202);
+    expect(await devices()).toEqual([]);
+  });
+
   test('202 for somebody unknown', async () => {
     const { tell, logOut } = await newPerson({ on_account_purged: 'delete' });
     expect((await tell(purged)).status).toBe(202);

@@ -17,8 +17,8 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
   const subject = unique('alice');
   const logIn = async (sub = subject, claims: Claims = {}) => {
     const { body, status } = await service.byIdToken(await scene.idToken({ ...claims, sub }), app);
-    const loginUserId = String(decodeJwt(body.access_token).sub);
-    return { status, loginUserId, account: accountOf(service, body.access_token) };
+    const token = String(body.access_token);
+    return { status, token, loginUserId: String(decodeJwt(token).sub), account: accountOf(service, token) };
   };
   /** A notification about the person, signed by the issuer. */
   const notification = (type: string, claims: Claims = {}): Promise<string> => {

@@ -97,7 +97,9 @@ describe('an assertion by a key of the client', () => {
     const secret = Buffer.from(await exportSPKI(rsa.publicKey));
     const forged = new SignJWT({ ...claims, iss: ofRsa, sub: ofRsa }).setProtectedHeader({ alg: 'HS256' });
     expectError(await send(await forged.sign(secret)), invalidClient);
-    for (const text of ['x', 'a.b.c', `${await assertion(client, key)}x`])
+    const sub = [`la_${'A'.repeat(22)}.c_${'A'.repeat(22)}`];
+    const withList = `e30.${Buffer.from(JSON.stringify({ sub })).toString('base64url')}.x`;
+    for (const text of ['x', 'a.b.c', `${await assertion(client, key)}x`, withList])
       expectError(await send(text), invalidClient);
   });
 

@@ -103,16 +103,29 @@ export async function endSessionsAtProvider(
 
 async function findAtProvider(loginAppId: string, providerSession: string): Promise<Session[]> {
   const list = sessionsOfProviderSessionList(loginAppId, providerSession);
-  const { keys } = await readListInOrder(list, { limit: 100 });
-  return (await readMembers(keys)).map(sessionItem.parse);
+  const found: Item[] = [];
+  let start: Item | undefined;
+  do {
+    const { keys, next } = await readListInOrder(list, { limit: 100, start });
+    found.push(...(await readMembers(keys)));
+    start = next;
+  } while (start);
+  return found.map(sessionItem.parse);
 }
 
-/** Ends the open sessions of a Login User, for a provider, that began at a time, in epoch seconds, or before it. */
+/**
+ * Ends the open sessions of a Login User, for a provider, that began at a time, in epoch seconds, or before it; and the
+ * relations of all others but the later ones, since those of a session that has expired go on.
+ */
 export async function endSessionsBegunBy(loginUserId: string, time: number): Promise<void> {
   const { person, sessions } = await readPersonWithSessions(loginUserId);
   const open = sessions.filter(isOpen);
   const ending = open.filter(({ started_at }) => started_at <= time);
-  if (ending.length === 0) return;
-  if (ending.length === open.length) return endSessions(loginUserId, person, 'provider');
+  if (ending.length > 0 && ending.length === open.length) return endSessions(loginUserId, person, 'provider');
   await forEachInBatches(ending, ({ session_id }) => endSession(loginUserId, session_id, 'provider'));
+  const later = open.filter((session) => !ending.includes(session)).map(({ session_id }) => session_id);
+  await endRelationsWhere(
+    loginUserId,
+    ({ related_session_id: id }) => id !== undefined && !later.includes(id),
+  );
 }
