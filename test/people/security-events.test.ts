@@ -1,11 +1,10 @@
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { itemsAbout } from '../support/items-about.ts';
+import { itemsAbout, removeItem } from '../support/items-about.ts';
 import { writtenDuring } from '../support/log-lines.ts';
 import { accountOf, isIn, newPhone } from '../support/people.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -418,10 +417,7 @@ describe('people', () => {
     });
     const id = await newPhone(service, await service.loginAppToken(app));
     expect((await service.relate(id, token)).status).toBe(200);
-    const { pk, sk } = sessionKey(loginUserId, String(decodeJwt(token).sid));
-    await dynamoDb.send(
-      new DeleteItemCommand({ TableName: tableName, Key: { pk: { S: pk }, sk: { S: sk } } }),
-    );
+    await removeItem({ dynamoDb, tableName }, sessionKey(loginUserId, String(decodeJwt(token).sid)));
     const devices = async () =>
       (await service.operate('devices', 'list', { 'login-user': loginUserId })).devices;
     expect(await devices()).toMatchObject([{ device_id: id }]);
