@@ -92,8 +92,13 @@ async function measure([operations, prepare]: Kind) {
   await ask({ ask: 'record' });
   await sendAll(one, url);
   const { storeRequests } = await ask({ ask: 'cpu' });
-  const times: Record<'request' | 'server' | 'calls' | 'cryptography', number[]> = {
-    ...{ request: [], server: [], calls: [], cryptography: [] },
+  const times: Record<'request' | 'server' | 'calls' | 'cryptography' | 'store' | 'defaults', number[]> = {
+    request: [],
+    server: [],
+    calls: [],
+    cryptography: [],
+    store: [],
+    defaults: [],
   };
   for (let round = 0; round < rounds; round += 1) {
     const sends = await prepared(prepare, batch);
@@ -103,18 +108,28 @@ async function measure([operations, prepare]: Kind) {
     await sendAll(sends, emptyUrl);
     times.server.push((await ask({ ask: 'cpu' })).milliseconds);
     times.calls.push((await ask({ ask: 'calls', times: batch })).milliseconds);
+    times.store.push((await ask({ ask: 'store', times: batch })).milliseconds);
+    times.defaults.push((await ask({ ask: 'defaults', times: batch })).milliseconds);
     times.cryptography.push((await ask({ ask: 'cryptography', times: batch, operations })).milliseconds);
   }
   const each = (values: number[]) => median(values) / batch;
   const parts = [each(times.server), each(times.calls), each(times.cryptography)];
-  return { storeRequests, request: each(times.request), parts, floor: parts.reduce((a, b) => a + b) };
+  return {
+    storeRequests,
+    request: each(times.request),
+    parts,
+    floor: parts.reduce((a, b) => a + b),
+    toDefaults: median(times.store) / median(times.defaults),
+  };
 }
 
-print('| Request | Store requests | CPU ms | Server | Calls | Cryptography | Floor | Ratio |\n');
-print('|---|--:|--:|--:|--:|--:|--:|--:|\n');
+print(
+  '| Request | Store requests | CPU ms | Server | Calls | Cryptography | Floor | Ratio | Store calls to the SDK’s defaults |\n',
+);
+print('|---|--:|--:|--:|--:|--:|--:|--:|--:|\n');
 for (const [name, kind] of Object.entries(kinds)) {
-  const { storeRequests, request, parts, floor } = await measure(kind);
-  const figures = [request, ...parts, floor, request / floor].map((value) => value.toFixed(2));
+  const { storeRequests, request, parts, floor, toDefaults } = await measure(kind);
+  const figures = [request, ...parts, floor, request / floor, toDefaults].map((value) => value.toFixed(2));
   print(`| ${[name, storeRequests, ...figures].join(' | ')} |\n`);
 }
 const machine = `${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`;

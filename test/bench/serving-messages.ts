@@ -7,9 +7,12 @@ export type Operation = (typeof operations)[number];
 /** What the serving process says when it is ready. */
 export const addresses = v.object({ url: v.string(), emptyUrl: v.string() });
 
-/** Commands: record the next requests, or repeat their calls or some operations a given number of times. */
+/**
+ * Commands: record the next requests, or repeat their calls, those of the store alone, those as a client with the SDK's
+ * defaults makes them, or some operations a given number of times.
+ */
 export const question = v.object({
-  ask: v.picklist(['cpu', 'record', 'calls', 'cryptography']),
+  ask: v.picklist(['cpu', 'record', 'calls', 'store', 'defaults', 'cryptography']),
   times: v.optional(v.number(), 0),
   operations: v.optional(v.array(v.picklist(operations)), []),
 });

@@ -1,4 +1,6 @@
 import { createHmac, createSecretKey, randomBytes, webcrypto } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
 import { gateway, type Route } from '../../infra/local/gateway.ts';
 import { loadRoutes, setEnvironment } from '../../infra/local/load-functions.ts';
@@ -21,13 +23,13 @@ const empty = await serve(
 const { documentClient } = await import('../../lib/storage/client.ts');
 
 type Call = () => Promise<unknown>;
-/** The calls of recorded requests, to be made again without a handler, and how many of them are to the store. */
-let calls: Call[] = [];
-let storeRequests = 0;
+/** The calls of recorded requests, to be made again without a handler: all, and those of the store by either client. */
+let calls: Record<'calls' | 'store' | 'defaults', Call[]> = { calls: [], store: [], defaults: [] };
 let isRecording = false;
 
 const conditional = v.looseObject({ ConditionExpression: v.string() });
 const send = documentClient.send.bind(documentClient);
+const byDefaults = DynamoDBDocumentClient.from(new DynamoDBClient());
 Object.assign(documentClient, {
   send: (command: Parameters<typeof send>[0]) => {
     if (isRecording) {
@@ -39,8 +41,10 @@ Object.assign(documentClient, {
           }
         : command.input;
       const again = (): typeof command => Reflect.construct(command.constructor, [input]);
-      calls.push(() => send(again()));
-      storeRequests += 1;
+      const call = () => send(again());
+      calls.calls.push(call);
+      calls.store.push(call);
+      calls.defaults.push(() => byDefaults.send(again()));
     }
     return send(command);
   },
@@ -48,7 +52,7 @@ Object.assign(documentClient, {
 
 const { fetch } = globalThis;
 globalThis.fetch = (address, init) => {
-  if (isRecording) calls.push(async () => (await fetch(address, { ...init, signal: null })).text());
+  if (isRecording) calls.calls.push(async () => (await fetch(address, { ...init, signal: null })).text());
   return fetch(address, init);
 };
 
@@ -71,13 +75,15 @@ const operations: Record<Operation, () => unknown> = {
 let used = process.cpuUsage();
 process.on('message', async (message) => {
   const asked = v.parse(question, message);
+  if (asked.ask === 'record') calls = { calls: [], store: [], defaults: [] };
   isRecording = asked.ask === 'record';
-  if (isRecording) [calls, storeRequests] = [[], 0];
-  const recorded = asked.ask === 'calls' ? calls : asked.operations.map((name) => operations[name]);
+  const {
+    [asked.ask]: recorded = asked.operations.map((name) => operations[name]),
+  }: Record<string, (() => unknown)[]> = calls;
   for (let time = 0; time < asked.times; time += 1) for (const one of recorded) await one();
   const { user, system } = process.cpuUsage(used);
   used = process.cpuUsage();
-  process.send?.({ milliseconds: (user + system) / 1000, storeRequests });
+  process.send?.({ milliseconds: (user + system) / 1000, storeRequests: calls.store.length });
 });
 process.on('disconnect', () => process.exit());
 process.send?.({ url: served.url, emptyUrl: empty.url });
