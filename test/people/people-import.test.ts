@@ -60,7 +60,12 @@ describe('operator login-users import FILE.ndjson', () => {
       added: 1,
       already_there: 151,
     });
-    expect(subjectsOf(await find(id))).toEqual([google, oauth]);
+    expect(await find(id)).toMatchObject({
+      identities: [
+        { subject: google, namespace: issuer },
+        { subject: oauth, namespace },
+      ],
+    });
   });
 
   test('lines of a person may stand anywhere in the file', async () => {
