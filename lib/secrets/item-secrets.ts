@@ -6,13 +6,16 @@ import { newSecret, newSecretsVersion, type StoredSecret, storeSecret, type With
 
 export const shownSecret = ({ secret_id, created_at }: StoredSecret) => ({ secret_id, created_at });
 
+/** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
+const mostSecrets = 2;
+
 /** Adds a secret to an item. @throws ServiceError when there are two already, or somebody else has changed them meanwhile */
 export async function rotateSecretOf(
   key: ItemKey<unknown, WithSecrets>,
   stored: WithSecrets,
   prefix: string,
 ) {
-  if (stored.secrets.length >= 2)
+  if (stored.secrets.length >= mostSecrets)
     throw new ServiceError(
       'invalid_request',
       `There are two secrets already (${idsOf(stored)}); revoke one first.`,

@@ -11,6 +11,11 @@ interface Reread<Value> {
   isGood?: (value: Value) => Promise<boolean>;
 }
 
+/** Milliseconds for which a value is used, from when it was read, while Secrets Manager fails. */
+const longestOutage = 6 * 3_600_000;
+/** Milliseconds between two attempts to read it then. */
+const pause = 60_000;
+
 /** Keeps a value of a secret in a warm function. While the secret can't be read, it stays in use, for six hours at most. */
 export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async () => true }: Reread<Value>) {
   let last: { value: Value; readAt: number; readAgainAt: number } | undefined;
@@ -23,8 +28,8 @@ export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async (
       last = { value, readAt: now, readAgainAt: now + freshFor };
       return value;
     } catch (error) {
-      if (!last || now - last.readAt >= 6 * 3_600_000 || !(await isGood(last.value))) throw error;
-      last.readAgainAt = now + 60_000;
+      if (!last || now - last.readAt >= longestOutage || !(await isGood(last.value))) throw error;
+      last.readAgainAt = now + pause;
       const age_seconds = Math.floor((now - last.readAt) / 1000);
       logFailure('secret_stale', error, { secret: secretId(), age_seconds });
       return last.value;
