@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { clockOffset } from '../support/clock-offset.ts';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
@@ -138,9 +137,7 @@ describe('a notification that the issuer has not just sent changes nothing', () 
     async (type) => {
       const { logIn, notification, post } = await newVictim();
       const { account } = await logIn();
-      const genuine = await notification(type, {
-        iat: Math.floor(Date.now() / 1000) + clockOffset(running.directory),
-      });
+      const genuine = await notification(type, { iat: running.now() });
       expect((await post(genuine)).status).toBe(204);
       expect((await account.show()).status).toBe(401);
       running.advance(10);

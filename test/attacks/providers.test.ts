@@ -3,9 +3,8 @@ import { CompactSign, exportJWK, generateKeyPair, type JWK, type JWTPayload } fr
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { logLine, logLines } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { logIn, prepareLogin } from '../support/provider-login.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { targets } from '../support/provider-targets.ts';
+import { logIn, prepareLogin, targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 

@@ -6,9 +6,8 @@ import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type LogLine, logLine, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually } from '../support/people.ts';
-import { prepareLogin } from '../support/provider-login.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Target, targets } from '../support/provider-targets.ts';
+import { prepareLogin, type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { asMetrics } from '../../lib/log/metrics.ts';
 import { writtenDuring } from '../support/log-lines.ts';
-import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { targets } from '../support/provider-targets.ts';
+import { prepareLogin, targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 

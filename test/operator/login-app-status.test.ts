@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { clockOffset } from '../support/clock-offset.ts';
 import { createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
@@ -111,7 +110,7 @@ describe('login-apps logout', () => {
 
   test('leaves a session that begins in the second that it names', async () => {
     const { sessions_valid_from } = await operate('login-apps', 'logout', flags);
-    const now = Math.floor(Date.now() / 1000) + clockOffset(running.directory);
+    const now = running.now();
     advance(Number(sessions_valid_from) - now);
     person = await newPerson(service, person.subject, app);
     advance(30);

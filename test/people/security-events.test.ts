@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
-import { clockOffset } from '../support/clock-offset.ts';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout, removeItem } from '../support/items-about.ts';
@@ -21,8 +20,7 @@ const revoked = 'caep/event-type/session-revoked';
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 const day = 86_400;
 
-/** The present of the service. */
-const now = () => Math.floor(Date.now() / 1000) + clockOffset(running.directory);
+const { now } = running;
 
 async function newPerson(notifications: object | null = {}) {
   const login = await newIssuerLogin(service, standIn, notifications ? { notifications } : {});

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import { afterAll, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { logIn, prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { targets } from '../support/provider-targets.ts';
+import { logIn, prepareLogin, targets } from '../support/provider-targets.ts';
 import { sharedService } from '../support/service.ts';
 
 const service = sharedService();

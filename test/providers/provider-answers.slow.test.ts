@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { logIn, peopleOf, prepareLogin } from '../support/provider-login.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Target, targets } from '../support/provider-targets.ts';
+import { logIn, peopleOf, prepareLogin, type Target, targets } from '../support/provider-targets.ts';
 import { sharedService } from '../support/service.ts';
 
 const service = sharedService();

@@ -5,9 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type LoopbackServer, listen, serve } from '../../infra/local/loopback-server.ts';
 import { type LogLine, logLine, logLines } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
-import { logIn, type PreparedLogin, peopleOf, prepareLogin } from '../support/provider-login.ts';
 import { reply, type Scene, selfSigned, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Target, targets } from '../support/provider-targets.ts';
+import {
+  logIn,
+  type PreparedLogin,
+  peopleOf,
+  prepareLogin,
+  type Target,
+  targets,
+} from '../support/provider-targets.ts';
 
 /** Milliseconds in which the service must be through with a provider, as its own log has it. */
 const throughWithin = 5_500;

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { prepareLogin } from '../support/provider-login.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Target, targets } from '../support/provider-targets.ts';
+import { prepareLogin, type Target, targets } from '../support/provider-targets.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();

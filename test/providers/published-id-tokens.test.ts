@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { describe, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 import { clock } from '../../lib/foundation/clock.ts';
 import type { TrustedIssuer } from '../../lib/providers/oidc/issuer.ts';
-import { type OwnTable, startOwnTable } from '../support/own-table.ts';
+import { startOwnTable } from '../support/own-table.ts';
 
 // The examples of OpenID Connect Core 1.0, appendix A, signed with the key of A.7.
 const encodedHeader = 'eyJraWQiOiIxZTlnZGs3IiwiYWxnIjoiUlMyNTYifQ';
@@ -48,45 +48,26 @@ const googleClaims = {
   nonce: '0394852-3190485-2490358',
 };
 
-let table: OwnTable;
-let verifyIdToken: typeof import('../../lib/providers/oidc/verify.ts').verifyIdToken;
-let signAsGoogle: (claims: JWTPayload) => Promise<string>;
-const { now } = clock;
+await startOwnTable();
+const { verifyIdToken } = await import('../../lib/providers/oidc/verify.ts');
+const { putItem } = await import('../../lib/storage/items.ts');
+const { issuerKeysItem } = await import('../../lib/providers/oidc/issuer-keys.ts');
 
-type PublicKey = { kty: string; [parameter: string]: unknown };
-
-/** Puts an issuer's keys where release 1.0.0 would have put them at that time, and in its form. */
-async function knowKeys(issuer: string, keys: PublicKey[], seconds: number): Promise<void> {
-  const { putItem } = await import('../../lib/storage/items.ts');
-  const { issuerKeysItem } = await import('../../lib/providers/oidc/issuer-keys.ts');
-  await putItem(issuerKeysItem(issuer), {
-    key_set: { keys },
+/** Puts an issuer's key where release 1.0.0 would have put it at that time, and in its form. */
+const knowKey = (issuer: string, key: JWK, seconds: number) =>
+  putItem(issuerKeysItem(issuer), {
+    key_set: { keys: [{ ...key, kty: 'RSA' }] },
     fetched_at: seconds * 1000,
   });
-}
+await knowKey('https://server.example.com', a7Key, 1311280970);
+const { privateKey, publicKey } = await generateKeyPair('RS256');
+await knowKey('https://accounts.google.com', { ...(await exportJWK(publicKey)), kid: 'g' }, googleClaims.iat);
+const signAsGoogle = (claims: JWTPayload): Promise<string> =>
+  new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'g' }).sign(privateKey);
 
 const at = (seconds: number): void => {
   clock.now = () => new Date(seconds * 1000);
 };
-
-beforeAll(async () => {
-  table = await startOwnTable();
-  ({ verifyIdToken } = await import('../../lib/providers/oidc/verify.ts'));
-  const { privateKey, publicKey } = await generateKeyPair('RS256');
-  signAsGoogle = (claims) =>
-    new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'g' }).sign(privateKey);
-  await knowKeys('https://server.example.com', [a7Key], 1311280970);
-  await knowKeys(
-    'https://accounts.google.com',
-    [{ ...(await exportJWK(publicKey)), kty: 'RSA', kid: 'g' }],
-    1353601026,
-  );
-});
-
-afterAll(async () => {
-  clock.now = now;
-  await table.stop();
-});
 
 describe('the id tokens of OpenID Connect Core 1.0, appendix A', () => {
   const trusted: TrustedIssuer[] = [
@@ -103,19 +84,16 @@ describe('the id tokens of OpenID Connect Core 1.0, appendix A', () => {
 
   test('are rejected with anything else', async () => {
     at(1311281000);
-    const rejected = (code: string, reason?: string) =>
-      expect.objectContaining({ code, ...(reason && { detail: { reason } }) });
-    await expect(verifyIdToken(trusted, { id_token: a2 })).rejects.toEqual(rejected('invalid_request'));
-    await expect(verifyIdToken(trusted, { id_token: a2, nonce: 'x' })).rejects.toEqual(
-      rejected('invalid_grant', 'nonce_mismatch'),
-    );
-    await expect(verifyIdToken(trusted, { id_token: a3, nonce, access_token: 'x' })).rejects.toEqual(
-      rejected('invalid_grant', 'other_access_token'),
-    );
+    const expectRefusal = (sent: Parameters<typeof verifyIdToken>[1], code: string, reason?: string) =>
+      expect(verifyIdToken(trusted, sent)).rejects.toMatchObject({
+        code,
+        ...(reason && { detail: { reason } }),
+      });
+    await expectRefusal({ id_token: a2 }, 'invalid_request');
+    await expectRefusal({ id_token: a2, nonce: 'x' }, 'invalid_grant', 'nonce_mismatch');
+    await expectRefusal({ id_token: a3, nonce, access_token: 'x' }, 'invalid_grant', 'other_access_token');
     at(1311281970 + 61);
-    await expect(verifyIdToken(trusted, { id_token: a2, nonce })).rejects.toEqual(
-      rejected('invalid_grant', 'id_token_expired'),
-    );
+    await expectRefusal({ id_token: a2, nonce }, 'invalid_grant', 'id_token_expired');
   });
 });
 
@@ -124,25 +102,24 @@ describe("Google's spellings of its issuer", () => {
     { issuer: 'https://accounts.google.com', audiences: [googleClaims.aud], nonce: 'optional' },
   ];
 
+  const spelt = async (iss: string) => {
+    at(googleClaims.iat);
+    const id_token = await signAsGoogle({ ...googleClaims, iss });
+    return verifyIdToken(trusted, { id_token, nonce: googleClaims.nonce });
+  };
+
   test.each(['https://accounts.google.com', 'accounts.google.com', 'https://accounts.google.com/'])(
     '%s is Google',
     async (iss) => {
-      at(googleClaims.iat);
-      const id_token = await signAsGoogle({ ...googleClaims, iss });
-      expect(await verifyIdToken(trusted, { id_token, nonce: googleClaims.nonce })).toEqual({
-        namespace: 'https://accounts.google.com',
-        subject: googleClaims.sub,
-      });
+      const identity = { namespace: 'https://accounts.google.com', subject: googleClaims.sub };
+      expect(await spelt(iss)).toEqual(identity);
     },
   );
 
   test.each(['http://accounts.google.com', 'https://accounts.google.com//', 'Accounts.google.com'])(
     '%s is not',
     async (iss) => {
-      at(googleClaims.iat);
-      await expect(
-        verifyIdToken(trusted, { id_token: await signAsGoogle({ ...googleClaims, iss }) }),
-      ).rejects.toEqual(expect.objectContaining({ detail: { reason: 'issued_by_another_issuer' } }));
+      await expect(spelt(iss)).rejects.toMatchObject({ detail: { reason: 'issued_by_another_issuer' } });
     },
   );
 });

@@ -22,7 +22,7 @@ const codeDeploy = await serve(async (request, response) => {
   told.push(JSON.parse((await readBody(request)).toString()));
   response.setHeader('content-type', 'application/x-amz-json-1.1').end('{}');
 });
-afterAll(() => Promise.all([table.stop(), aws.close(), codeDeploy.close()]));
+afterAll(() => Promise.all([aws.close(), codeDeploy.close()]));
 
 aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
 for (const id of ['refresh-tokens', 'provider-settings']) aws.secrets.create(id, 'a secret');

@@ -1,13 +1,12 @@
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { gateway } from '../../infra/local/gateway.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
 import { documentedFetch } from '../support/api-document.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
-const { tableName: TableName, stop } = await startOwnTable();
-afterAll(stop);
+const { tableName: TableName } = await startOwnTable();
 const { documentClient } = await import('../../lib/storage/client.ts');
 const { withTableRights } = await import('../../infra/local/enforce-table-rights.ts');
 

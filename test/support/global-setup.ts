@@ -1,17 +1,15 @@
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
 import { localDirectory } from '../../infra/local/local-files.ts';
-import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
-import { type RunningService, startService } from './start-service.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { startService } from './start-service.ts';
 import { noteOutcome } from './steps.ts';
-import { serveWorkerServices } from './worker-services.ts';
 
-let service: RunningService | undefined;
-let store: LoopbackServer | undefined;
-let workerServices: LoopbackServer | undefined;
-let synthesis: Worker | undefined;
+/** What ends with the run. */
+const started = new AsyncDisposableStack();
 
 /**
  * The black-box tests share one stack, in a process of its own; `SERVICE_DIR` names the folder with its
@@ -20,24 +18,47 @@ let synthesis: Worker | undefined;
 export default async function setUp(): Promise<void> {
   // Node keeps what it has compiled for the many processes that the tests start.
   process.env.NODE_COMPILE_CACHE ??= localDirectory('compile-cache');
-  synthesis = new Worker(join(import.meta.dirname, 'synthesis-thread.ts'));
+  const synthesis = new Worker(join(import.meta.dirname, 'synthesis-thread.ts'));
+  started.defer(async () => void (await synthesis.terminate()));
   [process.env.SYNTHESIS_URL] = await once(synthesis, 'message');
-  store = await startDynalite();
+  const store = await startDynalite();
+  started.defer(store.close);
   process.env.STORE_URL = store.url;
-  workerServices = await serveWorkerServices();
+  const workerServices = await serve(startWorkerService);
+  started.defer(workerServices.close);
   process.env.WORKER_SERVICES_URL = workerServices.url;
-  if (process.env.SERVICE_DIR) return;
-  service = await startService();
-  process.env.SERVICE_DIR = service.directory;
+  process.env.SERVICE_DIR ||= await start();
 }
 
 export async function tearDown(): Promise<void> {
-  await synthesis?.terminate();
   try {
-    await Promise.all([service?.stop(), workerServices?.close()]);
-    await store?.close();
+    await started.disposeAsync();
   } catch (error) {
     noteOutcome({ name: 'the shared stacks', passed: 0, failed: 1 });
     throw error;
   }
+}
+
+/** Starts a service that ends with the run; its folder. */
+async function start(...options: Parameters<typeof startService>): Promise<string> {
+  const { directory, stop } = await startService(...options);
+  started.defer(stop);
+  return directory;
+}
+
+const ofWorkers = new Map<string | null, Promise<string>>();
+
+/**
+ * Starts a service for each jest worker that asks for one: `?worker=1&store=URL` answers with the folder of the worker's
+ * service, whose clock is movable and whose store is at that address.
+ */
+async function startWorkerService({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { searchParams } = new URL(url, 'http://localhost');
+  const [worker, store] = [searchParams.get('worker'), searchParams.get('store') ?? ''];
+  const starting = ofWorkers.get(worker) ?? start({ DYNAMODB_ENDPOINT: store }, { movableClock: true });
+  ofWorkers.set(worker, starting);
+  await starting.then(
+    (directory) => response.end(directory),
+    (error: unknown) => response.writeHead(500).end(String(error)),
+  );
 }

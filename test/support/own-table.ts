@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { afterAll } from '@jest/globals';
 import { createTable, deleteTable, localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
-import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
+import { LocalSecrets } from '../../infra/local/local-secrets.ts';
+import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
+import { clock } from '../../lib/foundation/clock.ts';
 
 /** The store of a test: the one that `DYNAMODB_ENDPOINT` names, that of jest's main process, or else one in this process. */
 export async function startStore(): Promise<LoopbackServer> {
@@ -9,19 +12,13 @@ export async function startStore(): Promise<LoopbackServer> {
 }
 
 /** A table without a service. */
-export interface OwnTable {
-  /** Its store's. */
-  url: string;
-  tableName: string;
-  dynamoDb: ReturnType<typeof localDynamoDb>;
-  stop: () => Promise<void>;
-}
+export type OwnTable = Awaited<ReturnType<typeof startOwnTable>>;
 
 /**
- * A table for code that calls the domain in this process. The environment then names it; so the domain's files
- * must be imported afterwards.
+ * A table for code that calls the domain in this process, until the file's tests have ended. The environment then names it; so
+ * the domain's files must be imported afterwards.
  */
-export async function startOwnTable(): Promise<OwnTable> {
+export async function startOwnTable() {
   const store = await startStore();
   const tableName = `test-${randomUUID()}`;
   const dynamoDb = localDynamoDb(store.url);
@@ -35,14 +32,41 @@ export async function startOwnTable(): Promise<OwnTable> {
     LOG_LEVEL: 'ERROR',
     AWS_CALL_MILLISECONDS: process.env.AWS_CALL_MILLISECONDS ?? '60000',
   });
-  return {
-    url: store.url,
-    tableName,
-    dynamoDb,
-    stop: async () => {
-      await deleteTable(dynamoDb, tableName);
-      dynamoDb.destroy();
-      await store.close();
-    },
+  afterAll(async () => {
+    await deleteTable(dynamoDb, tableName);
+    dynamoDb.destroy();
+    await store.close();
+  });
+  return { url: store.url, tableName, dynamoDb };
+}
+
+/** Sees each call of Secrets Manager before it is answered, by its name. May take its time, or let the call go wrong. */
+type SecretsHook = (call: string) => Promise<SecretsFault> | SecretsFault;
+type SecretsFault = 'fails' | 'stalls' | undefined;
+
+/** Secrets Manager for code that runs in this process, which a test can watch and disturb. The environment then names it. */
+export async function startSecretsStandIn() {
+  const secrets = new LocalSecrets();
+  const server = await serve(async (request, response) => {
+    const target = String(request.headers['x-amz-target']);
+    const input = JSON.parse((await readBody(request)).toString());
+    const fault = await standIn.hook(target.replace('secretsmanager.', ''));
+    if (fault === 'stalls') return;
+    const failure = { status: 400, body: { __type: 'AccessDeniedException', message: 'Told to fail.' } };
+    const { status, body } = fault === 'fails' ? failure : secrets.answer(target, input);
+    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
+  });
+  afterAll(() => server.close());
+  const standIn = { url: server.url, secrets, hook: (() => undefined) as SecretsHook };
+  process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = server.url;
+  return standIn;
+}
+
+/** Stops the clock of the domain in this process; the returned function moves it, by milliseconds. */
+export function stopClock(): (milliseconds: number) => void {
+  let now = Date.UTC(2026, 0, 31);
+  clock.now = () => new Date(now);
+  return (milliseconds) => {
+    now += milliseconds;
   };
 }

@@ -1,12 +1,20 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Demo } from '../../infra/local/demo.ts';
-import { tryIt } from '../../infra/local/demo.ts';
+import { type Demo, tryIt } from '../../infra/local/demo.ts';
 import { filesIn } from '../../infra/local/local-files.ts';
-import { clockOffset, moveClock } from './clock-offset.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 
 /** A service, seen by a process that knows its folder. */
@@ -20,6 +28,8 @@ export interface FollowedService {
   audit: () => string;
   /** Moves the clock of a service that was started with a movable one. */
   advance: (seconds: number) => void;
+  /** The time by that clock, in seconds. */
+  now: () => number;
   /** Sets that clock right again. */
   resetClock: () => void;
 }
@@ -35,6 +45,8 @@ export interface RunningService extends FollowedService {
 }
 
 const outputFile = (directory: string): string => join(directory, 'output.txt');
+/** Has the seconds by which the service's clock goes fast. */
+const clockFile = (directory: string): string => join(directory, 'clock-offset');
 
 /** The text of a file from a byte on; empty without the file. */
 const textFrom = (file: string, start: number): string =>
@@ -47,13 +59,21 @@ export function followService(directory: string): FollowedService {
     const start = existsSync(file) ? statSync(file).size : 0;
     return () => textFrom(file, start);
   };
+  const clock = clockFile(directory);
+  const offset = () => Number(readFileSync(clock, 'utf8'));
+  // The file is replaced whole, so that the service reads the one time or the other.
+  const moveClock = (seconds: number): void => {
+    writeFileSync(`${clock}.new`, String(seconds));
+    renameSync(`${clock}.new`, clock);
+  };
   return {
     demo: JSON.parse(readFileSync(demo, 'utf8')),
     directory,
     output: written(outputFile(directory)),
     audit: written(audit),
-    advance: (seconds) => moveClock(directory, seconds),
-    resetClock: () => moveClock(directory, -clockOffset(directory)),
+    advance: (seconds) => moveClock(offset() + seconds),
+    now: () => Math.floor(Date.now() / 1000) + offset(),
+    resetClock: () => moveClock(0),
   };
 }
 
@@ -68,6 +88,7 @@ export async function startService(
   { movableClock = false, root = '.' } = {},
 ): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
+  writeFileSync(clockFile(directory), '0');
   const log = openSync(outputFile(directory), 'a');
   const preload = movableClock ? ['--import', './test/support/movable-clock.ts'] : [];
   const child = spawn(process.execPath, [...preload, 'infra/local/start.ts'], {

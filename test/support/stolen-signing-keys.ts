@@ -4,7 +4,6 @@ import * as v from 'valibot';
 import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
-import { clockOffset } from './clock-offset.ts';
 import type { FollowedService } from './start-service.ts';
 
 /** Where Lambda's Invoke and Secrets Manager answer for a service. */
@@ -23,10 +22,9 @@ export async function stolenSigningKeys(running: FollowedService) {
 export async function forgedWith(
   jwk: PrivateJwk,
   genuine: string,
-  { directory }: FollowedService,
+  { now }: FollowedService,
 ): Promise<string> {
-  const now = Math.floor(Date.now() / 1000) + clockOffset(directory);
-  return new SignJWT({ ...decodeJwt(genuine), iat: now, exp: now + 3600 })
+  return new SignJWT({ ...decodeJwt(genuine), iat: now(), exp: now() + 3600 })
     .setProtectedHeader({ alg: jwk.alg, typ: 'at+jwt', kid: jwk.kid })
     .sign(await importJWK(jwk));
 }

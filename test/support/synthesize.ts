@@ -29,7 +29,7 @@ export function stackWith(
 }
 
 /** What CloudFormation gets of a stack. */
-export interface StackParts {
+export interface StackParts<Template> {
   name: string;
   /** Account and region: `aws://123456789012/eu-west-1`. */
   environment: string;
@@ -37,22 +37,23 @@ export interface StackParts {
   tags: Record<string, string>;
   /** The names of the stacks that are deployed before. */
   after: string[];
-  template: Record<string, unknown>;
+  template: Template;
 }
 
 /** What CloudFormation gets of a deployment: the stack of the service, that within it, and that of the edge if it has one. */
-export interface Synthesized {
-  service: StackParts;
+export interface Stacks<Template> {
+  service: StackParts<Template>;
   /** The template of the nested stack, with the alarms, the dashboard and the deployment groups. */
-  watching: Record<string, unknown>;
-  edge: StackParts | undefined;
+  watching: Template;
+  edge: StackParts<Template> | undefined;
 }
+export type Synthesized = Stacks<Record<string, unknown>>;
 
 /** Synthesizes a deployment. @param moreContext of the CDK itself */
 export function synthesize(settings: Record<string, unknown>, moreContext = {}): Synthesized {
   const { app, stack, service, edge } = stackWith(settings, { moreContext });
   const assembly = app.synth();
-  const partsOf = ({ artifactId }: Stack): StackParts => {
+  const partsOf = ({ artifactId }: Stack): Synthesized['service'] => {
     const made = assembly.getStackArtifact(artifactId);
     return {
       name: made.stackName,

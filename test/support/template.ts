@@ -4,46 +4,36 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { logicalIdOf } from '../../infra/endpoints.ts';
 import { withEdge } from './deployments.ts';
-import type { StackParts, Synthesized } from './synthesize.ts';
+import type { StackParts, Stacks, Synthesized } from './synthesize.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
-/** A stack, as CloudFormation gets it. */
-interface Stack extends Omit<StackParts, 'template'> {
-  template: Template;
-}
-
-/** The stacks of a deployment: that of the service, that within it, and that of the edge if it has one. */
-interface Stacks {
-  service: Stack;
-  /** The template of the nested stack, with the alarms, the dashboard and the deployment groups. */
-  watching: Template;
-  edge: Stack | undefined;
-}
-
-const known = new Map<string, Promise<Stacks>>();
+const known = new Map<string, Promise<Stacks<Template>>>();
 
 /**
  * The stacks of a deployment with these settings. The thread that `SYNTHESIS_URL` names makes each once for all files of a run.
  * @param moreContext of the CDK itself
  * @throws Error that names the setting that is wrong
  */
-export function stacksWith(settings: Record<string, unknown> = {}, moreContext = {}): Promise<Stacks> {
+export function stacksWith(
+  settings: Record<string, unknown> = {},
+  moreContext = {},
+): Promise<Stacks<Template>> {
   const key = JSON.stringify({ settings, moreContext });
   const stacks = known.get(key) ?? synthesized(key);
   known.set(key, stacks);
   return stacks;
 }
 
-async function synthesized(body: string): Promise<Stacks> {
+async function synthesized(body: string): Promise<Stacks<Template>> {
   const { SYNTHESIS_URL } = process.env;
   if (!SYNTHESIS_URL) throw new Error('SYNTHESIS_URL is not set; jest sets it before the tests.');
   const response = await fetch(SYNTHESIS_URL, { method: 'POST', body });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   const { service, watching, edge }: Synthesized = JSON.parse(text);
-  const read = (parts: StackParts): Stack => ({ ...parts, template: Template.fromJSON(parts.template) });
+  const read = (parts: Synthesized['service']) => ({ ...parts, template: Template.fromJSON(parts.template) });
   return { service: read(service), watching: Template.fromJSON(watching), edge: edge && read(edge) };
 }
 
@@ -56,7 +46,7 @@ export const watchingWith = async (settings?: Record<string, unknown>): Promise<
   (await stacksWith(settings)).watching;
 
 /** The stack of the edge, of a deployment that has one. @param more settings beside those that an edge demands */
-export async function edgeWith(more: Record<string, unknown> = {}): Promise<Stack> {
+export async function edgeWith(more: Record<string, unknown> = {}): Promise<StackParts<Template>> {
   const { edge } = await stacksWith({ ...withEdge, ...more });
   if (!edge) throw new Error('There is no edge.');
   return edge;

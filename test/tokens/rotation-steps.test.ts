@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { rotationSteps } from '../../infra/local/stack.ts';
-import { startOwnTable } from '../support/own-table.ts';
-import { startSecretsStandIn } from '../support/secrets-stand-in.ts';
-import { stopClock } from '../support/standing-clock.ts';
+import { startOwnTable, startSecretsStandIn, stopClock } from '../support/own-table.ts';
 
 const table = await startOwnTable();
 const manager = await startSecretsStandIn();
 const { secrets } = manager;
-afterAll(() => Promise.all([table.stop(), manager.close()]));
 const SecretId = 'signing-keys';
 Object.assign(process.env, {
   SIGNING_KEYS_SECRET_ID: SecretId,

@@ -3,16 +3,13 @@ import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { setEnvironment } from '../../infra/local/load-functions.ts';
 import { rotationSteps } from '../../infra/local/stack.ts';
-import { startOwnTable } from '../support/own-table.ts';
-import { startSecretsStandIn } from '../support/secrets-stand-in.ts';
+import { startOwnTable, startSecretsStandIn, stopClock } from '../support/own-table.ts';
 import { basic } from '../support/service.ts';
-import { stopClock } from '../support/standing-clock.ts';
 
 Object.assign(process.env, { AWS_CALL_MILLISECONDS: '700', METRICS_NAMESPACE: 'a-stack' });
 const table = await startOwnTable();
 process.env.LOG_LEVEL = 'INFO';
 const manager = await startSecretsStandIn();
-afterAll(() => Promise.all([table.stop(), manager.close()]));
 setEnvironment({
   issuer: 'https://login.example.com',
   tableName: table.tableName,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseServiceSecret, serviceKeysFrom, serviceSecretAfter } from '../../lib/secrets/service-secret.ts';
-import { stopClock } from '../support/standing-clock.ts';
+import { stopClock } from '../support/own-table.ts';
 
 const pass = stopClock();
 const minute = 60_000;
