@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
 
@@ -46,7 +46,7 @@ export async function runningStack(files: LocalFiles): Promise<StackFile | undef
 export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
   let flag = 'w';
   auditTrail.write = (line) => {
-    makeFolder(directory);
+    mkdirSync(directory, { recursive: true });
     writeFileSync(audit, line, { flag, mode: 0o600 });
     flag = 'a';
   };
@@ -54,35 +54,16 @@ export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
 
 /** Writes the demo last: once it exists, everything does. */
 export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
-  makeFolder(files.directory);
+  mkdirSync(files.directory, { recursive: true });
   writeWhole(files.stack, { pid: process.pid, ...stack });
   writeWhole(files.demo, demo);
 }
 
-/** Removes the files, unless another process has replaced them. */
-export function removeLocalFiles(files: LocalFiles): void {
-  try {
-    if (readStackFile(files).pid !== process.pid) return;
-  } catch {
-    return;
-  }
-  for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
-}
+export const readStackFile = ({ stack }: LocalFiles): StackFile => readWhole(stack, stackFileSchema);
 
-export const readStackFile = ({ stack }: LocalFiles): StackFile =>
-  v.parse(stackFileSchema, JSON.parse(readFileSync(stack, 'utf8')));
-
-/** The content of a file that `writeWhole` wrote among the data of a stack. @throws Error naming the file, when it is damaged */
-export function readWhole<Content>(file: string, schema: v.GenericSchema<unknown, Content>): Content {
-  try {
-    return v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
-  } catch (cause) {
-    throw new Error(`The file ${file} is damaged. ${otherData}`, { cause });
-  }
-}
-
-/** Advice to those whose `LOCAL_DATA` cannot be read. */
-export const otherData = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
+/** The content of a file that `writeWhole` wrote. */
+export const readWhole = <Content>(file: string, schema: v.GenericSchema<unknown, Content>): Content =>
+  v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
 
 /**
  * Writes a file that only its owner may read, never through a symbolic link. Whoever reads it, at any time, finds all of the old
@@ -93,13 +74,6 @@ export function writeWhole(file: string, content: object): void {
   rmSync(draft, { force: true });
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);
-}
-
-/** Makes a folder, with those above it, unless it is there. Node's own `recursive` never ends below /proc. */
-export function makeFolder(folder: string, mode?: number): void {
-  if (existsSync(folder)) return;
-  makeFolder(dirname(folder), mode);
-  mkdirSync(folder, mode);
 }
 
 /** A folder below the git-ignored `.local/`, made when it is not there. */

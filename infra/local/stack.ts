@@ -19,7 +19,6 @@ import { followStream } from './follow-stream.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
-import { otherData } from './local-files.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
 
@@ -58,13 +57,19 @@ export async function startStack(options: StackOptions) {
   const servers = [api, aws, sandbox, store].filter((server) => server !== undefined);
   const endpoint = dynamoDbEndpoint ?? store?.url ?? '';
   const dynamoDb = localDynamoDb(endpoint);
-  const { tableName, streamArn } = await openStore(dynamoDb, { dynamoDbEndpoint, data });
+  const { tableName, streamArn } = await openTable(dynamoDb, data);
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
   for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.endpoint });
-  await useFormat(data);
-  await Promise.all([loadOtherFunctions(functions), loadLoginHook(functions)]);
+  // As a deployment does before its code is live, and after it.
+  const { recordFormat, requireReadableFormat } = await import('../../lib/storage/table-format.ts');
+  await requireReadableFormat();
+  await recordFormat();
+  await loadOtherFunctions(functions);
+  // The owner's login hook is invoked by the path of its file.
+  const { LOGIN_HOOK } = process.env;
+  if (LOGIN_HOOK) functions.set(LOGIN_HOOK, (await import(pathToFileURL(resolve(LOGIN_HOOK)).href)).handler);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
   await Promise.all([data?.saved ? followAlgorithm(aws) : rotateAll(), loadRoutes(routes)]);
@@ -95,48 +100,6 @@ export async function startStack(options: StackOptions) {
       await Promise.all(servers.map((server) => server.close()));
     },
   };
-}
-
-/** Loads the owner's login hook, which is invoked by the path of its file. @throws Error saying what is wrong with the file */
-async function loadLoginHook(functions: Map<string, InvocableFunction>): Promise<void> {
-  const { LOGIN_HOOK: path } = process.env;
-  if (!path) return;
-  const loaded = await import(pathToFileURL(resolve(path)).href).catch((cause) => {
-    throw new Error(`LOGIN_HOOK=${path} cannot be loaded: ${cause.message}`, { cause });
-  });
-  if (typeof loaded.handler !== 'function')
-    throw new Error(`LOGIN_HOOK=${path} exports no function handler.`);
-  functions.set(path, loaded.handler);
-}
-
-/** Does what a deployment does before its code is live and after it. @throws Error when the code cannot read the table */
-async function useFormat(data: LocalData | undefined): Promise<void> {
-  const { recordFormat, requireReadableFormat } = await import('../../lib/storage/table-format.ts');
-  await requireReadableFormat(undefined, data && `The table in ${data.tableFolder}`);
-  await recordFormat();
-}
-
-/** Opens the stack's table. @throws Error saying which store cannot be used, and what to do */
-async function openStore(
-  dynamoDb: DynamoDBClient,
-  { dynamoDbEndpoint, data }: Pick<StackOptions, 'dynamoDbEndpoint' | 'data'>,
-) {
-  // dynalite cannot say that its files are damaged: it throws where nothing catches it.
-  const thrown = Promise.withResolvers<never>();
-  process.once('uncaughtException', thrown.reject);
-  try {
-    return await Promise.race([openTable(dynamoDb, data), thrown.promise]);
-  } catch (cause) {
-    if (dynamoDbEndpoint)
-      throw new Error(
-        `No DynamoDB answers at DYNAMODB_ENDPOINT=${dynamoDbEndpoint}. Start DynamoDB Local there, or leave DYNAMODB_ENDPOINT out.`,
-        { cause },
-      );
-    if (data) throw new Error(`The table in ${data.tableFolder} is damaged. ${otherData}`, { cause });
-    throw cause;
-  } finally {
-    process.off('uncaughtException', thrown.reject);
-  }
 }
 
 /** The stack's table: the one that was kept, or a new one. Where the store has streams, with the stream of it. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import * as v from 'valibot';
 import { tokenAlgorithms } from '../../lib/signing/settings.ts';
@@ -11,12 +11,11 @@ import { startDynamoDbLocal } from './dynamodb-local/start-dynamodb-local.ts';
 import { forwardEvents } from './forward-events.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadRoutes, setEnvironment } from './load-functions.ts';
-import { openLocalData, savedPort } from './local-data.ts';
+import { openLocalData, portOf } from './local-data.ts';
 import {
   filesIn,
   localFiles,
   readStackFile,
-  removeLocalFiles,
   runningStack,
   writeAuditLinesTo,
   writeLocalFiles,
@@ -24,57 +23,27 @@ import {
 import { serve } from './loopback-server.ts';
 import { type StackOptions, startStack } from './stack.ts';
 
-/** The end of an error: what a variable must be, and what it is. */
-const instead =
-  (must: string) =>
-  ({ input }: { input: unknown }): string =>
-    `must be ${must}, not ${input}`;
-
-const text = (fits: (text: string) => boolean, must: string) =>
-  v.pipe(v.string(), v.check(fits, instead(must)));
-
-const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
-const isWebAddress = (text: string): boolean =>
-  text === '' || /^https?:$/.test(URL.parse(text)?.protocol ?? '');
-
-/** Whether events go nowhere but to the terminal and this machine. */
-function isNear(text: string): boolean {
-  const { protocol, hostname = '' } = URL.parse(text) ?? {};
-  const isLoopback = protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  return text === 'terminal' || isLoopback;
-}
-const near = 'terminal or an address of this machine such as http://127.0.0.1:9000';
+const near = /^(terminal|http:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/.*)?)$/;
 
 /** Schema of the environment variables that change how `npm start` runs the service. */
 const startSettingsSchema = v.object({
-  PORT: v.optional(v.pipe(text(isPort, 'a number from 0 to 65535'), v.transform(Number))),
-  DYNAMODB_ENDPOINT: v.optional(text(isWebAddress, 'an address such as http://127.0.0.1:8000')),
-  EVENTS_TO: v.optional(text(isNear, near)),
+  PORT: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number), v.maxValue(65_535))),
+  DYNAMODB_ENDPOINT: v.optional(v.pipe(v.string(), v.regex(/^(https?:\/\/.+)?$/, 'must be an address'))),
+  /** Events go nowhere but to the terminal and this machine. */
+  EVENTS_TO: v.optional(v.pipe(v.string(), v.regex(near, 'must be terminal or an address of this machine'))),
   LOCAL_DATA: v.optional(v.string()),
   JOIN: v.optional(v.string()),
   LOGIN_HOOK: v.optional(v.string()),
-  LOG_LEVEL: v.optional(v.picklist(['INFO', 'ERROR'], instead('INFO or ERROR'))),
+  LOG_LEVEL: v.optional(v.picklist(['INFO', 'ERROR'])),
   ORIGIN_SECRET_HASHES: v.optional(originSecretHashesSchema),
-  TOKEN_ALGORITHM: v.optional(v.picklist(tokenAlgorithms, instead(tokenAlgorithms.join(' or ')))),
+  TOKEN_ALGORITHM: v.optional(v.picklist(tokenAlgorithms)),
 });
 
-/** The environment variables of `npm start`. @throws Error naming the first one that is wrong, and what it must be */
+/** The environment variables of `npm start`. @throws Error naming the first one that is wrong */
 function readStartSettings(): v.InferOutput<typeof startSettingsSchema> {
   const { success, output, issues } = v.safeParse(startSettingsSchema, process.env);
   if (success) return output;
-  throw new Error(`${v.getDotPath(issues[0])} ${issues[0].message}.`);
-}
-
-/** Reports flags of `npm start`, which has none. npm keeps those that stand before `--` to itself, as variables. */
-function reportFlags(): void {
-  const names = Object.keys(startSettingsSchema.entries);
-  const kept = names.filter((name) => process.env[`npm_config_${name.toLowerCase()}`] !== undefined);
-  const flags = kept
-    .map((name) => `--${name.toLowerCase().replaceAll('_', '-')}`)
-    .concat(process.argv.slice(2));
-  const advice = `set ${names.join(', ')} before it, as in PORT=4000 ${startCommand}`;
-  if (flags.length > 0)
-    process.stderr.write(`Ignored: ${flags.join(' ')}. ${startCommand} has no flags; ${advice}.\n`);
+  throw new Error(`${v.getDotPath(issues[0])}: ${issues[0].message}.`);
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -90,26 +59,29 @@ const reportRequest = ({ method, path, status, milliseconds, error, reason, igno
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
-  reportFlags();
-  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings();
+  const flags = process.argv.slice(2);
+  if (flags.length > 0)
+    process.stderr.write(
+      `Ignored: ${flags.join(' ')}. Set variables instead, as in PORT=4000 ${startCommand}.\n`,
+    );
+  const { JOIN, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings();
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
-  if (LOCAL_DATA && (directory || DYNAMODB_ENDPOINT || EVENTS_TO))
+  if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT || EVENTS_TO))
     throw new Error(
       'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN, DYNAMODB_ENDPOINT and EVENTS_TO.',
     );
-  if (directory && EVENTS_TO)
-    throw new Error('The stack that JOIN names publishes the events. Start that one with EVENTS_TO.');
   const files = localFiles();
   const other = await runningStack(files);
-  if (other) {
+  if (other)
     throw new Error(
       `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER ${startCommand}.`,
     );
-  }
   writeAuditLinesTo(files);
   const data = LOCAL_DATA ? openLocalData(resolve(LOCAL_DATA)) : undefined;
-  const port = savedPort(data?.saved, PORT) ?? 3000;
+  const port = data?.saved ? portOf(data.saved.url) : (PORT ?? 3000);
+  if (PORT && PORT !== port)
+    throw new Error(`The data in LOCAL_DATA belong to port ${port}, the issuer's: leave PORT out.`);
   const consumer =
     EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, { say: print }) : undefined;
   const bus: Bus = {
@@ -121,8 +93,8 @@ async function main(): Promise<void> {
   };
   const startStore = EVENTS_TO ? () => startDynamoDbLocal(print) : undefined;
   const options = { port, report: reportRequest, bus, startStore };
-  const stack = directory
-    ? await joinStack(directory, options)
+  const stack = JOIN
+    ? await joinStack(JOIN, options)
     : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT || undefined });
   const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
@@ -130,7 +102,7 @@ async function main(): Promise<void> {
   const stop = () => {
     if (stopping) return;
     stopping = true;
-    removeLocalFiles(files);
+    for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
     close()
       .finally(() => consumer?.close())
       .then(() => process.exit(0), fail);
@@ -151,9 +123,7 @@ const noEvents = `It publishes no events, since its store has no streams. EVENTS
 
 async function startDemo(options: StackOptions) {
   const { data } = options;
-  const stack = await startStack(options).catch((error: unknown) => {
-    throw data?.saved && isTakenPort(error) ? new Error(neededPort(error.port)) : error;
-  });
+  const stack = await startStack(options);
   const demo = data?.saved ? await reviveDemo(stack, data.saved.demo) : await seedDemo(stack);
   const { url, tableName: table_name, sandbox } = stack;
   const save = (stopped: boolean) => data?.save({ url, sandbox_url: sandbox.url, table_name, stopped, demo });
@@ -186,17 +156,10 @@ async function joinStack(directory: string, { port, report }: StackOptions) {
   return { demo: { ...demo, base_url: api.url }, routes, awsEndpoint, close: api.close };
 }
 
-const neededPort = (port: number): string =>
-  `Port ${port} is taken. The data in LOCAL_DATA belong to it: stop the stack that uses them, or whatever else listens there.`;
-
-const isTakenPort = (error: unknown): error is Error & { port: number } =>
-  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
-
 function fail(error: unknown): void {
-  const why = isTakenPort(error)
-    ? `Port ${error.port} is taken. PORT=0 ${startCommand} takes a free one.`
-    : String(error instanceof Error ? error.message : error);
-  process.stderr.write(`${why}\n`);
+  const { code, port, message = error }: { code?: string; port?: number; message?: unknown } = Object(error);
+  const taken = `Port ${port} is taken. PORT=0 ${startCommand} takes a free one.`;
+  process.stderr.write(`${code === 'EADDRINUSE' ? taken : message}\n`);
   process.exit(1);
 }
 

@@ -15,14 +15,14 @@ const tableFormatItem = itemKind(
   tableFormatKey,
 );
 
-/** Makes sure that a version can read a table. @throws UnreadableFormat naming the table and both formats */
-export async function requireReadableFormat(formats = readableFormats, which = 'The table'): Promise<void> {
+/** Makes sure that a version can read a table. @throws UnreadableFormat naming both formats */
+export async function requireReadableFormat(formats = readableFormats): Promise<void> {
   const item = await readItem(tableFormatItem());
   // A new table gets the item at the end of its first deployment.
   const format = item?.format ?? 1;
   if (!formats.includes(format))
     throw new UnreadableFormat(
-      `${which} has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`,
+      `The table has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`,
     );
 }
 

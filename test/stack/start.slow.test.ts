@@ -128,32 +128,32 @@ describe('npm start', () => {
     }
   });
 
-  test('flags are named as ignored, wherever npm has put them', async () => {
-    const child = spawn('npm', ['start', '--port=4000', '--', '--join', 'x'], {
-      env: { ...process.env, NODE_OPTIONS: '', PORT: 'none', LOCAL_DIR: '/nowhere' },
+  test('flags are named as ignored', async () => {
+    const npm = run('npm', ['start', '--', '--port', '4000'], {
+      env: { ...process.env, NODE_OPTIONS: '', PORT: 'none' },
     });
-    let stderr = '';
-    child.stderr.on('data', (text) => (stderr += text));
-    await once(child, 'close');
-    expect(stderr).toMatch(
-      /^Ignored: --port --join x\. npm start has no flags; set PORT, .* before it, as in PORT=4000 npm start\.$/m,
+    const stderr = expect.stringMatching(
+      /^Ignored: --port 4000\. Set variables instead, as in PORT=4000 npm start\.$/m,
     );
+    await expect(npm).rejects.toMatchObject({ stderr });
   });
 
   test.each([
-    ...['abc', '-1', '65536', '1e3'].map((port) => ['PORT', port, 'a number from 0 to 65535']),
-    ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((endpoint) => [
-      ...['DYNAMODB_ENDPOINT', endpoint, 'an address such as http://127.0.0.1:8000'],
-    ]),
-    ...['here', 'http://192.0.2.1', 'http://127.0.0.1.example.com', 'file:///tmp'].map((address) => [
-      ...['EVENTS_TO', address, 'terminal or an address of this machine such as http://127.0.0.1:9000'],
-    ]),
-    ['LOG_LEVEL', 'LOUD', 'INFO or ERROR'],
-    ['TOKEN_ALGORITHM', 'HS256', 'RS256 or ES256'],
-  ])('%s=%s: one clear line, exit code 1', async (name = '', value = '', must) => {
+    ...['abc', '-1', '65536', '1e3'].map((port) => ['PORT', port]),
+    ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((endpoint) => ['DYNAMODB_ENDPOINT', endpoint]),
+    ...[
+      'here',
+      'http://192.0.2.1',
+      'http://127.0.0.1.example.com',
+      'http://127.0.0.1@example.com',
+      'file:///tmp',
+    ].map((address) => ['EVENTS_TO', address]),
+    ['LOG_LEVEL', 'LOUD'],
+    ['TOKEN_ALGORITHM', 'HS256'],
+  ])('%s=%s: one line that names it, exit code 1', async (name = '', value = '') => {
     expect(await startInVain({ [name]: value })).toEqual({
       ...{ code: 1, stdout: '', files: [] },
-      stderr: `${name} must be ${must}, not ${value}.\n`,
+      stderr: expect.stringMatching(new RegExp(`^${name}: .*\n$`)),
     });
   });
 
@@ -161,19 +161,8 @@ describe('npm start', () => {
     expect(await startInVain({ ORIGIN_SECRET_HASHES: 'abc' })).toMatchObject({
       code: 1,
       stderr:
-        'ORIGIN_SECRET_HASHES must be one or two SHA-256 hashes in lower-case hex, separated by a comma.\n',
+        'ORIGIN_SECRET_HASHES: must be one or two SHA-256 hashes in lower-case hex, separated by a comma.\n',
     });
-  });
-
-  test('a DYNAMODB_ENDPOINT where no DynamoDB answers: one clear line, exit code 1', async () => {
-    const other = await serve((_, response) => response.end('<!doctype html>'));
-    const isRefused = async () =>
-      expect(await startInVain({ DYNAMODB_ENDPOINT: other.url })).toEqual({
-        ...{ code: 1, stdout: '', files: [] },
-        stderr: `No DynamoDB answers at DYNAMODB_ENDPOINT=${other.url}. Start DynamoDB Local there, or leave DYNAMODB_ENDPOINT out.\n`,
-      });
-    await isRefused().finally(other.close);
-    await isRefused();
   });
 
   test('kill of npm stops the service', async () => {
@@ -223,7 +212,7 @@ describe('npm start', () => {
     expect(account_id).toMatch(/^ac_/);
   });
 
-  test('where one was killed, it starts; when it stops, it leaves alone what another process wrote', async () => {
+  test('where one was killed, it starts', async () => {
     const directory = newDirectory();
     const killed = spawnStart(directory);
     await killed.ready();
@@ -233,13 +222,8 @@ describe('npm start', () => {
 
     const next = spawnStart(directory);
     expect(await next.ready()).toMatchObject({ stderr: '' });
-    const stackFile = join(directory, 'stack.json');
-    const stack = JSON.parse(readFileSync(stackFile, 'utf8'));
-    expect(stack.pid).toBe(next.child.pid);
-    writeFileSync(stackFile, JSON.stringify({ ...stack, pid: process.pid }));
     next.child.kill('SIGINT');
     expect(await next.ended).toMatchObject({ code: 0, stderr: '' });
-    expect(readdirSync(directory).sort()).toEqual(['audit.ndjson', 'demo.json', 'stack.json']);
     rmSync(directory, { recursive: true });
   });
 
@@ -256,13 +240,6 @@ describe('npm start', () => {
       ...{ code: 1, files: [] },
       stderr:
         'DynamoDB Local needs Java 17 and Maven. This installs them: apt-get install default-jdk-headless maven\n',
-    });
-  });
-
-  test('EVENTS_TO in a process that joins another: one clear line, exit code 1', async () => {
-    expect(await startInVain({ EVENTS_TO: 'terminal', JOIN: running.directory })).toMatchObject({
-      code: 1,
-      stderr: 'The stack that JOIN names publishes the events. Start that one with EVENTS_TO.\n',
     });
   });
 
