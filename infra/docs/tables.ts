@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import { logReasons } from '../../lib/foundation/reasons.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
 import { authorizationCodeProvider, type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
-import { protocolOf, protocols } from '../../lib/providers/providers.ts';
+import { protocolOf } from '../../lib/providers/providers.ts';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { readSettings, settingNames } from '../settings/settings.ts';
@@ -39,15 +38,6 @@ export const tables = (
       ['Provider', 'Protocol', 'The app sends'],
       providerIds.map((id) => [code(id), protocolOf(id).title, sentTo(id)]),
     ],
-    ...Object.fromEntries(
-      Object.values(protocols).map(({ name, settings }): [string, Table] => [
-        `${name}-settings`,
-        [
-          ['Field', 'Meaning', 'Default'],
-          settingRows(toJsonSchema(settings, { typeMode: 'input', errorMode: 'ignore' })),
-        ],
-      ]),
-    ),
   },
   'docs/settings.md': {
     settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf(root)],
@@ -131,24 +121,6 @@ function sentTo(id: ProviderId): string {
   const sent = [...required.map(code), ...optional.map((name) => `${code(name)} (optional)`)];
   return `${sent.join(', ')}${id === authorizationCodeProvider ? '; or `authorization_code`' : ''}`;
 }
-
-/** A row for each field; a field of an object within stands after its path, those of a variant once for each method. */
-function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''): string[][] {
-  return Object.entries(properties).flatMap(([name, schema]) => {
-    if (typeof schema === 'boolean') return [];
-    const at = `${path}${name}`;
-    if (isObjectList(schema.items)) return settingRows(schema.items, `${at}[].`);
-    const objects = schema.anyOf ?? schema.oneOf ?? (schema.properties ? [schema] : undefined);
-    if (objects)
-      return objects.flatMap((one) => (typeof one === 'boolean' ? [] : settingRows(one, `${at}.`)));
-    const standard = schema.default === undefined ? '' : code(JSON.stringify(schema.default));
-    return [[code(at), schema.description ?? '', required.includes(name) ? 'required' : standard]];
-  });
-}
-
-/** Whether these are the members of a list of objects, each with settings of its own. */
-const isObjectList = (items: JsonSchema['items']): items is JsonSchema =>
-  typeof items === 'object' && !Array.isArray(items) && items.properties !== undefined;
 
 /** The chief file of each room, from the top of the house to its ground. It opens with a paragraph about the room. */
 const chiefFiles = [

@@ -2,16 +2,15 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
-import { described } from '../schema/json-schema.ts';
 import { textSchema } from './settings/fields.ts';
 
 /** Material of a client secret for Apple. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
 export const clientSecretJwtSchema = v.strictObject({
-  team_id: described(textSchema, 'for Apple: your team id'),
-  key_id: described(textSchema, 'the id of the private key'),
-  private_key_secret: described(
-    v.pipe(textSchema, v.check(isKeyOfApple, 'must be an EC private key for ES256 in PEM form')),
-    'the private key, the text of the `.p8` file. The service signs a client secret with it, valid for 5 minutes',
+  team_id: textSchema,
+  key_id: textSchema,
+  private_key_secret: v.pipe(
+    textSchema,
+    v.check(isKeyOfApple, 'must be an EC private key for ES256 in PEM form'),
   ),
 });
 type ClientSecretJwt = v.InferOutput<typeof clientSecretJwtSchema>;

@@ -71,7 +71,7 @@ interface Definition<
 > {
   name: Name;
   title: string;
-  /** The schema of the settings. Fields named `…_secret` are stored encrypted. */
+  /** The schema of the settings, which docs/providers.md explains. Fields named `…_secret` are stored encrypted. */
   settings: Settings;
   /** Merges new settings of an operator, which have been checked, into the `current` ones that are stored. */
   merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;

@@ -7,7 +7,7 @@ import { oidc } from './oidc/protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
 
 /** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
-export const protocols: Protocols = { oauth1, oauth2, oidc };
+const protocols: Protocols = { oauth1, oauth2, oidc };
 
 /** By name, since the declarations of the package can't hold a type this long. */
 interface Protocols {

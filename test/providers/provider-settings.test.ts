@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
+import { protocolOf } from '../../lib/providers/providers.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { client_secret_jwt, startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -301,5 +304,34 @@ describe('npm run operator providers set warns on standard error, and sets them 
       consumer({ consumer_key: 'us\n', consumer_secret: 'a b' }),
     );
     expect(found).toEqual(['the app id "us\\n" contains a space. Is it right?']);
+  });
+});
+
+describe('providers.md has each setting with its default, as of', () => {
+  const page = readFileSync('docs/providers.md', 'utf8');
+  /** Fields of which the page only says where they are: those of another table. */
+  const repeated = /^(authorization_code\.id_token|issuers\[\]\.code_exchange)\b/;
+
+  /** Fields with their defaults; one of an object within stands after its path, those of a variant once for each method. */
+  function fieldsOf({ properties = {}, required = [] }: JsonSchema, path = ''): string[][] {
+    return Object.entries(properties).flatMap(([name, schema]) => {
+      const { items, anyOf, oneOf, default: standard, ...rest }: JsonSchema = Object(schema);
+      const { properties: ofItems }: JsonSchema = Object(items);
+      const objects = (ofItems && [items]) ?? anyOf ?? oneOf ?? (rest.properties && [rest]);
+      const at = `${path}${name}${ofItems ? '[]' : ''}`;
+      if (objects) return objects.flatMap((one) => fieldsOf(Object(one), `${at}.`));
+      const text = standard === undefined ? '' : `\`${JSON.stringify(standard)}\``;
+      return [[at, required.includes(name) ? 'required' : text]];
+    });
+  }
+
+  test.each(['provider_a', 'provider_c', 'provider_f'] as const)('%s', (provider) => {
+    const { title, settings } = protocolOf(provider);
+    const [, section = ''] = page.split(`\n### ${title}\n`);
+    const [table = ''] = section.split('\n#');
+    const rows = [...table.matchAll(/^\| `(\S+)` \| .* \| (\S*) \|$/gm)];
+    const fields = fieldsOf(toJsonSchema(settings, { typeMode: 'input', errorMode: 'ignore' }));
+    const ofTable = (all: string[][]) => all.filter(([name = '']) => !repeated.test(name));
+    expect(ofTable(rows.map(([, ...cells]) => cells))).toEqual(ofTable(fields));
   });
 });

@@ -3,7 +3,6 @@ import OAuth from 'oauth-1.0a';
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
-import { described } from '../../schema/json-schema.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { dummy, rejectsDummy } from '../checks.ts';
 import { rejected, requiredSubject, wellFormedCredential } from '../credential.ts';
@@ -14,20 +13,11 @@ import { fieldPathSchema, hostOf, keepNamespace, providerUrlSchema, textSchema }
 
 const oauth1SettingsSchema = v.pipe(
   v.strictObject({
-    verify_url: described(
-      providerUrlSchema,
-      "is called, signed by HMAC-SHA1 with your key and the person's token",
-    ),
-    consumer_key: described(textSchema, 'your consumer key'),
-    consumer_secret: described(textSchema, 'its secret'),
-    subject_field: described(
-      v.optional(fieldPathSchema, 'id_str'),
-      "where the answer has the person's id, as text",
-    ),
-    namespace: described(
-      v.optional(textSchema),
-      'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of the address',
-    ),
+    verify_url: providerUrlSchema,
+    consumer_key: textSchema,
+    consumer_secret: textSchema,
+    subject_field: v.optional(fieldPathSchema, 'id_str'),
+    namespace: v.optional(textSchema),
   }),
   v.transform((settings) => ({ ...settings, namespace: settings.namespace ?? hostOf(settings.verify_url) })),
 );

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { described } from '../../schema/json-schema.ts';
 import { clientSecretJwtSchema } from '../client-secret.ts';
-import { issuerEntries, issuerOf, notificationEntries } from '../oidc/issuer.ts';
+import { issuerEntries, notificationEntries } from '../oidc/issuer.ts';
 import {
   audiences,
   authorityIn,
   fieldPathSchema,
+  oneOf,
   profile,
   providerUrlSchema,
   textSchema,
@@ -16,75 +16,45 @@ const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
 const statusesSchema = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
 
 const userInfoSchema = v.strictObject({
-  url: described(providerUrlSchema, 'is called with the access token as bearer token'),
-  subject_field: described(v.optional(fieldPathSchema, 'sub'), "where the answer has the person's id"),
+  url: providerUrlSchema,
+  subject_field: v.optional(fieldPathSchema, 'sub'),
   // The other type is rejected, so that 7 and "7" are never one person.
-  subject_type: described(
-    v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
-    '`string`, or `integer` for providers that number people',
-  ),
+  subject_type: v.optional(oneOf(['string', 'integer']), 'string'),
   profile,
 });
 
 const introspectionSchema = v.strictObject({
-  method: described(v.literal('introspection'), '`introspection`: token introspection by RFC 7662'),
-  url: described(providerUrlSchema, 'the introspection endpoint'),
-  client_id: described(textSchema, 'your credentials for HTTP Basic'),
-  client_secret: described(textSchema, 'its secret'),
+  method: v.literal('introspection'),
+  url: providerUrlSchema,
+  client_id: textSchema,
+  client_secret: textSchema,
   audiences,
 });
 
 const tokenInfoSchema = v.strictObject({
-  method: described(v.literal('token_info'), "`token_info`: an endpoint of the provider's own"),
-  url: described(providerUrlSchema, 'the token-info endpoint'),
-  token_parameter: described(v.optional(textSchema, 'access_token'), 'the parameter that carries the token'),
-  send_token_as: described(
-    v.optional(v.picklist(['query', 'json', 'bearer'], 'must be query, json or bearer'), 'query'),
-    '`query` of a GET, `json` body of a POST, or `bearer` token of a GET',
-  ),
-  app_token_parameter: described(
-    v.optional(textSchema),
-    'a query parameter that carries a token of your app',
-  ),
-  app_token_secret: described(v.optional(textSchema), 'that token'),
-  client_id: described(
-    v.optional(textSchema),
-    'your credentials for HTTP Basic, where the provider wants them',
-  ),
-  client_secret: described(v.optional(textSchema), 'its secret'),
-  audience_field: described(
-    fieldPathSchema,
-    'where the answer has the app id that the token was issued to (text; under the name `aud` also a list)',
-  ),
-  valid_field: described(v.optional(fieldPathSchema), 'where it says `true` for a valid token'),
-  subject_field: described(
-    v.optional(fieldPathSchema),
-    "where it has the person's id, which must be the user info's",
-  ),
-  refused_statuses: described(
-    v.optional(statusesSchema),
-    'the statuses that reject the token; when left out 400 and 401, or none if credentials of your app are sent',
-  ),
-  error_field: described(v.optional(fieldPathSchema, 'error'), 'where an error answer has its code'),
-  refused_errors: described(v.optional(errorCodesSchema, []), 'a list of the codes that reject the token'),
+  method: v.literal('token_info'),
+  url: providerUrlSchema,
+  token_parameter: v.optional(textSchema, 'access_token'),
+  send_token_as: v.optional(oneOf(['query', 'json', 'bearer']), 'query'),
+  app_token_parameter: v.optional(textSchema),
+  app_token_secret: v.optional(textSchema),
+  client_id: v.optional(textSchema),
+  client_secret: v.optional(textSchema),
+  audience_field: fieldPathSchema,
+  valid_field: v.optional(fieldPathSchema),
+  subject_field: v.optional(fieldPathSchema),
+  refused_statuses: v.optional(statusesSchema),
+  error_field: v.optional(fieldPathSchema, 'error'),
+  refused_errors: v.optional(errorCodesSchema, []),
   audiences,
 });
 
 const jwtSchema = v.strictObject({
-  method: described(
-    v.literal('jwt'),
-    "`jwt`: the access token is a JWT, verified with its issuer's keys instead of a call",
-  ),
-  issuer: issuerOf('access tokens'),
+  method: v.literal('jwt'),
+  issuer: issuerEntries.issuer,
   jwks_uri: issuerEntries.jwks_uri,
-  audience_field: described(
-    v.optional(fieldPathSchema, 'aud'),
-    'where the token has the app id that it was issued to, for providers whose access tokens have no `aud`',
-  ),
-  audiences: described(
-    audiences,
-    'a list of your app ids there and, where another name stands in `aud`, the name of your API',
-  ),
+  audience_field: v.optional(fieldPathSchema, 'aud'),
+  audiences,
 });
 
 const audienceValidationSchema = v.variant(
@@ -94,50 +64,34 @@ const audienceValidationSchema = v.variant(
 );
 
 const exchangeEntries = {
-  token_url: described(providerUrlSchema, 'the token endpoint'),
-  client_id: described(textSchema, 'your client id there'),
-  client_secret: described(
-    v.optional(textSchema),
-    'its secret; required unless there is a `client_secret_jwt`',
-  ),
+  token_url: providerUrlSchema,
+  client_id: textSchema,
+  client_secret: v.optional(textSchema),
   client_secret_jwt: v.optional(clientSecretJwtSchema),
-  redirect_uris: described(
-    v.optional(
-      v.pipe(
-        v.array(textSchema, 'must be a list of redirect URIs'),
-        v.maxLength(20, 'must name at most 20 redirect URIs'),
-      ),
-      [],
+  redirect_uris: v.optional(
+    v.pipe(
+      v.array(textSchema, 'must be a list of redirect URIs'),
+      v.maxLength(20, 'must name at most 20 redirect URIs'),
     ),
-    'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',
+    [],
   ),
-  client_authentication: described(
-    v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
-    '`basic` or `form` (RFC 6749, section 2.3.1)',
-  ),
-  error_field: described(v.optional(fieldPathSchema, 'error'), 'where an error answer has its code'),
-  refused_errors: described(
-    v.optional(errorCodesSchema, ['invalid_grant']),
-    'a list of the codes that reject the authorization code',
-  ),
+  client_authentication: v.optional(oneOf(['basic', 'form']), 'basic'),
+  error_field: v.optional(fieldPathSchema, 'error'),
+  refused_errors: v.optional(errorCodesSchema, ['invalid_grant']),
 };
 
 /** The message for an exchange without exactly one secret of our app: a text, or a key that signs it. */
 const problemOfSecrets = ({ input }: v.BaseIssue<unknown>): string =>
   valueAtPath(input, 'client_secret') ? 'must not stand beside client_secret_jwt' : 'is missing';
 
-const hasOneSecret = (exchange: {
-  client_secret?: string | undefined;
-  client_secret_jwt?: object | undefined;
-}) => (exchange.client_secret === undefined) !== (exchange.client_secret_jwt === undefined);
+type Secrets = { client_secret?: string | undefined; client_secret_jwt?: object | undefined };
+const hasOneSecret = ({ client_secret, client_secret_jwt }: Secrets): boolean =>
+  (client_secret === undefined) !== (client_secret_jwt === undefined);
 
 const authorizationCodeSchema = v.pipe(
   v.strictObject({
     ...exchangeEntries,
-    revocation_url: described(
-      v.optional(providerUrlSchema),
-      "the revocation endpoint (RFC 7009). With it, the service keeps the provider's refresh token, encrypted, and revokes it when the person is deleted",
-    ),
+    revocation_url: v.optional(providerUrlSchema),
     id_token: v.optional(v.strictObject(issuerEntries)),
   }),
   v.forward(
@@ -148,13 +102,7 @@ const authorizationCodeSchema = v.pipe(
 
 /** The exchange of a code that comes along with an id token: all that it is for is a token to revoke. */
 export const issuerExchangeSchema = v.pipe(
-  v.strictObject({
-    ...exchangeEntries,
-    revocation_url: described(
-      providerUrlSchema,
-      "the revocation endpoint (RFC 7009), where the provider's refresh token is revoked when the person is deleted",
-    ),
-  }),
+  v.strictObject({ ...exchangeEntries, revocation_url: providerUrlSchema }),
   v.forward(
     v.check((exchange) => hasOneSecret(exchange), problemOfSecrets),
     ['client_secret'],
@@ -162,12 +110,9 @@ export const issuerExchangeSchema = v.pipe(
 );
 
 const notificationsSchema = v.strictObject({
-  app_secret: described(textSchema, 'for Facebook: the secret of your app, by which its requests are signed'),
+  app_secret: textSchema,
   on_unlinked: notificationEntries.on_unlinked,
-  data_deletion_url: described(
-    v.optional(providerUrlSchema),
-    'your page about deletions: Facebook shows its address, with a `confirmation_code`, to a person who wanted their data deleted. Without it, such requests are rejected',
-  ),
+  data_deletion_url: v.optional(providerUrlSchema),
 });
 
 /**
@@ -178,10 +123,7 @@ const notificationsSchema = v.strictObject({
  */
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({
-    namespace: described(
-      v.optional(textSchema),
-      'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of `user_info.url`, or the issuer if only JWTs say who a person is',
-    ),
+    namespace: v.optional(textSchema),
     user_info: v.optional(userInfoSchema),
     audience_validation: v.optional(audienceValidationSchema),
     authorization_code: v.optional(authorizationCodeSchema),

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
-import { described } from '../../schema/json-schema.ts';
-import { audiences, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
+import { audiences, oneOf, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
 
 /**
  * Google's id tokens name their issuer in one of two ways, and its security event tokens in a third.
@@ -25,105 +24,55 @@ export const spellingsOf = (issuer: string): string[] => [
 export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 'issuer' | 'namespace'>) =>
   namespace;
 
-/** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
-export const defaultMaxAge = 86_400;
-
 /** The action on a person of whom Apple tells something. */
-export const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
+export const actionsSchema = oneOf(['end_sessions', 'delete']);
 
-export const nonceRuleSchema = v.picklist(['optional', 'required'], 'must be optional or required');
-const nonceFormSchema = v.picklist(['plain', 'sha256', 'either'], 'must be plain, sha256 or either');
+export const nonceRuleSchema = oneOf(['optional', 'required']);
+const nonceFormSchema = oneOf(['plain', 'sha256', 'either']);
 /** The form in which an issuer's id tokens carry the nonce of a login. */
 export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
-export const issuerOf = (tokens: string) =>
-  v.pipe(
-    described(
-      textSchema,
-      `the \`iss\` of its ${tokens}. Without \`jwks_uri\`, \`/.well-known/openid-configuration\` below it leads to the keys, which must be on the same host`,
-    ),
-    v.transform(canonicalIssuer),
-    providerUrlSchema,
-  );
-
-const endOrNot = v.picklist(['end_sessions', 'nothing'], 'must be end_sessions or nothing');
-const endOrDelete = v.picklist(
-  ['end_sessions', 'nothing', 'delete'],
-  'must be end_sessions, nothing or delete',
-);
+const endOrNot = oneOf(['end_sessions', 'nothing']);
+const endOrDelete = oneOf(['end_sessions', 'nothing', 'delete']);
 /** The action on a person of whom a provider tells something. */
 export type Action = v.InferOutput<typeof endOrDelete>;
 
 /** Settings of what an issuer may tell, and what happens then. Without them, it is not listened to. */
 export const notificationEntries = {
-  audiences: described(
-    v.optional(audiences),
-    'the `aud` of its security events and logout tokens; your app ids when left out',
-  ),
-  on_account_disabled: described(
-    v.optional(endOrNot),
-    'what happens when the account is disabled, as when it was hijacked: `end_sessions`, also when left out, or `nothing`',
-  ),
-  on_account_purged: described(v.optional(endOrDelete), 'when it is deleted: these, or `delete` the person'),
-  on_sessions_revoked: described(v.optional(endOrNot), 'when its sessions are revoked'),
-  on_tokens_revoked: described(v.optional(endOrNot), 'when its tokens are revoked'),
-  on_credential_change: described(
-    v.optional(endOrNot),
-    'when a credential or an address changes, is to change, or is compromised; `nothing` when left out, unless it is compromised',
-  ),
-  on_unlinked: described(v.optional(endOrDelete), 'when a person unlinked your app: these, or `delete`'),
-  on_logout: described(v.optional(endOrNot), 'when the person logs out there'),
+  audiences: v.optional(audiences),
+  on_account_disabled: v.optional(endOrNot),
+  on_account_purged: v.optional(endOrDelete),
+  on_sessions_revoked: v.optional(endOrNot),
+  on_tokens_revoked: v.optional(endOrNot),
+  on_credential_change: v.optional(endOrNot),
+  on_unlinked: v.optional(endOrDelete),
+  on_logout: v.optional(endOrNot),
 };
 
 /** The settings that any trusted issuer has, besides its audiences. */
 export const issuerEntries = {
-  issuer: issuerOf('id tokens'),
-  namespace: described(
-    v.optional(textSchema),
-    'identifies who vouches for the people, where another provider knows them by the same ids; the issuer when left out',
-  ),
-  jwks_uri: described(
-    v.optional(providerUrlSchema),
-    'where its keys are, which saves the discovery; needed when they are on another host',
-  ),
-  nonce: described(
-    v.optional(nonceRuleSchema, 'optional'),
-    'whether a login must send the `nonce` of its id token',
-  ),
-  nonce_form: described(
-    v.optional(nonceFormSchema),
-    'the form in which its id tokens carry the nonce: `plain`, `sha256` (in hex or base64url), or `either`, also when left out. With `sha256`, the hash itself does not count as the nonce',
-  ),
-  max_age_seconds: described(
-    v.optional(
-      v.pipe(
-        v.number(maxAgeRule),
-        v.check((age) => Number.isInteger(age) && age >= 60 && age <= 2_592_000, maxAgeRule),
-      ),
+  issuer: v.pipe(textSchema, v.transform(canonicalIssuer), providerUrlSchema),
+  namespace: v.optional(textSchema),
+  jwks_uri: v.optional(providerUrlSchema),
+  nonce: v.optional(nonceRuleSchema, 'optional'),
+  nonce_form: v.optional(nonceFormSchema),
+  max_age_seconds: v.optional(
+    v.pipe(
+      v.number(maxAgeRule),
+      v.check((age) => Number.isInteger(age) && age >= 60 && age <= 2_592_000, maxAgeRule),
     ),
-    `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
   ),
   profile,
-  login_claims: described(
-    v.optional(v.array(v.keyof(loginClaimsSchema, 'must be acr or amr'), 'must be a list of acr and amr')),
-    'which of `acr` and `amr` the tokens of a session have, as its login had them; a list, none when left out',
+  login_claims: v.optional(
+    v.array(v.keyof(loginClaimsSchema, 'must be acr or amr'), 'must be a list of acr and amr'),
   ),
-  hook_claims: described(
-    v.optional(
-      v.pipe(v.array(textSchema, 'must be a list of claims'), v.maxLength(50, 'must list at most 50')),
-    ),
-    'the claims of its id tokens that the [login hook](login-hook.md) is told; a list, none when left out',
+  hook_claims: v.optional(
+    v.pipe(v.array(textSchema, 'must be a list of claims'), v.maxLength(50, 'must list at most 50')),
   ),
-  on_consent_revoked: described(
-    v.optional(actionsSchema),
-    'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
-  ),
-  on_account_deleted: described(
-    v.optional(actionsSchema),
-    'the same when the person deleted their account at the issuer',
-  ),
+  on_consent_revoked: v.optional(actionsSchema),
+  on_account_deleted: v.optional(actionsSchema),
   notifications: v.optional(v.strictObject(notificationEntries)),
 };
 

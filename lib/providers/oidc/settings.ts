@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
-import { described } from '../../schema/json-schema.ts';
 import { issuerExchangeSchema } from '../oauth2/settings.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { audiences, claimPaths } from '../settings/fields.ts';
@@ -10,11 +9,8 @@ const issuerSchema = v.strictObject({
   ...issuerEntries,
   audiences,
   code_exchange: v.optional(issuerExchangeSchema),
-  user_profile: described(
-    // No app says that an address is verified.
-    claimPaths(['email', 'name', 'given_name', 'family_name']),
-    'the claims that are kept of what the app tells in the parameter `user`: our name, such as `given_name`, and the field that has it ([profiles](#profiles)). Without it, none are',
-  ),
+  // No app says that an address is verified.
+  user_profile: claimPaths(['email', 'name', 'given_name', 'family_name']),
 });
 
 export type Issuer = v.InferOutput<typeof issuerSchema>;

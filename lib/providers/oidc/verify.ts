@@ -17,14 +17,7 @@ import {
   wellFormedCredential,
 } from '../credential.ts';
 import type { KeySource } from '../presets/companies.ts';
-import {
-  authorityOf,
-  canonicalIssuer,
-  defaultMaxAge,
-  type NonceForm,
-  spellingsOf,
-  type TrustedIssuer,
-} from './issuer.ts';
+import { authorityOf, canonicalIssuer, type NonceForm, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 
 /** The signature algorithms that are allowed: asymmetric ones alone, so that no public key can serve as a shared secret. */
@@ -66,7 +59,7 @@ export async function verifyIdToken(
     const { max_age_seconds: maxAge = defaultMaxAge } = trusted;
     rejectOutdated(payload, maxAge);
     const { iat = 0, exp = 0 } = payload;
-    if (exp - iat > Math.max(longestValidity, maxAge)) throw rejected('valid_for_too_long');
+    if (exp - iat > Math.max(defaultMaxAge, maxAge)) throw rejected('valid_for_too_long');
     rejectOtherNonce(payload.nonce, nonce, trusted.nonce_form);
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
@@ -171,8 +164,8 @@ function hasScopeOfAccessToken(claims: JWTPayload): boolean {
   return claims.scope !== undefined && telling.every((claim) => claims[claim] === undefined);
 }
 
-/** Seconds for which an id token may be valid, unless its issuer's settings allow a higher age. */
-const longestValidity = 86_400;
+/** Seconds for which an id token counts, and is valid, at most, unless its issuer's settings say otherwise. */
+const defaultMaxAge = 86_400;
 
 /** @param maxAge seconds for which a JWT counts after it was issued @throws ServiceError */
 export function rejectOutdated({ iat = 0 }: JWTPayload, maxAge: number): void {

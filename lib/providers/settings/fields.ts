@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { optionalEnvironment } from '../../foundation/environment.ts';
 import { profileFields } from '../../login-users/profile.ts';
-import { described } from '../../schema/json-schema.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
 
 export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
@@ -13,10 +12,17 @@ export const providerUrlSchema = v.pipe(
   v.check(isByName, 'must name its host, by no IP address and no loopback name'),
 );
 
+/**
+ * One of a few words.
+ * @__NO_SIDE_EFFECTS__
+ */
+export const oneOf = <const Words extends readonly string[]>(words: Words) =>
+  v.picklist(words, `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
+
 /** A credential counts only if it was issued to one of these apps. */
-export const audiences = described(
-  v.pipe(v.array(textSchema, 'must be a list of app ids'), v.minLength(1, 'must name at least one app id')),
-  'a list of your app ids there, for instance those of your iOS, Android and web apps',
+export const audiences = v.pipe(
+  v.array(textSchema, 'must be a list of app ids'),
+  v.minLength(1, 'must name at least one app id'),
 );
 
 /** A field of a JSON answer; dots lead into objects: `data.app_id`. */
@@ -45,10 +51,7 @@ export const claimPaths = <const Names extends readonly string[]>(names: Names) 
     ),
   );
 
-export const profile = described(
-  claimPaths(profileFields),
-  'the claims about the person that are kept and shown: our name, such as `email`, and the field that has it ([profiles](#profiles)). Without it, none are',
-);
+export const profile = claimPaths(profileFields);
 export type ProfileSetting = v.InferOutput<typeof profile>;
 
 function isWebAddress(address: string): boolean {
