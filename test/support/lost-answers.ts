@@ -97,7 +97,8 @@ export async function serviceThatLosesAnswers() {
 
 /** What differs each time, replaced by what it is: ids, secrets, tokens, times, and the numbers of access requests. */
 function withoutRandomness(value: unknown): unknown {
-  const text = JSON.stringify(value)
+  // The text of an HTTP answer is its body once more.
+  const text = JSON.stringify(value, (name, part) => (name === 'text' ? undefined : part))
     .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"TIME"')
     .replaceAll(/"subject":"[^"]*"/g, '"subject":"SUBJECT"')
     .replaceAll(/"ey[\w-]+\.[\w-]+\.[\w-]+"/g, '"JWT"')
