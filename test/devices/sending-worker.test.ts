@@ -37,7 +37,7 @@ const problems: unknown[] = [];
 const portOf = (server: { address(): unknown }) => Object(server.address()).port;
 
 /** Stands in for Google: the token endpoint (RFC 7523) and `projects.messages.send` of FCM HTTP v1. */
-const fcm = createServer({ keepAliveTimeout: 0 }, async (request, response) => {
+const fcm = createServer(async (request, response) => {
   const body = await textOf(request);
   await (request.url === '/token' ? grant(body, response) : push(request, body, response)).catch((error) => {
     problems.push(error);
@@ -107,9 +107,8 @@ afterAll(() => {
   for (const server of servers) server.close();
 });
 
-const fcmError = (status: number, code: string, details: object[], headers = {}): Planned => ({
+const fcmError = (status: number, code: string, ...details: object[]): Planned => ({
   status,
-  headers,
   body: { error: { code: status, message: 'An error.', status: code, details } },
 });
 const detail = (errorCode: string) => ({
@@ -120,7 +119,59 @@ const violation = (field: string) => ({
   '@type': 'type.googleapis.com/google.rpc.BadRequest',
   fieldViolations: [{ field, description: 'Invalid value' }],
 });
-const again = { 'retry-after': '1' };
+const apnsError = (status: number, reason: string, more = {}): Planned => ({
+  status,
+  body: { reason, ...more },
+});
+const later = (answer: Planned): Planned => ({ ...answer, headers: { 'retry-after': '1' } });
+
+/** Kinds of devices, and where their pushes arrive. */
+const kinds = {
+  android: { device: { platform: 'android' }, field: 'token' },
+  installation: { device: { platform: 'android', token_type: 'fid' }, field: 'fid' },
+  iosOfFirebase: { device: { platform: 'ios', token_type: 'fcm' }, field: 'token' },
+  ios: { device: { platform: 'ios' }, field: 'production' },
+  iosSandbox: { device: { platform: 'ios', environment: 'sandbox' }, field: 'sandbox' },
+};
+const future = Date.now() + 3_600_000;
+/** What the push service answers about a device of a kind, and what the worker makes of it. */
+const devices: [kind: keyof typeof kinds, outcome: 'sent' | 'dead' | 'failed', ...answers: Planned[]][] = [
+  ['android', 'sent'],
+  [
+    'android',
+    'sent',
+    later(fcmError(429, 'RESOURCE_EXHAUSTED', detail('QUOTA_EXCEEDED'))),
+    later(fcmError(503, 'UNAVAILABLE', detail('UNAVAILABLE'))),
+  ],
+  ['android', 'dead', fcmError(404, 'NOT_FOUND', detail('UNREGISTERED'))],
+  [
+    'android',
+    'dead',
+    fcmError(400, 'INVALID_ARGUMENT', detail('INVALID_ARGUMENT'), violation('message.token')),
+  ],
+  ['android', 'failed', fcmError(400, 'INVALID_ARGUMENT', violation('message.data'))],
+  ['android', 'failed', fcmError(403, 'PERMISSION_DENIED', detail('SENDER_ID_MISMATCH'))],
+  ['android', 'failed', fcmError(403, 'PERMISSION_DENIED')],
+  ['android', 'failed', fcmError(401, 'UNAUTHENTICATED')],
+  ['android', 'sent', later(fcmError(500, 'INTERNAL', detail('INTERNAL')))],
+  ['installation', 'sent'],
+  ['installation', 'dead', fcmError(404, 'NOT_FOUND', detail('UNREGISTERED'))],
+  ['installation', 'dead', fcmError(400, 'INVALID_ARGUMENT', violation('message.fid'))],
+  ['installation', 'failed', fcmError(404, 'NOT_FOUND')],
+  ['iosOfFirebase', 'sent'],
+  ['android', 'failed', ...Array(6).fill(later(fcmError(503, 'UNAVAILABLE')))],
+  ['ios', 'sent'],
+  ['iosSandbox', 'sent'],
+  ['ios', 'sent', later(apnsError(429, 'TooManyRequests')), later(apnsError(503, 'ServiceUnavailable'))],
+  ['ios', 'dead', apnsError(410, 'Unregistered', { timestamp: future })],
+  ['ios', 'dead', apnsError(410, 'ExpiredToken', { timestamp: future })],
+  ['ios', 'failed', apnsError(410, 'Unregistered', { timestamp: 1 })],
+  ['ios', 'dead', apnsError(400, 'BadDeviceToken')],
+  ['ios', 'failed', apnsError(400, 'DeviceTokenNotForTopic')],
+  ['ios', 'failed', apnsError(403, 'ExpiredProviderToken')],
+  ['ios', 'failed', apnsError(403, 'InvalidProviderToken')],
+  ['ios', 'sent', later(apnsError(500, 'InternalServerError'))],
+];
 
 const account = {
   project_id: 'demo',
@@ -162,95 +213,36 @@ const newApp = () => createLoginApp(service, unique('app'), { platforms: ['ios',
 test('the worker sends to every device, tries again what may be tried again, and reports dead tokens', async () => {
   const app = await newApp();
   const appToken = await service.loginAppToken(app);
-  const ids = new Map<string, string>();
+  const secrets: string[] = [];
+  const alive: string[] = [];
   const expected: string[] = [];
-  /** A device for which the push service has these answers. */
-  const device = async (
-    platform: string,
-    name: string,
-    answers: Planned[],
-    details: { environment?: string; token_type?: 'fcm' | 'fid' } = {},
-  ) => {
-    const token = platform === 'ios' && !details.token_type ? hexToken() : unique('push-token');
-    const { body } = await service.register({ platform, token, ...details }, appToken);
-    ids.set(name, body.id);
+  for (const [kind, outcome, ...answers] of devices) {
+    const { device, field } = kinds[kind];
+    const token = field === 'production' || field === 'sandbox' ? hexToken() : unique('push-token');
     planned.set(token, answers);
-    const { environment = 'production', token_type = platform === 'ios' ? environment : 'token' } = details;
-    const field = token_type === 'fcm' ? 'token' : token_type;
+    const { id } = (await service.register({ ...device, token }, appToken)).body;
+    secrets.push(token, id);
+    if (outcome !== 'dead') alive.push(id);
     // The worker tries again after exactly those answers that say when, five times at most.
-    const repeated = answers.filter(({ headers }) => headers === again).slice(0, 5);
+    const repeated = answers.filter(({ headers }) => headers).slice(0, 5);
     expected.push(...[...repeated, 'the last time'].map(() => `${field} ${token}`));
-    return token;
-  };
-  const future = Date.now() + 60_000;
-  const tokens = [
-    await device('android', 'android', []),
-    await device('android', 'busy', [
-      fcmError(429, 'RESOURCE_EXHAUSTED', [detail('QUOTA_EXCEEDED')], again),
-      fcmError(503, 'UNAVAILABLE', [detail('UNAVAILABLE')], again),
-    ]),
-    await device('android', 'gone', [fcmError(404, 'NOT_FOUND', [detail('UNREGISTERED')])]),
-    await device('android', 'malformed', [
-      fcmError(400, 'INVALID_ARGUMENT', [detail('INVALID_ARGUMENT'), violation('message.token')]),
-    ]),
-    await device('android', 'message', [fcmError(400, 'INVALID_ARGUMENT', [violation('message.data')])]),
-    await device('android', 'otherProject', [
-      fcmError(403, 'PERMISSION_DENIED', [detail('SENDER_ID_MISMATCH')]),
-    ]),
-    await device('android', 'denied', [fcmError(403, 'PERMISSION_DENIED', [])]),
-    await device('android', 'unauthenticated', [fcmError(401, 'UNAUTHENTICATED', [])]),
-    await device('android', 'broken', [fcmError(500, 'INTERNAL', [detail('INTERNAL')], again)]),
-    await device('android', 'installation', [], { token_type: 'fid' }),
-    await device('android', 'installationGone', [fcmError(404, 'NOT_FOUND', [detail('UNREGISTERED')])], {
-      token_type: 'fid',
-    }),
-    await device(
-      'android',
-      'noInstallation',
-      [fcmError(400, 'INVALID_ARGUMENT', [violation('message.fid')])],
-      {
-        token_type: 'fid',
-      },
-    ),
-    await device('android', 'wrongProject', [fcmError(404, 'NOT_FOUND', [])], { token_type: 'fid' }),
-    await device('ios', 'iosOfFirebase', [], { token_type: 'fcm' }),
-    await device('android', 'always busy', Array(6).fill(fcmError(503, 'UNAVAILABLE', [], again))),
-    await device('ios', 'ios', []),
-    await device('ios', 'sandbox', [], { environment: 'sandbox' }),
-    await device('ios', 'iosBusy', [
-      { status: 429, body: { reason: 'TooManyRequests' }, headers: again },
-      { status: 503, body: { reason: 'ServiceUnavailable' }, headers: again },
-    ]),
-    await device('ios', 'iosGone', [{ status: 410, body: { reason: 'Unregistered', timestamp: future } }]),
-    await device('ios', 'iosExpired', [{ status: 410, body: { reason: 'ExpiredToken', timestamp: future } }]),
-    await device('ios', 'iosBack', [{ status: 410, body: { reason: 'Unregistered', timestamp: 1 } }]),
-    await device('ios', 'iosBad', [{ status: 400, body: { reason: 'BadDeviceToken' } }]),
-    await device('ios', 'topic', [{ status: 400, body: { reason: 'DeviceTokenNotForTopic' } }]),
-    await device('ios', 'iosExpiredKey', [{ status: 403, body: { reason: 'ExpiredProviderToken' } }]),
-    await device('ios', 'iosWrongKey', [{ status: 403, body: { reason: 'InvalidProviderToken' } }]),
-    await device('ios', 'iosBroken', [
-      { status: 500, body: { reason: 'InternalServerError' }, headers: again },
-    ]),
-  ];
+  }
   const listed = async (): Promise<string[]> => {
     const shards = Array.from({ length: 16 }, (_, shard) => service.recipients(`shard=${shard}`, app));
     return (await Promise.all(shards)).flatMap(({ body }) =>
       body.recipients.map(({ device_id }: { device_id: string }) => device_id),
     );
   };
-  await eventuallyHas(ids.size, listed);
+  await eventuallyHas(devices.length, listed);
 
   const { exitCode, stdout, counts } = await runWorker(app, { ...googleVariables, ...appleVariables });
-  expect({ exitCode, counts }).toEqual({
-    exitCode: 1,
-    counts: '{"sent":9,"dead":7,"failed":10,"skipped":0}',
-  });
+  const count = (wanted: string) => devices.filter(([, outcome]) => outcome === wanted).length;
+  const due = { sent: count('sent'), dead: count('dead'), failed: count('failed'), skipped: 0 };
+  expect({ exitCode, counts }).toEqual({ exitCode: 1, counts: JSON.stringify(due) });
   expect(problems).toEqual([]);
   expect(pushes.toSorted()).toEqual(expected.toSorted());
-  const dead = ['gone', 'malformed', 'installationGone', 'noInstallation', 'iosGone', 'iosExpired', 'iosBad'];
-  const alive = [...ids].filter(([name]) => !dead.includes(name)).map(([, id]) => id);
   expect((await listed()).toSorted()).toEqual(alive.toSorted());
-  for (const secret of [...tokens, ...ids.values()]) expect(stdout).not.toContain(secret);
+  for (const secret of secrets) expect(stdout).not.toContain(secret);
   const reasons = ['INVALID_ARGUMENT', 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED', 'DeviceTokenNotForTopic'];
   for (const reason of reasons) expect(stdout).toContain(`"dead":false,"reason":"${reason}"}`);
 });
@@ -296,26 +288,22 @@ test.each([
 test('what is not set up right is a message, and the exit code 1', async () => {
   const app = await newApp();
   const wrong = await runWorker({ ...app, client_secret: 'wrong' }, googleVariables);
-  expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(wrong.stderr).toMatch(
-    /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/,
-  );
-  const swapped = await runWorker(app, { ...appleVariables, APNS_FILE: googleVariables.GOOGLE_FILE });
-  const noKey = `APNS_FILE: ${googleVariables.GOOGLE_FILE} holds no key for this.`;
-  expect(swapped).toMatchObject({ exitCode: 1, stderr: noKey });
-  const missing = await runWorker(app, { GOOGLE_FILE: 'missing.json' });
-  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/no such .*'missing\.json'$/) });
-  const half = await runWorker(app, { ...appleVariables, APNS_TOPIC: '' });
-  const needed = 'APNS_FILE needs APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC.';
-  expect(half).toMatchObject({ exitCode: 1, stderr: needed });
-  const none = await runWorker(app, {});
-  expect(none).toMatchObject({ exitCode: 1, stderr: 'Set GOOGLE_FILE, APNS_FILE or both.' });
+  const unauthorized = /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/;
+  expect(wrong).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(unauthorized) });
+  const { GOOGLE_FILE } = googleVariables;
+  for (const [variables, message] of [
+    [{ ...appleVariables, APNS_FILE: GOOGLE_FILE }, `APNS_FILE: ${GOOGLE_FILE} holds no key for this.`],
+    [{ GOOGLE_FILE: 'missing.json' }, expect.stringMatching(/no such .*'missing\.json'$/)],
+    [{ ...appleVariables, APNS_TOPIC: '' }, 'APNS_FILE needs APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC.'],
+    [{}, 'Set GOOGLE_FILE, APNS_FILE or both.'],
+  ] as const)
+    expect(await runWorker(app, variables)).toMatchObject({ exitCode: 1, stderr: message });
 });
 
 test('a report that is rejected stops the worker, which does not print the id', async () => {
   const app = await newApp();
   const token = unique('push-token');
-  planned.set(token, Array(9).fill(fcmError(404, 'NOT_FOUND', [detail('UNREGISTERED')])));
+  planned.set(token, Array(9).fill(fcmError(404, 'NOT_FOUND', detail('UNREGISTERED'))));
   const { body } = await service.register({ platform: 'android', token }, await service.loginAppToken(app));
   const front = await serve(async ({ method, url = '', headers: { authorization = '' } }, response) => {
     if (method === 'DELETE') return response.writeHead(403).end('{"error":"forbidden"}');
