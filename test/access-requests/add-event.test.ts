@@ -106,11 +106,6 @@ describe.each([
     expectError(await service.addEvent(path, sent, { id: wrong }), { ...badRequest, naming });
   });
 
-  test('401 when the authentication is wrong, whatever the body', async () => {
-    const account = { ...service.demo.account, account_secret: 'another' };
-    expect((await service.addEvent(path, '{', { id, account })).status).toBe(401);
-  });
-
   test.each([
     ['actor_type', { actor_type: 'robot' }, 'actor_type must be login_user or custom.'],
     ['actor_type', { actor_type: undefined }, 'actor_type is required.'],

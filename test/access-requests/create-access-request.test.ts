@@ -31,11 +31,6 @@ describe('POST /v1/rbac/access_requests', () => {
     expect((await service.search('', { id, account: other_account })).status).toBe(403);
   });
 
-  test('401 when the authentication is wrong', async () => {
-    const wrong = { ...account, account_secret: 'another' };
-    expectError(await create({ account: wrong }), { status: 401, error: 'unauthorized' });
-  });
-
   test('100 at once: each has an id of its own, after at most 4 calls to the store each', async () => {
     await create();
     proxy.forget();

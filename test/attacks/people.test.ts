@@ -61,24 +61,6 @@ describe("another person's ids are worth nothing", () => {
   });
 });
 
-test('[OWASP API2 2023] a Login App Token, a refresh token, a made-up token or none is a 401 at every endpoint', async () => {
-  const { refreshToken } = await newPerson(service);
-  const invalid = { status: 401, error: 'invalid_token' };
-  for (const token of [await service.loginAppToken(), refreshToken, 'made-up', '']) {
-    const account = accountOf(service, token);
-    const answers = [
-      await account.show(),
-      await account.remove(),
-      await account.sessions(),
-      await account.endSessions(),
-      await account.endSession('x'),
-      await account.link({ provider: 'provider_f', id_token: 'x' }),
-      await account.unlink('x'),
-    ];
-    for (const answer of answers) expectError(answer, invalid);
-  }
-});
-
 test('[RFC 6750 3.1] a request without a token learns the scheme and no error code; a malformed or a made-up token is an error', async () => {
   const challengeTo = async (headers: Record<string, string>) =>
     (await service.call('/v2/marketing/login/user', { headers })).headers.get('www-authenticate');

@@ -202,13 +202,6 @@ describe('credentials of another kind or in another place are none', () => {
       ),
     );
 
-  test('[finding] an account is no client, and a client no account', async () => {
-    const { account_id, account_secret } = demo.account;
-    expect((await issue(basic(account_id, account_secret))).status).toBe(401);
-    const account = { account_id: client_id, account_secret: client_secret };
-    expect((await service.search('', { account })).status).toBe(401);
-  });
-
   test('[finding] a stored hash is no secret', async () => {
     const hash = createHash('sha256').update(client_secret).digest('base64url');
     for (const password of [hash, `lcs_${hash}`])
