@@ -13,8 +13,6 @@ interface IdentityServerOptions {
   /** The URL it is mounted at. */
   issuer: string;
   apps: Apps;
-  /** Addresses that authorization codes are sent to; without one the apps can't use the code grant. */
-  redirectUri?: string | undefined;
   /** A folder that keeps the key that signs its tokens; without one it has a new key. */
   keysFolder?: string | undefined;
   /** The `id` of a subject that the user info has besides `sub`. */
@@ -28,6 +26,9 @@ interface Issue {
   iat: number;
   exp: number;
 }
+
+/** The address that authorization codes are sent to. */
+export const redirectUri = 'https://app.example/callback';
 
 const scope = 'openid';
 const alg = 'ES256';
@@ -60,20 +61,11 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
     issueAccessToken: async (issue: Issue): Promise<string> =>
       new provider.AccessToken(await granted(issue)).save(),
-    issueAuthorizationCode: async (
-      issue: Issue,
-      redirectUri: string,
-      { nonce, code_challenge }: { nonce?: string | undefined; code_challenge?: string | undefined },
-    ): Promise<string> =>
-      new provider.AuthorizationCode({
-        ...(await granted(issue)),
-        redirectUri,
-        ...definedOnly({
-          nonce,
-          codeChallenge: code_challenge,
-          codeChallengeMethod: code_challenge && 'S256',
-        }),
-      }).save(),
+    issueAuthorizationCode: async (issue: Issue, nonce?: string, codeChallenge?: string): Promise<string> => {
+      const codeChallengeMethod = codeChallenge && 'S256';
+      const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod };
+      return new provider.AuthorizationCode({ ...(await granted(issue)), ...definedOnly(code) }).save();
+    },
     /** Sets the claims of a profile that the user info has from now on, and the id tokens that come for codes. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
     /** An access token that has not expired. */
@@ -101,7 +93,7 @@ async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promis
 
 /** Every default that oidc-provider would warn about in the terminal is set here. */
 function configurationOf(
-  { apps, redirectUri, idOf = (subject) => subject }: IdentityServerOptions,
+  { apps, idOf = (subject) => subject }: IdentityServerOptions,
   jwk: JWK,
   claimsOf: ReadonlyMap<string, object>,
 ) {
@@ -112,9 +104,8 @@ function configurationOf(
       client_id: id,
       client_secret: secret,
       id_token_signed_response_alg: alg,
-      redirect_uris: redirectUri ? [redirectUri] : [],
-      grant_types: redirectUri ? ['authorization_code', 'refresh_token'] : [],
-      response_types: redirectUri ? ['code'] : [],
+      redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
     })),
     jwks: { keys: [jwk] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
@@ -134,7 +125,7 @@ function configurationOf(
       // Any app may ask about any token, so that our service alone decides whose tokens count.
       introspection: { enabled: true, allowedPolicy: () => true },
     },
-    issueRefreshToken: () => redirectUri !== undefined,
+    issueRefreshToken: () => true,
     renderError: (context: { body: unknown }, error: object) => {
       context.body = error;
     },

@@ -2,21 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { logoutEvent } from '../../../lib/providers/oidc/notification.ts';
 import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
-import { createIdentityServer } from './identity-server.ts';
-import {
-  type Apps,
-  epochSeconds,
-  newApps,
-  profile,
-  type SandboxProvider,
-  validity,
-} from './sandbox-provider.ts';
-
-const secondPath = '/second';
+import { createIdentityServer, redirectUri } from './identity-server.ts';
+import { epochSeconds, newApps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
 /**
- * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens. The first one also
- * issues authorization codes, as Apple does.
+ * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens. The first one is set
+ * up for authorization codes, too, as Apple is.
  * @see OpenID Connect Core 1.0, section 2
  */
 export async function createOpenIdProvider(
@@ -25,30 +16,14 @@ export async function createOpenIdProvider(
   keysFolder?: string,
 ): Promise<SandboxProvider> {
   const apps = newApps(id);
-  const [first, second] = await Promise.all([
-    createIssuer(url, apps, keysFolder, 'https://app.example/callback'),
-    createIssuer(`${url}${secondPath}`, apps, keysFolder),
-  ]);
-  return {
-    settings: { issuers: [first.settings, second.settings] },
-    issue: (request) => (request.issuer === 'second' ? second : first).issue(request),
-    notify: async (request) => first.notify?.(request),
-    answer: (path, ...exchange) =>
-      path.startsWith(`${secondPath}/`)
-        ? second.answer(path.slice(secondPath.length), ...exchange)
-        : first.answer(path, ...exchange),
-  };
-}
-
-async function createIssuer(
-  url: string,
-  apps: Apps,
-  keysFolder?: string,
-  redirectUri?: string,
-): Promise<SandboxProvider> {
-  const server = await createIdentityServer({ issuer: url, apps, keysFolder, redirectUri });
   const { id: client_id, secret: client_secret } = apps['our-app'];
-  const codes = redirectUri && {
+  const issuerAt = async (issuer: string) => ({
+    issuer,
+    server: await createIdentityServer({ issuer, apps, keysFolder }),
+    settings: { issuer, audiences: [client_id], profile, login_claims: ['acr', 'amr'], notifications: {} },
+  });
+  const [first, second] = await Promise.all([issuerAt(url), issuerAt(`${url}/second`)]);
+  const codes = {
     code_exchange: {
       token_url: `${url}/token`,
       revocation_url: `${url}/token/revocation`,
@@ -59,28 +34,25 @@ async function createIssuer(
     user_profile: { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' },
   };
   return {
-    settings: {
-      ...{ issuer: url, audiences: [client_id], profile, login_claims: ['acr', 'amr'] },
-      notifications: {},
-      ...codes,
-    },
-    async issue({ subject, audience, expired, with_access_token, with_code, nonce, claims, code_challenge }) {
-      const app = apps[audience ?? 'our-app'];
+    settings: { issuers: [{ ...first.settings, ...codes }, second.settings] },
+    async issue({ subject, audience, expired, with_access_token, with_code, nonce, claims, ...wanted }) {
+      const { issuer, server } = wanted.issuer === 'second' ? second : first;
+      const app = apps[audience];
       const times = validity(expired);
-      const common = { iss: url, sub: subject, aud: app.id, ...times };
+      const issue = { subject, app, ...times };
+      const common = { iss: issuer, sub: subject, aud: app.id, ...times };
       const accessTokens = {
-        false: async () => undefined,
-        true: () => server.issueAccessToken({ subject, app, ...times }),
+        true: () => server.issueAccessToken(issue),
         jwt: () => server.signJwt({ ...common, client_id: app.id, jti: randomUUID() }, 'at+jwt'),
       };
-      const access_token = await accessTokens[with_access_token]();
+      const access_token = with_access_token && (await accessTokens[with_access_token]());
       const at_hash = access_token && accessTokenHash(access_token);
       const all = Object.entries({ ...common, azp: app.id, nonce, at_hash, ...claims });
       const id_token = await server.signJwt(Object.fromEntries(all.filter(([, value]) => value !== null)));
-      if (!with_code || !redirectUri) return definedOnly({ id_token, access_token });
-      const issue = { subject, app, ...times };
-      const protection = { nonce, code_challenge };
-      const authorization_code = await server.issueAuthorizationCode(issue, redirectUri, protection);
+      const authorization_code =
+        with_code === 'true'
+          ? await server.issueAuthorizationCode(issue, nonce, wanted.code_challenge)
+          : undefined;
       return definedOnly({ id_token, access_token, authorization_code });
     },
     async notify({ event, subject, sid, reason }) {
@@ -88,7 +60,7 @@ async function createIssuer(
       const common = { iss: url, aud: client_id, iat, jti: randomUUID() };
       if (event === 'logout') {
         const claims = { ...common, sub: subject, exp: iat + 120, events: { [logoutEvent]: {} } };
-        const logout_token = await server.signJwt(definedOnly({ ...claims, sid }), 'logout+jwt');
+        const logout_token = await first.server.signJwt(definedOnly({ ...claims, sid }), 'logout+jwt');
         const body = new URLSearchParams({ logout_token });
         return { contentType: 'application/x-www-form-urlencoded', body: body.toString() };
       }
@@ -98,9 +70,15 @@ async function createIssuer(
       const session = { format: 'opaque', id: sid };
       const sub_id = sid === undefined ? user : { format: 'complex', user, session };
       const set = { ...common, sub_id, events: { [name]: definedOnly({ reason }) } };
-      return { contentType: 'application/secevent+jwt', body: await server.signJwt(set, 'secevent+jwt') };
+      return {
+        contentType: 'application/secevent+jwt',
+        body: await first.server.signJwt(set, 'secevent+jwt'),
+      };
     },
-    answer: server.answer,
+    answer: (path, ...exchange) =>
+      path.startsWith('/second/')
+        ? second.server.answer(path.replace('/second', ''), ...exchange)
+        : first.server.answer(path, ...exchange),
   };
 }
 

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import { readBody } from '../loopback-server.ts';
-import { epochSeconds, type SandboxProvider, sendJson } from './sandbox-provider.ts';
+import { epochSeconds, post, type SandboxProvider, sendJson } from './sandbox-provider.ts';
 
 const streamSchema = v.pipe(
   v.string(),
@@ -14,19 +14,15 @@ const streamSchema = v.pipe(
  * of the sandbox. Whose key has signed a request, it cannot know.
  * @see https://developers.google.com/identity/protocols/risc
  */
-export function createRiscApi(transmitter: SandboxProvider): SandboxProvider {
+export function createRiscApi({ notify }: SandboxProvider): Pick<SandboxProvider, 'answer'> {
   let stream: v.InferOutput<typeof streamSchema> | undefined;
   return {
-    settings: {},
-    issue: async () => ({}),
     async answer(path, request, response) {
       const refuse = (code: number, message: string) =>
         sendJson(response, code, { error: { code, message } });
       if (!isServiceAccount(request.headers.authorization)) return refuse(401, 'Invalid credentials.');
       if (path === '/v1beta/stream:update') {
-        const sent = v.safeParse(streamSchema, (await readBody(request)).toString());
-        if (!sent.success) return refuse(400, 'Invalid stream.');
-        stream = sent.output;
+        stream = v.parse(streamSchema, (await readBody(request)).toString());
         return sendJson(response, 200, {});
       }
       if (!stream) return refuse(404, 'There is no stream.');
@@ -34,9 +30,8 @@ export function createRiscApi(transmitter: SandboxProvider): SandboxProvider {
       if (path === '/v1beta/stream/status') return sendJson(response, 200, { status: 'enabled' });
       if (path !== '/v1beta/stream:verify') return refuse(404, 'There is no such method.');
       const to = stream.delivery.url;
-      const event = await transmitter.notify?.({ to, event: 'verification', subject: 'nobody' });
-      const headers = { 'content-type': event?.contentType ?? '' };
-      await fetch(to, { method: 'POST', headers, body: event?.body ?? '' });
+      const event = await notify?.({ to, event: 'verification', subject: 'nobody' });
+      if (event) await post(to, event);
       return sendJson(response, 200, {});
     },
   };

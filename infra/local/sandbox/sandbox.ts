@@ -9,6 +9,7 @@ import { createRiscApi } from './risc-api.ts';
 import {
   credentialsQuerySchema,
   notificationQuerySchema,
+  post,
   type SandboxProvider,
   sendJson,
 } from './sandbox-provider.ts';
@@ -25,13 +26,14 @@ export interface Sandbox extends LoopbackServer {
  * @param keysFolder keeps the keys of the OpenID provider, since the service remembers them
  */
 export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandbox> {
-  const mounted = new Map<string, SandboxProvider>();
+  const mounted = new Map<string, Partial<SandboxProvider>>();
   // The providers know their own address, so they are mounted once the server listens.
   const { url, close } = await serve((request, response) => {
     answer(mounted, request, response).catch((error: unknown) => {
       // A caller that hung up is owed no answer.
       if (response.closed || response.headersSent) return;
-      sendJson(response, 500, { error: 'sandbox_failed', error_description: String(error) });
+      const [status, where] = v.isValiError(error) ? [400, v.getDotPath(error.issues[0])] : [500, 'sandbox'];
+      sendJson(response, status, { error: 'invalid_request', error_description: `${where}: ${error}` });
     });
   }, port);
   const at = (id: ProviderId): [url: string, id: ProviderId] => [`${url}/${id}`, id];
@@ -50,40 +52,23 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
 }
 
 async function answer(
-  providers: ReadonlyMap<string, SandboxProvider>,
+  providers: ReadonlyMap<string, Partial<SandboxProvider>>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://sandbox');
-  const [, id = '', ...below] = pathname.split('/');
-  const path = `/${below.join('/')}`;
-  const provider = providers.get(id);
-  if (!provider)
-    return refuse(response, 'There is no such provider, only provider_a to provider_f.', 404, 'not_found');
-  if (`${request.method} ${path}` === 'POST /notifications')
-    return send(provider, Object.fromEntries(searchParams), response);
-  if (`${request.method} ${path}` !== 'GET /credentials') return provider.answer(path, request, response);
-  const wanted = v.safeParse(credentialsQuerySchema, Object.fromEntries(searchParams));
-  if (!wanted.success) return refuse(response, faultOf(wanted.issues[0]));
-  sendJson(response, 200, await provider.issue(wanted.output));
-}
-
-const refuse = (
-  response: ServerResponse,
-  error_description: string,
-  status = 400,
-  error = 'invalid_request',
-) => sendJson(response, status, { error, error_description });
-
-const faultOf = (issue: v.BaseIssue<unknown>) => `${v.getDotPath(issue) ?? 'query'}: ${issue.message}`;
-
-/** Sends a notification of a provider to the service. Returns what was sent, and what the service answers. */
-async function send(provider: SandboxProvider, query: object, response: ServerResponse): Promise<void> {
-  const wanted = v.safeParse(notificationQuerySchema, query);
-  if (!wanted.success) return refuse(response, faultOf(wanted.issues[0]));
-  const sent = await provider.notify?.(wanted.output);
-  if (!sent) return refuse(response, `event: this provider sends no ${wanted.output.event}`);
-  const headers = { 'content-type': sent.contentType };
-  const answer = await fetch(wanted.output.to, { method: 'POST', headers, body: sent.body });
-  sendJson(response, 200, { sent: sent.body, status: answer.status, answer: await answer.text() });
+  const [, id = '', path = ''] = pathname.match(/^\/(\w+)(\/.*)$/) ?? [];
+  const { issue, notify, answer } = providers.get(id) ?? {};
+  const query = Object.fromEntries(searchParams);
+  if (path === '/credentials' && issue)
+    return sendJson(response, 200, await issue(v.parse(credentialsQuerySchema, query)));
+  if (path === '/notifications' && notify) {
+    const wanted = v.parse(notificationQuerySchema, query);
+    const sent = await notify(wanted);
+    if (!sent) throw new Error(`${id} sends no event ${wanted.event}.`);
+    const { status, answer } = await post(wanted.to, sent);
+    return sendJson(response, 200, { sent: sent.body, status, answer });
+  }
+  if (answer) return answer(path, request, response);
+  sendJson(response, 404, { error: 'not_found', error_description: 'There are provider_a to provider_f.' });
 }
