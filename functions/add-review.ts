@@ -31,11 +31,7 @@ export const { endpoint, handler } = serve({
       field: 'status',
     },
   },
-  table: {
-    ...addEventRecord.table,
-    UpdateItem: ['access_requests'],
-    DeleteItem: ['access_requests'],
-  },
+  table: { access_requests: [...addEventRecord.table.access_requests, 'UpdateItem', 'DeleteItem'] },
   example: {
     path: { access_request_id: '1' },
     body: { actor_type: 'login_user', actor_id: '1001', status: 'approved', comment: '' },

@@ -5,7 +5,6 @@ import { awaitSigningKeys } from '../lib/release/await-signing-keys.ts';
 /** Rights of the function. The right to describe the secret of the signing keys comes with the rotation; it never reads the keys. */
 export const access = accessOf({
   summary: 'Lets a deployment end when a token can be signed',
-  table: {},
   seconds: 300,
 });
 

@@ -6,12 +6,7 @@ import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 /** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
 export const access = accessOf({
   summary: 'Tries new versions before they get requests',
-  table: {
-    GetItem: ['probes', 'table_format'],
-    Query: ['probes'],
-    PutItem: ['probes'],
-    DeleteItem: ['probes'],
-  },
+  table: { table_format: ['GetItem'], probes: ['GetItem', 'Query', 'PutItem', 'DeleteItem'] },
   // Every function starts cold, one after the other.
   seconds: 180,
 });

@@ -54,12 +54,7 @@ export const { endpoint, handler } = serve({
       field: 'approvals_needed',
     },
   },
-  table: {
-    GetItem: ['accounts', 'access_requests'],
-    BatchGetItem: ['access_requests'],
-    PutItem: ['access_requests'],
-    UpdateItem: ['accounts', 'access_requests'],
-  },
+  table: { accounts: ['UpdateItem'], access_requests: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'] },
   idIs: 'access_request_id',
   example: {
     body: {

@@ -18,12 +18,8 @@ export const { endpoint, handler } = serve({
   },
   errors: { ...activeUserErrors, ...stepUpErrors },
   table: {
-    GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['login_users', 'devices'],
-    PutItem: ['login_users'],
-    UpdateItem: ['login_users', 'devices'],
-    DeleteItem: ['login_users'],
+    login_users: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+    devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
   secrets: ['provider-settings'],
   handle: async ({ caller }) => {

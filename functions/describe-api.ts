@@ -18,8 +18,6 @@ export const { endpoint, handler } = serve({
       cacheSeconds: 3600,
     },
   },
-  errors: {},
-  table: {},
   handle: async () => {
     // Not before it is asked for: the document is generated from the records, this one among them.
     const { default: document } = await import('../docs/openapi.json', { with: { type: 'json' } });

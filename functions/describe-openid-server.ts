@@ -19,7 +19,5 @@ export const { endpoint, handler } = serve({
       example: openIdConfiguration('https://login.example.com'),
     },
   },
-  errors: {},
-  table: {},
   handle: async () => ok(openIdConfiguration(issuer())),
 });

@@ -20,7 +20,7 @@ export const { endpoint, handler } = serve({
     ...senderErrors,
     not_found: { when: 'The Login App has no such device.', example: 'The Login App has no such device.' },
   },
-  table: { GetItem: ['login_apps', 'devices', 'signing_keys'], UpdateItem: ['devices'] },
+  table: { devices: ['GetItem', 'UpdateItem'] },
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
     await disableRecipient(caller, path.device_id);

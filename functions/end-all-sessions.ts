@@ -25,10 +25,8 @@ export const { endpoint, handler } = serve({
     ...activeUserErrors,
   },
   table: {
-    GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['login_users', 'devices'],
-    UpdateItem: ['login_users', 'devices'],
+    login_users: ['GetItem', 'Query', 'UpdateItem'],
+    devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {

@@ -24,11 +24,7 @@ export const { endpoint, handler } = serve({
       example: 'The Login User has no such device.',
     },
   },
-  table: {
-    GetItem: ['login_apps', 'signing_keys', 'devices'],
-    BatchGetItem: ['login_users'],
-    UpdateItem: ['devices'],
-  },
+  table: { devices: ['GetItem', 'UpdateItem'] },
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
     await endRelation(requireActiveUser(caller).login_user_id, path.device_id);

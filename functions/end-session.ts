@@ -25,10 +25,8 @@ export const { endpoint, handler } = serve({
     },
   },
   table: {
-    GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['devices'],
-    UpdateItem: ['login_users', 'devices'],
+    login_users: ['GetItem', 'UpdateItem'],
+    devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
   example: { path: { session_id: `s_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {

@@ -6,12 +6,9 @@ import { finishDeletions } from '../lib/people/deletion/delete-login-user.ts';
 export const access = accessOf({
   summary: 'Finishes deletions that were interrupted',
   table: {
-    GetItem: ['login_apps', 'login_users'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['login_users', 'devices'],
-    PutItem: ['login_users'],
-    UpdateItem: ['login_users', 'devices'],
-    DeleteItem: ['login_users'],
+    login_apps: ['GetItem'],
+    login_users: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+    devices: ['BatchGetItem', 'Query', 'UpdateItem'],
   },
   secrets: ['provider-settings'],
   // Some seconds of work, of which the last piece may wait for a provider.

@@ -5,7 +5,6 @@ import { deliverySchema, forwardAuditLines } from '../lib/release/forward-audit.
 /** Rights of the function. The right to write to the audit log group comes with the group itself. */
 export const access = accessOf({
   summary: 'Copies audit lines to the audit log group',
-  table: {},
 });
 
 export const handler = (event: unknown): Promise<void> => forwardAuditLines(v.parse(deliverySchema, event));

@@ -3,7 +3,7 @@ import { guardTableFormat } from '../lib/release/guard-table-format.ts';
 
 export const access = accessOf({
   summary: 'Stops a deployment that cannot read the table, and notes the format of the table',
-  table: { GetItem: ['table_format'], UpdateItem: ['table_format'] },
+  table: { table_format: ['GetItem', 'UpdateItem'] },
 });
 
 export const handler = guardTableFormat;

@@ -41,11 +41,7 @@ export const { endpoint, handler } = serve({
       example: 'The parameter token is required.',
     },
   },
-  table: {
-    GetItem: ['login_apps', 'issuer_keys', 'used_once', 'signing_keys'],
-    BatchGetItem: ['login_users'],
-    PutItem: ['used_once'],
-  },
+  table: { login_users: ['BatchGetItem'], signing_keys: ['GetItem'] },
   secrets: ['refresh-tokens'],
   writes: false,
   example: { body: { token: 'ACCESS_TOKEN' } },

@@ -35,7 +35,6 @@ export const { endpoint, handler } = serve({
     unauthorized_client: { when: 'The Login App is disabled.', example: 'The Login App is disabled.' },
   },
   writes: false,
-  table: { GetItem: ['login_apps', 'issuer_keys', 'used_once'], PutItem: ['used_once'] },
   secrets: ['refresh-tokens'],
   example: { body: { client_id: 'CLIENT_ID' } },
   handle: async ({ caller: { loginAppId } }) => {

@@ -59,10 +59,9 @@ export const { endpoint, handler } = serve({
     too_many_requests: tooManyRejected,
   },
   table: {
-    GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users', 'used_once'],
-    BatchGetItem: ['login_users'],
-    PutItem: ['used_once'],
-    UpdateItem: ['login_users'],
+    login_users: ['GetItem', 'UpdateItem'],
+    issuer_keys: ['GetItem'],
+    used_once: ['GetItem', 'PutItem'],
   },
   secrets: ['provider-settings', 'refresh-tokens'],
   asksLoginHook: true,

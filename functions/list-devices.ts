@@ -39,11 +39,6 @@ export const { endpoint, handler } = serve({
     },
   },
   errors: activeUserErrors,
-  table: {
-    GetItem: ['login_apps', 'signing_keys', 'devices'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['devices'],
-    UpdateItem: ['devices'],
-  },
+  table: { devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'] },
   handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller).login_user_id)),
 });

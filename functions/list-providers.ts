@@ -57,6 +57,6 @@ export const { endpoint, handler } = serve({
       example: 'The Login App is disabled.',
     },
   },
-  table: { GetItem: ['login_apps'], Query: ['login_apps'] },
+  table: { login_apps: ['Query'] },
   handle: async ({ caller }) => ok(await listProviders(caller)),
 });

@@ -49,10 +49,8 @@ export const { endpoint, handler } = serve({
     ...senderErrors,
   },
   table: {
-    GetItem: ['login_apps', 'devices', 'signing_keys'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['login_users', 'devices'],
-    UpdateItem: ['devices'],
+    login_users: ['BatchGetItem', 'Query'],
+    devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
   example: { query: { shard: '0', limit: '100' } },
   handle: async ({ caller, query }) => ok(await listRecipients(caller, query)),

@@ -44,7 +44,7 @@ export const { endpoint, handler } = serve({
     },
     ...activeUserErrors,
   },
-  table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'], Query: ['login_users'] },
+  table: { login_users: ['Query'] },
   handle: async ({ caller, query }) => {
     const page = { current: caller.sessionId, ...query };
     return ok(await listSessions(requireActiveUser(caller), page));

@@ -31,8 +31,7 @@ export const { endpoint, handler } = serve({
       },
     },
   },
-  errors: {},
-  table: { GetItem: ['signing_keys'] },
+  table: { signing_keys: ['GetItem'] },
   handle: async () => {
     const keys = await publicKeys();
     // An empty set is that of a service which is being deployed: no cache may hold it against the first tokens.

@@ -4,19 +4,19 @@ import { withRequest } from '../lib/log/request-fields.ts';
 import { operate } from '../lib/operator/operate.ts';
 import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
 
-/** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
-const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
+const everything = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'] as const;
 
+/** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
 export const access = accessOf({
   summary: 'Carries out the commands of the operator',
   table: {
-    GetItem: everything,
-    BatchGetItem: everything,
-    Query: everything,
-    PutItem: everything,
-    UpdateItem: everything,
+    login_apps: everything,
+    login_users: everything,
+    devices: everything,
+    accounts: everything,
+    access_requests: everything,
     // An interrupted trial of new versions leaves the keys of a provider.
-    DeleteItem: [...everything, 'probes'],
+    probes: ['DeleteItem'],
   },
   secrets: ['provider-settings'],
   // Up to 10 s for STS, then a batch of lines or of deletions.

@@ -151,12 +151,10 @@ export const { endpoint, handler } = serve({
     },
   },
   table: {
-    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['login_users', 'devices'],
-    PutItem: ['login_users'],
-    UpdateItem: ['login_users', 'devices'],
-    DeleteItem: ['login_users'],
+    login_apps: ['GetItem'],
+    login_users: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+    devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
+    issuer_keys: ['GetItem'],
   },
   secrets: ['provider-settings'],
   example: {

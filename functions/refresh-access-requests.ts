@@ -5,13 +5,7 @@ import { withRequest } from '../lib/log/request-fields.ts';
 
 export const access = accessOf({
   summary: 'Lets access requests expire, and brings the lists of accounts up to date',
-  table: {
-    GetItem: ['access_requests'],
-    BatchGetItem: ['access_requests'],
-    Query: ['access_requests'],
-    UpdateItem: ['access_requests'],
-    DeleteItem: ['access_requests'],
-  },
+  table: { access_requests: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem', 'DeleteItem'] },
   seconds: 60,
 });
 

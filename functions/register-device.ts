@@ -45,7 +45,7 @@ export const { endpoint, handler } = serve({
       field: 'device.platform',
     },
   },
-  table: { GetItem: ['login_apps', 'signing_keys', 'devices'], UpdateItem: ['devices'] },
+  table: { devices: ['GetItem', 'UpdateItem'] },
   idIs: 'device_id',
   example: {
     body: {

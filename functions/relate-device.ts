@@ -48,12 +48,7 @@ export const { endpoint, handler } = serve({
       field: 'device_id',
     },
   },
-  table: {
-    GetItem: ['login_apps', 'signing_keys', 'devices'],
-    BatchGetItem: ['login_users', 'devices'],
-    Query: ['devices'],
-    UpdateItem: ['devices'],
-  },
+  table: { devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'] },
   example: { body: { device_id: `d_${'0'.repeat(43)}` } },
   handle: async ({ caller, body }) => {
     await relateDevice(caller, body.device_id);

@@ -5,7 +5,7 @@ import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
 /** Rights of the function. Those on the secrets come with the rotation itself. */
 export const access = accessOf({
   summary: 'Rotates the service secrets, and encrypts the provider settings again',
-  table: { GetItem: ['login_apps'], Query: ['login_apps'], UpdateItem: ['login_apps'] },
+  table: { login_apps: ['GetItem', 'Query', 'UpdateItem'] },
 });
 
 export const handler = serviceSecretRotation(reencryptProviderSettings);

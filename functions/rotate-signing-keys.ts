@@ -6,7 +6,7 @@ import { revokeSigningKey, rotateSigningKeys } from '../lib/signing/rotate.ts';
 /** Rights of the function. Those on the signing keys come with the rotation itself. */
 export const access = accessOf({
   summary: 'Rotates the signing keys, and revokes one for the operator',
-  table: { GetItem: ['signing_keys'], UpdateItem: ['signing_keys'] },
+  table: { signing_keys: ['GetItem', 'UpdateItem'] },
 });
 
 export async function handler(call: unknown): Promise<RevocationAnswer | undefined> {

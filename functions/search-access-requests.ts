@@ -24,11 +24,7 @@ export const { endpoint, handler } = serve({
     },
   },
   errors: { invalid_request: searchRecord.errors.invalid_request },
-  table: {
-    ...searchRecord.table,
-    UpdateItem: ['access_requests'],
-    DeleteItem: ['access_requests'],
-  },
+  table: { access_requests: [...searchRecord.table.access_requests, 'UpdateItem', 'DeleteItem'] },
   example: { query: { decision: 'approved', page_size: '1' } },
   handle: async ({ caller, query }) => ok(await searchAccessRequests(caller.account_id, query)),
 });

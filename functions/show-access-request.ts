@@ -27,11 +27,7 @@ export const { endpoint, handler } = serve({
     },
     forbidden: searchRecord.errors.forbidden,
   },
-  table: {
-    GetItem: ['accounts', 'access_requests'],
-    Query: ['access_requests'],
-    UpdateItem: ['access_requests'],
-  },
+  table: { access_requests: ['GetItem', 'Query', 'UpdateItem'] },
   example: { path: { access_request_id: '1' } },
   handle: async ({ caller, path }) => ok(await showAccessRequest(caller.account_id, path.access_request_id)),
 });

@@ -41,6 +41,5 @@ export const { endpoint, handler } = serve({
     },
   },
   errors: activeUserErrors,
-  table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
   handle: async ({ caller }) => ok(await showLoginUser(requireActiveUser(caller))),
 });

@@ -32,11 +32,7 @@ export const { endpoint, handler } = serve({
       field: 'identity_id',
     },
   },
-  table: {
-    GetItem: ['login_apps', 'signing_keys', 'login_users'],
-    BatchGetItem: ['login_users'],
-    UpdateItem: ['login_users'],
-  },
+  table: { login_users: ['GetItem', 'UpdateItem'] },
   secrets: ['provider-settings'],
   example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {

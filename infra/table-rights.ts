@@ -1,5 +1,5 @@
 import type { Access, TableAction } from '../lib/http/endpoint.ts';
-import { leadingKeys } from '../lib/storage/keys.ts';
+import { type ItemKind, leadingKeys } from '../lib/storage/keys.ts';
 
 /** An action of a function on the table, and the forms of the partition keys that it may be about. */
 export interface TableRight {
@@ -11,8 +11,12 @@ export interface TableRight {
 export class MissingRight extends Error {}
 
 /** All that a function may do with the table. Its role in the stack says so, and the local stack enforces it. */
-export const tableRightsOf = ({ table }: Pick<Access, 'table'>): TableRight[] =>
-  Object.entries(table).map(([action, kinds]) => ({
-    action: action as TableAction,
-    keys: kinds.flatMap((kind) => leadingKeys[kind]),
+export function tableRightsOf({ table, authenticate }: Pick<Access, 'table' | 'authenticate'>): TableRight[] {
+  const rights = [table, authenticate?.table].flatMap((kinds) =>
+    Object.entries(kinds ?? {}).flatMap(([kind, actions]) => actions.map((action) => ({ kind, action }))),
+  );
+  return [...Map.groupBy(rights, ({ action }) => action)].map(([action, group]) => ({
+    action,
+    keys: [...new Set(group.flatMap(({ kind }) => leadingKeys[kind as ItemKind]))],
   }));
+}

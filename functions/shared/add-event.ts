@@ -31,12 +31,7 @@ export const addEventRecord = {
       example: 'Too many are writing to this access request at once; send the request again.',
     },
   },
-  table: {
-    GetItem: ['accounts', 'access_requests'],
-    BatchGetItem: ['access_requests'],
-    Query: ['access_requests'],
-    PutItem: ['access_requests'],
-  },
+  table: { access_requests: ['GetItem', 'BatchGetItem', 'Query', 'PutItem'] },
   idIs: 'event_id',
 } as const;
 

@@ -20,11 +20,7 @@ export const searchRecord = {
       example: 'The account has no access to this access request.',
     },
   },
-  table: {
-    GetItem: ['accounts', 'access_requests'],
-    BatchGetItem: ['access_requests'],
-    Query: ['access_requests'],
-  },
+  table: { access_requests: ['GetItem', 'BatchGetItem', 'Query'] },
 } as const;
 
 /** The one response of both, apart from its description. */

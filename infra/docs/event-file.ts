@@ -1,6 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { SchemeName } from '../../lib/http/auth/credentials.ts';
-import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import type { AnyEndpoint, SchemeName } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 
 const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;

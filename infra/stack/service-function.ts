@@ -7,7 +7,7 @@ import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import type { Access, SecretName } from '../../lib/http/endpoint.ts';
+import type { Access, SecretName, TableRights } from '../../lib/http/endpoint.ts';
 import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
@@ -54,10 +54,10 @@ const secretVariables: Record<SecretName, string> = {
 };
 
 /** Rights on the table that functions of 1.0.0 had and those of today don't need. Their roles keep them with the others of 1.0.0. */
-const formerRights: Record<string, Access['table']> = {
-  'create-access-request': { Query: ['access_requests'] },
-  'link-identity': { PutItem: ['issuer_keys', 'login_users'], DeleteItem: ['login_users'] },
-  'receive-notification': { PutItem: ['issuer_keys', 'login_users'] },
+const formerRights: Record<string, TableRights> = {
+  'create-access-request': { access_requests: ['Query'] },
+  'link-identity': { issuer_keys: ['PutItem'], login_users: ['PutItem', 'DeleteItem'] },
+  'receive-notification': { issuer_keys: ['PutItem'], login_users: ['PutItem'] },
 };
 
 /**

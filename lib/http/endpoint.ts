@@ -3,10 +3,10 @@ import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import type { ErrorCode, ErrorRecord } from '../foundation/service-error.ts';
 import type { AuditedId } from '../log/request-fields.ts';
 import type { ItemKind } from '../storage/keys.ts';
-import type { Authentication } from './auth/credentials.ts';
 import type { Body } from './body.ts';
 
 export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
+export type TableRights = { [Kind in ItemKind]?: readonly TableAction[] };
 
 /** The secrets of a deployment that a function may read. */
 export type SecretName = 'signing-keys' | 'refresh-tokens' | 'provider-settings';
@@ -15,8 +15,10 @@ export type SecretName = 'signing-keys' | 'refresh-tokens' | 'provider-settings'
 export interface Access {
   /** The description of the function, and of the endpoint in every list, on one line. */
   summary: string;
-  /** Actions that it may do on the one table, each with the kinds of items; nothing else is granted to it. */
-  table: Partial<Record<TableAction, readonly ItemKind[]>>;
+  /** Actions that it may do on items of each kind in the one table; nothing else is granted to it. @default none */
+  table?: TableRights;
+  /** The authentication of an endpoint's callers, which has rights of its own. */
+  authenticate?: { table?: TableRights };
   /** Secrets that it may read. @default none */
   secrets?: readonly SecretName[];
   /** Whether it asks the owner's login hook, if there is one. */
@@ -24,6 +26,26 @@ export interface Access {
   /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
   seconds?: number;
 }
+
+export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
+
+export interface Authentication<Caller> {
+  scheme: SchemeName;
+  /** The error of a caller who is not authenticated; absent where anybody may call. */
+  error?: ErrorRecord & { code: ErrorCode };
+  /** Another scheme of the API document that it takes; with `client_id`, the form alone says who calls. */
+  alternative?: 'recipients_token' | 'dpop_proof' | 'client_id';
+  /** The rights that it gives every endpoint with it. */
+  table?: TableRights;
+  /**
+   * @param form reads the form of the request, before anything of it is checked
+   * @throws ServiceError with that error
+   */
+  identify: (headers: RequestHeaders, form: () => URLSearchParams) => Promise<Caller>;
+}
+
+/** Headers of a request by their names in lower case. */
+export type RequestHeaders = Record<string, string | undefined>;
 
 /** The record of a function without a route; when Lambda loads it, its environment is checked, as `serve` does. */
 export function accessOf(access: Access): Access {
@@ -113,7 +135,7 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
   body?: Body<Content>;
   responses: R;
   /** Every error of the endpoint's own; those of its authentication and 500 come on top. */
-  errors: Partial<Record<ErrorCode, ErrorRecord>>;
+  errors?: Partial<Record<ErrorCode, ErrorRecord>>;
   /** The log event of an error response. @default 'request_refused' */
   errorEvent?: 'token_refused' | 'request_refused';
   /** Whether a request may change anything, and so is audited. @default unless the method is GET */

@@ -10,14 +10,15 @@ import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
 import { type Reply, renderAnswer, renderErrors } from './answers.ts';
-import type { Authentication, RequestHeaders } from './auth/credentials.ts';
 import { parseBody, rawFormOf, validateBody } from './body.ts';
 import {
   type AnyEndpoint,
+  type Authentication,
   type Endpoint,
   isAudited,
   type Outputs,
   type ParameterSchemas,
+  type RequestHeaders,
   type Responses,
 } from './endpoint.ts';
 import { requireOriginSecret } from './origin-secret.ts';

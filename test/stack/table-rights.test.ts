@@ -13,7 +13,7 @@ const { withTableRights } = await import('../../infra/local/enforce-table-rights
 /** A record that reads devices and lists, and writes nothing. */
 const access: Access = {
   summary: 'Reads devices',
-  table: { GetItem: ['devices'], BatchGetItem: ['devices'], Query: ['devices', 'signing_keys'] },
+  table: { devices: ['GetItem', 'BatchGetItem', 'Query'], signing_keys: ['Query'] },
   secrets: [],
 };
 const asFunction = <Result>(run: () => Promise<Result>) => withTableRights('read-devices', access, run);

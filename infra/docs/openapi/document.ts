@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { SchemeName } from '../../../lib/http/auth/credentials.ts';
-import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
+import type { AnyEndpoint, ExampleRequest, Link, SchemeName } from '../../../lib/http/endpoint.ts';
 import {
   assertionAlgorithms,
   jwtAssertionType,

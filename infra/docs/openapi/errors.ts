@@ -43,7 +43,7 @@ export const commonHeaders = {
 };
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-export function errorsOf({ errors, authenticate, body }: AnyEndpoint, received: Components) {
+export function errorsOf({ errors = {}, authenticate, body }: AnyEndpoint, received: Components) {
   const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
   const { forbidden } = errors;
   const all: Record<string, ErrorRecord> = {

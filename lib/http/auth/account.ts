@@ -1,6 +1,7 @@
 import { type Account, authenticateAccount } from '../../access-requests/account.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { type Authentication, basicAuthentication } from './credentials.ts';
+import type { Authentication } from '../endpoint.ts';
+import { basicAuthentication } from './credentials.ts';
 
 /** Account authentication: `account_id:account_secret` in HTTP Basic. */
 export const account = basicAuthentication({
@@ -9,6 +10,7 @@ export const account = basicAuthentication({
   error: 'unauthorized',
   when: 'The account id or the account secret is missing or wrong, or the account is disabled.',
   find: authenticateAccount,
+  table: { accounts: ['GetItem'] },
   idForm: 'ac_…',
   noted: ({ account_id }) => ({ account_id }),
 });

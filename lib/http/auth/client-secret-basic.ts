@@ -8,6 +8,7 @@ export const clientSecretBasic = basicAuthentication({
   error: 'invalid_client',
   when: 'The client id or the client secret, or the credential in their place, is missing or wrong.',
   find: authenticateClient,
+  table: { login_apps: ['GetItem'] },
   idForm: 'la_….c_…',
   noted: ({ clientId, loginAppId }) => ({ client_id: clientId, login_app_id: loginAppId }),
 });

@@ -1,25 +1,8 @@
 import { type IdForm, isId } from '../../foundation/ids.ts';
-import { type ErrorCode, type ErrorRecord, ServiceError } from '../../foundation/service-error.ts';
+import { type ErrorCode, ServiceError } from '../../foundation/service-error.ts';
 import type { RequestFields } from '../../log/events.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-
-export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
-
-export interface Authentication<Caller> {
-  scheme: SchemeName;
-  /** The error of a caller who is not authenticated; absent where anybody may call. */
-  error?: ErrorRecord & { code: ErrorCode };
-  /** Another scheme of the API document that it takes; with `client_id`, the form alone says who calls. */
-  alternative?: 'recipients_token' | 'dpop_proof' | 'client_id';
-  /**
-   * @param form reads the form of the request, before anything of it is checked
-   * @throws ServiceError with that error
-   */
-  identify: (headers: RequestHeaders, form: () => URLSearchParams) => Promise<Caller>;
-}
-
-/** Headers of a request by their names in lower case. */
-export type RequestHeaders = Record<string, string | undefined>;
+import type { Authentication, SchemeName, TableRights } from '../endpoint.ts';
 
 const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
 
@@ -33,6 +16,7 @@ interface BasicAuthentication<Caller extends object> {
   find: (id: string, secret: string) => Promise<Caller | 'id_unknown' | 'secret_wrong' | 'account_disabled'>;
   /** An id of another form is not logged: it could be a secret. */
   idForm: IdForm;
+  table: TableRights;
   /** Fields of the log about the caller. */
   noted: (caller: Caller) => Partial<RequestFields>;
 }
@@ -43,11 +27,13 @@ export const basicAuthentication = <Caller extends object>({
   error,
   when,
   find,
+  table,
   idForm,
   noted,
 }: BasicAuthentication<Caller>): Authentication<Caller> => ({
   scheme,
   error: { code: error, when, example: mismatch(whose) },
+  table,
   identify: async ({ authorization }) => {
     const sent = basicCredentials(authorization);
     if (!sent) {

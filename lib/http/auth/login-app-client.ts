@@ -5,8 +5,8 @@ import { jwtAssertionType } from '../../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, findPublicClient } from '../../login-apps/clients.ts';
 import { verifyProof } from '../../tokens/dpop-proof.ts';
 import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';
+import type { Authentication, RequestHeaders } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
-import type { Authentication, RequestHeaders } from './credentials.ts';
 
 /** A method by which a client authenticates: whether a request uses it, and whom that makes of it. */
 interface Method {
@@ -57,6 +57,7 @@ const provenPublicClient = (path: string): Method => ({
 
 const byOneOf = (methods: Method[]): Authentication<AuthenticatedClient> => ({
   ...clientSecretBasic,
+  table: { login_apps: ['GetItem'], issuer_keys: ['GetItem'], used_once: ['GetItem', 'PutItem'] },
   identify: async (headers, readForm) => {
     const form = readForm();
     const [used = basic, another] = methods.filter((method) => method.isUsed(headers, form));

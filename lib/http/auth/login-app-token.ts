@@ -5,7 +5,8 @@ import { isCurrentClient } from '../../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../../login-apps/login-app-tokens.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import { verifyLoginAppToken } from '../../tokens/access-token.ts';
-import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
+import type { Authentication } from '../endpoint.ts';
+import { bearerToken, noBearerToken } from './credentials.ts';
 
 /**
  * Login App Token: a bearer token that stands for the app itself. One that was issued to a client is valid while the Login
@@ -18,6 +19,7 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
     when: 'The Login App Token is missing, expired, revoked or of another kind, or its Login App is disabled.',
     example: 'The token is not a valid Login App Token.',
   },
+  table: { login_apps: ['GetItem'], signing_keys: ['GetItem'] },
   identify: async (headers) => {
     const token = bearerToken(headers.authorization);
     if (!token)

@@ -6,7 +6,8 @@ import { findStatus } from '../../login-apps/status.ts';
 import type { AuthenticatedUser } from '../../login-users/login-user.ts';
 import { hasIssued, isActive, readLoginUserWithSession } from '../../people/sessions/session.ts';
 import { verifyLoginUserToken } from '../../tokens/access-token.ts';
-import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
+import type { Authentication } from '../endpoint.ts';
+import { bearerToken, noBearerToken } from './credentials.ts';
 
 /**
  * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
@@ -20,6 +21,7 @@ export const loginUserTokenForDeletion: Authentication<AuthenticatedUser> = {
     when: 'The Login User Token is missing, expired or of another kind, its session has ended, or its Login App is disabled.',
     example: 'The session of this Login User Token has ended.',
   },
+  table: { login_apps: ['GetItem'], signing_keys: ['GetItem'], login_users: ['BatchGetItem'] },
   identify: async (headers) => {
     const token = oneBearerToken([headers.authentication, headers.authorization]);
     const claims = await verifyLoginUserToken(token);

@@ -2,13 +2,15 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import { type AuthenticatedClient, findCurrentClient } from '../../login-apps/clients.ts';
 import { readRecipientsToken } from '../../tokens/access-token.ts';
+import type { Authentication } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
-import { type Authentication, bearerToken } from './credentials.ts';
+import { bearerToken } from './credentials.ts';
 
 /** Authentication by client id and secret, or by a token with the scope `recipients` while the Login App has the client. */
 export const sender: Authentication<AuthenticatedClient> = {
   ...clientSecretBasic,
   alternative: 'recipients_token',
+  table: { login_apps: ['GetItem'], signing_keys: ['GetItem'] },
   identify: async (headers, form) => {
     const token = bearerToken(headers.authorization);
     if (token === undefined) return clientSecretBasic.identify(headers, form);
