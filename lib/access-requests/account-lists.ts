@@ -3,8 +3,8 @@ import * as v from 'valibot';
 import { clock, timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 import { logFailure } from '../log/log.ts';
-import { forEachInBatches, timeLimit } from '../storage/batches.ts';
-import { deleteItem, type Item, itemKind, keyOf, putItem, readItems, updateItem } from '../storage/items.ts';
+import { forEachInBatches, retryOnConflict, timeLimit } from '../storage/batches.ts';
+import { deleteItem, itemKind, putItem, readItems, updateItem } from '../storage/items.ts';
 import {
   accessRequestsOfAccountList,
   changeMarkKey,
@@ -17,8 +17,7 @@ import {
   requesterTypeList,
   wholeList,
 } from '../storage/keys.ts';
-import { readBetween, readGlobalList, readMembers, readPartition } from '../storage/lists.ts';
-import { retryOnConflict } from '../storage/retry-on-conflict.ts';
+import { readBetween, readGlobalPages, readMembers, readPartition } from '../storage/lists.ts';
 import { type AccessRequest, accessItem, accessRequestItem, readAccesses } from './access-request.ts';
 import { type Decision, decisionOf, decisions, isPending, settle } from './decision.ts';
 
@@ -171,7 +170,7 @@ export async function refreshLists(accountId: string, about: number[], marks: Ma
     // One that has been created meanwhile is not in the lists yet.
     return truth && (listed.has(one.access_request_id) || !truth.request) && isOver(one, truth);
   });
-  await forEachInBatches(over, (one) => deleteItem(keyOf(one)));
+  await forEachInBatches(over, (one) => deleteItem(one));
   return true;
 }
 
@@ -184,12 +183,9 @@ export async function refreshMarked(): Promise<void> {
   const hasTime = timeLimit(40_000);
   const now = timestamp();
   let failed = 0;
-  let start: Item | undefined;
-  do {
-    const page = { limit: 100, start, order: 'ascending' } as const;
-    const { items, next } = await readGlobalList('by_list', markedAccessRequestsList, page);
+  for await (const items of readGlobalPages('by_list', markedAccessRequestsList)) {
     const due = items.filter(({ list_position }) => String(list_position) <= now);
-    const marks = (await readMembers(due.map(keyOf))).map(markItem.parse);
+    const marks = (await readMembers(due)).map(markItem.parse);
     for (const [accountId, ofAccount] of Map.groupBy(marks, ({ account_id }) => account_id))
       try {
         await refreshLists(accountId, ofAccount.map(idOf), ofAccount);
@@ -197,8 +193,8 @@ export async function refreshMarked(): Promise<void> {
         failed += 1;
         logFailure('lists_not_refreshed', error, { account_id: accountId });
       }
-    start = due.length < items.length ? undefined : next;
-  } while (start && hasTime());
+    if (due.length < items.length || !hasTime()) break;
+  }
   if (failed > 0) throw new Error(`The lists of ${failed} accounts could not be refreshed.`);
 }
 

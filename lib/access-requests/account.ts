@@ -3,21 +3,20 @@ import { timestamp } from '../foundation/clock.ts';
 import { isId, newId } from '../foundation/ids.ts';
 import { rotateSecretOf } from '../secrets/item-secrets.ts';
 import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
-import { forEachInBatches, timeLimit } from '../storage/batches.ts';
+import { forEachOfLists, timeLimit } from '../storage/batches.ts';
 import { cached } from '../storage/cache.ts';
 import {
   deleteItem,
   type Item,
   type ItemOf,
   itemKind,
-  keyOf,
   type OwnChange,
   putItem,
   readItem,
   updateOwnItem,
 } from '../storage/items.ts';
-import { accessRequestsOfAccountList, accountKey, accountPartition, accountsList } from '../storage/keys.ts';
-import { named, readListInOrder, readMembers, readPartitionPages } from '../storage/lists.ts';
+import { accessRequestsOfAccountList, accountKey, accountsList } from '../storage/keys.ts';
+import { named, readMemberPages, readPartitionPages } from '../storage/lists.ts';
 
 const secretPrefix = 'acs';
 
@@ -98,31 +97,18 @@ export const rotateAccountSecret = (account: Account) =>
 export async function deleteAccount(accountId: string) {
   await setAccountDisabled(accountId, true);
   const hasTime = timeLimit();
-  let accesses = 0;
-  let start: Item | undefined;
-  do {
-    const list = accessRequestsOfAccountList(accountId);
-    const { keys, next } = await readListInOrder(list, { limit: 100, start });
-    const items = await readMembers(keys);
-    await forEachInBatches(items, remove);
-    accesses += items.length;
-    start = next;
-  } while (start && hasTime());
-  const unfinished = { deleted: false, removed: { accesses }, again_after_seconds: 0 };
-  if (start) return unfinished;
+  const removed = { accesses: 0 };
+  const list = accessRequestsOfAccountList(accountId);
   const root = accountKey(accountId);
-  for (const partition of [accessRequestsOfAccountList(accountId), accountPartition(accountId)])
-    for await (const page of readPartitionPages(partition)) {
-      const others = page.filter(({ sk }) => sk !== root.sk);
-      let isAll = true;
-      await forEachInBatches(others, async (item) => {
-        if (hasTime()) await remove(item);
-        else isAll = false;
-      });
-      if (!isAll) return unfinished;
-    }
+  const removeAccess = async (item: Item) => {
+    await deleteItem(item);
+    removed.accesses += 1;
+  };
+  const removeOther = async (item: Item) => item.sk !== root.sk && deleteItem(item);
+  const isAll =
+    (await forEachOfLists([readMemberPages(list)], removeAccess, hasTime)) &&
+    (await forEachOfLists([readPartitionPages(list), readPartitionPages(root.pk)], removeOther, hasTime));
+  if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
   await deleteItem(root);
-  return { deleted: true, removed: { accesses } };
+  return { deleted: true, removed };
 }
-
-const remove = (item: Item): Promise<void> => deleteItem(keyOf(item));

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { Key } from '../storage/keys.ts';
-import { readListInOrder, readMembers } from '../storage/lists.ts';
+import type { Item } from '../storage/items.ts';
+import { readGlobalList, readMembers } from '../storage/lists.ts';
 import { invalid } from './command.ts';
 
 /** The most members of a page: as many as the store reads in one request. */
@@ -47,11 +47,11 @@ export async function readPageAcross<Member>(
  */
 export async function readPage(lists: string | string[], after: string | undefined, prefix = '') {
   const names = [lists].flat();
-  const { members, ...page } = await readPageAcross<Key>(names.length, after, async (list, from) => {
+  const { members, ...page } = await readPageAcross<Item>(names.length, after, async (list, from) => {
     const name = names[list] ?? '';
     if (from.start && from.start.list !== name) throw wrongPlace();
-    const { keys, next } = await readListInOrder(name, { prefix, ...from });
-    return { members: keys, next: next && v.parse(startSchema, next) };
+    const { items, next } = await readGlobalList('by_list', name, { prefix, order: 'ascending', ...from });
+    return { members: items, next: next && v.parse(startSchema, next) };
   });
   return { items: await readMembers(members), ...page };
 }

@@ -16,11 +16,10 @@ import type { Key } from './keys.ts';
 
 export type Item = Record<string, unknown>;
 
-/** The key among the attributes of an item. */
-export const keyOf = ({ pk, sk }: { pk?: unknown; sk?: unknown }): Key => ({
-  pk: String(pk),
-  sk: String(sk),
-});
+/** A key, or an item with its key among its attributes. */
+export type Keyed = { pk?: unknown; sk?: unknown };
+
+export const keyOf = ({ pk, sk }: Keyed): Key => ({ pk: String(pk), sk: String(sk) });
 
 /** The key of an item, which knows its kind: how reads parse it, and what writes may set (a type, never called). */
 export interface ItemKey<Attributes, Written = Attributes> extends Key {
@@ -84,18 +83,18 @@ export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unkn
 }
 
 /** Items as the table has them, in the order of their keys. */
-export const readAll = async (keys: Key[]): Promise<(Item | undefined)[]> => keys.map(await readEach(keys));
+export const readAll = async (keys: Keyed[]): Promise<(Item | undefined)[]> => keys.map(await readEach(keys));
 
 /** Reads the items of some keys, each once. @returns finds the item of one of the keys, as the table has it */
-export async function readEach(keys: Key[]): Promise<(key: Key) => Item | undefined> {
-  const distinct = [...new Map(keys.map(({ pk, sk }) => [nameOf({ pk, sk }), { pk, sk }])).values()];
+export async function readEach(keys: Keyed[]): Promise<(key: Keyed) => Item | undefined> {
+  const distinct = [...new Map(keys.map((key) => [nameOf(key), keyOf(key)])).values()];
   const found = new Map<string, Item>();
   const starts = distinct.map((_, place) => place).filter((place) => place % batchSize === 0);
   await Promise.all(starts.map((start) => readBatch(distinct.slice(start, start + batchSize), found)));
   return (key) => found.get(nameOf(key));
 }
 
-async function readBatch(keys: Item[], found: Map<string, Item>): Promise<void> {
+async function readBatch(keys: Keyed[], found: Map<string, Item>): Promise<void> {
   let missing = keys;
   for (let attempt = 0; missing.length > 0; attempt += 1) {
     if (attempt === mostAttempts) throw new Error('The table was too busy to read all items of a batch.');
@@ -103,12 +102,12 @@ async function readBatch(keys: Item[], found: Map<string, Item>): Promise<void> 
     const { Responses, UnprocessedKeys } = await documentClient.send(
       new BatchGetCommand({ RequestItems: { [tableName()]: { Keys: missing, ConsistentRead: true } } }),
     );
-    for (const item of Responses?.[tableName()] ?? []) found.set(nameOf(keyOf(item)), item);
+    for (const item of Responses?.[tableName()] ?? []) found.set(nameOf(item), item);
     missing = UnprocessedKeys?.[tableName()]?.Keys ?? [];
   }
 }
 
-const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;
+const nameOf = ({ pk, sk }: Keyed): string => `${pk}\n${sk}`;
 
 /**
  * Writes an item whole, whatever was there; or only where there is none under its key yet. When the answer is lost, the
@@ -141,7 +140,7 @@ export const isPartitionFull = (error: unknown): boolean =>
  * Deletes an item if there is one, and `when` holds of it. It does not report whether there was one: a retry after a lost
  * answer can't know what the first attempt deleted.
  */
-export async function deleteItem(key: Key, when: Conditions = {}): Promise<void> {
+export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<void> {
   const expressions = new Expressions();
   const ConditionExpression = expressions.condition(when);
   const { names: ExpressionAttributeNames, values: ExpressionAttributeValues } = expressions;

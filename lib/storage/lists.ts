@@ -1,6 +1,6 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
-import { type Item, keyOf, readEach } from './items.ts';
+import { type Item, type Keyed, readEach } from './items.ts';
 import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
@@ -101,10 +101,17 @@ export async function readGlobalList(
   return { items: Items, next: LastEvaluatedKey };
 }
 
-/** The keys of some members of a list of the index `by_list`, first position first, and where the next ones begin. */
-export async function readListInOrder(list: string, page: Omit<Page, 'order'>) {
-  const { items, next } = await readGlobalList('by_list', list, { ...page, order: 'ascending' });
-  return { keys: items.map(keyOf), next };
+/** All members of a list of a global index, first position first, as the index has them: `limit` at a time. */
+export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100): AsyncGenerator<Item[]> =>
+  queryPages({
+    IndexName: index,
+    Limit: limit,
+    ...keysIn(table.globalIndexes[index], list, beginningWith('')),
+  });
+
+/** All members of a list of the index `by_list`, first position first, as the table has them: up to 100 at a time. */
+export async function* readMemberPages(list: string): AsyncGenerator<Item[]> {
+  for await (const found of readGlobalPages('by_list', list)) yield readMembers(found);
 }
 
 /** A name, and the place that it gives a member of a list by name. */
@@ -115,7 +122,7 @@ export const named = (list: string, id: string, name: string) => ({
 });
 
 /** The members that an index has found, as the table has them: it may show one twice, or one that is gone. */
-export async function readMembers(keys: Key[]): Promise<Item[]> {
+export async function readMembers(keys: Keyed[]): Promise<Item[]> {
   const members = new Set(keys.map(await readEach(keys)));
   return [...members].filter((item) => item !== undefined);
 }
@@ -167,8 +174,4 @@ async function* queryPages(input: Omit<QueryCommandInput, 'TableName'>): AsyncGe
   } while (start);
 }
 
-async function allOf(pages: AsyncGenerator<Item[]>): Promise<Item[]> {
-  const items: Item[] = [];
-  for await (const page of pages) items.push(...page);
-  return items;
-}
+const allOf = async (pages: AsyncGenerator<Item[]>): Promise<Item[]> => (await Array.fromAsync(pages)).flat();

@@ -4,8 +4,8 @@ import { setStatus } from '../../login-apps/status.ts';
 import { loginUserIn, peopleLists } from '../../login-users/login-user.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
-import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
-import { deleteItem, type Item, keyOf } from '../../storage/items.ts';
+import { forEachInBatches, forEachOfLists, timeLimit } from '../../storage/batches.ts';
+import { deleteItem, type Item } from '../../storage/items.ts';
 import {
   deviceKey,
   devicesOfLoginAppShard,
@@ -14,7 +14,7 @@ import {
   loginAppPartition,
   loginUserKey,
 } from '../../storage/keys.ts';
-import { readGlobalList, readListInOrder, readMembers, readPartition } from '../../storage/lists.ts';
+import { readGlobalPages, readMemberPages, readPartition } from '../../storage/lists.ts';
 import { shards } from '../../storage/table.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
@@ -25,13 +25,12 @@ const settledAfter = 60;
 /** The reason to keep a Login App that is to be deleted without its people; undefined when there is none. */
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
   const { login_app_id, disabled_at, clients, providers } = loginApp;
-  const firstPages = await Promise.all(peopleOf(login_app_id).map((readPage) => readPage()));
-  const people = firstPages.flatMap(({ items }) => items);
+  const people = (await Promise.all(peopleOf(login_app_id).map(firstPage))).flat();
   if (people.some(loginUserIn)) return 'it has Login Users';
   if (people.length > 0 && canRevoke(loginApp))
     return 'tokens of deleted Login Users are still to be revoked';
-  const devices = await Promise.all(devicesOf(login_app_id, 1).map((readPage) => readPage()));
-  if (devices.some(({ items }) => items.length > 0)) return 'it has devices';
+  const devices = await Promise.all(devicesOf(login_app_id, 1).map(firstPage));
+  if (devices.some((page) => page.length > 0)) return 'it has devices';
   if (disabled_at === undefined && clients.size > 0 && providers.size > 0)
     return 'it is enabled, and people can log in';
   return undefined;
@@ -42,19 +41,14 @@ const canRevoke = ({ providers }: LoginApp): boolean =>
   providers.has(authorizationCodeProvider) ||
   [...providers.values()].some((settings) => issuersIn(settings).idTokens.some((one) => one.code_exchange));
 
-type ReadPage = (start?: Item) => Promise<{ items: Item[]; next: Item | undefined }>;
+type Pages = AsyncGenerator<Item[]>;
 
-const peopleOf = (loginAppId: string): ReadPage[] =>
-  peopleLists(loginAppId).map((list) => async (start) => {
-    const { keys, next } = await readListInOrder(list, { limit: 100, start });
-    return { items: await readMembers(keys), next };
-  });
+const firstPage = async (pages: Pages): Promise<Item[]> => (await pages.next()).value ?? [];
 
-const devicesOf = (loginAppId: string, limit: number): ReadPage[] =>
-  shards.map((shard) => {
-    const list = devicesOfLoginAppShard(loginAppId, shard);
-    return (start) => readGlobalList('by_shard', list, { limit, start });
-  });
+const peopleOf = (loginAppId: string): Pages[] => peopleLists(loginAppId).map(readMemberPages);
+
+const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
+  shards.map((shard) => readGlobalPages('by_shard', devicesOfLoginAppShard(loginAppId, shard), limit));
 
 /**
  * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first; the Login App itself
@@ -68,22 +62,20 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const hasTime = timeLimit();
   const removed = { login_users: 0, devices: 0 };
   let tokens_not_revoked = 0;
-  const noPeople = await forEachMember(peopleOf(login_app_id), hasTime, async (item) => {
-    const { isNew, tokensLeft } = await deletePerson(loginApp, String(item.login_user_id));
+  const removePerson = async ({ login_user_id }: Item) => {
+    const { isNew, tokensLeft } = await deletePerson(loginApp, String(login_user_id));
     if (isNew) removed.login_users += 1;
     tokens_not_revoked += tokensLeft;
-  });
-  const noDevices = await forEachMember(
-    devicesOf(login_app_id, 100),
-    hasTime,
-    async ({ device_id, installation_id }) => {
-      // The device goes last: it tells which installation it belongs to.
-      if (installation_id !== undefined)
-        await deleteItem(installationKey(login_app_id, String(installation_id)));
-      await deleteItem(deviceKey(String(device_id)));
-      removed.devices += 1;
-    },
-  );
+  };
+  const removeDevice = async ({ device_id, installation_id }: Item) => {
+    // The device goes last: it tells which installation it belongs to.
+    if (installation_id !== undefined)
+      await deleteItem(installationKey(login_app_id, String(installation_id)));
+    await deleteItem(deviceKey(String(device_id)));
+    removed.devices += 1;
+  };
+  const noPeople = await forEachOfLists(peopleOf(login_app_id), removePerson, hasTime);
+  const noDevices = await forEachOfLists(devicesOf(login_app_id), removeDevice, hasTime);
   const isAll = noPeople && noDevices;
   const isStuck = isAll || removed.login_users + removed.devices === 0;
   if (tokens_not_revoked > 0 && isStuck) return { deleted: false, removed, tokens_not_revoked };
@@ -94,27 +86,9 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const items = await readPartition(loginAppPartition(login_app_id));
   const root = loginAppKey(login_app_id);
   const members = items.filter(({ sk }) => sk !== root.sk);
-  await forEachInBatches(members, (item) => deleteItem(keyOf(item)));
+  await forEachInBatches(members, (item) => deleteItem(item));
   await deleteItem(root);
   return { deleted: true, removed };
-}
-
-/** Does something with each member of some lists while there is time. False when more is left. */
-async function forEachMember(
-  lists: ReadPage[],
-  hasTime: () => boolean,
-  act: (item: Item) => Promise<void>,
-): Promise<boolean> {
-  for (const readPage of lists) {
-    let start: Item | undefined;
-    do {
-      if (!hasTime()) return false;
-      const { items, next } = await readPage(start);
-      await forEachInBatches(items, act);
-      start = next;
-    } while (start);
-  }
-  return true;
 }
 
 /** Deletes a person, or revokes what is left of one. Without the Login App the rest has no use, unless a token can be revoked. */

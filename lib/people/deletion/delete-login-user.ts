@@ -6,18 +6,9 @@ import { idsAmong } from '../../log/request-fields.ts';
 import { identitiesIn } from '../../login-users/linked-identity.ts';
 import { blockedError, listAttributes, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
-import {
-  deleteItem,
-  type Item,
-  type ItemOf,
-  itemKind,
-  keyOf,
-  putItem,
-  readItem,
-  updateItem,
-} from '../../storage/items.ts';
+import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateItem } from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
-import { readListInOrder, readMembers } from '../../storage/lists.ts';
+import { readMemberPages } from '../../storage/lists.ts';
 import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
 import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, sessionItem } from '../sessions/session.ts';
@@ -142,15 +133,12 @@ async function finish({ login_user_id, by, list_position }: DeletionMark): Promi
 
 async function* readInterrupted(): AsyncGenerator<DeletionMark> {
   const latest = new Date(clock.now().getTime() - underWayFor).toISOString();
-  let start: Item | undefined;
-  do {
-    const { keys, next } = await readListInOrder(unfinishedList, { limit: 100, start });
-    const items = await readMembers(keys);
+  for await (const items of readMemberPages(unfinishedList)) {
     const interrupted = items.filter(({ list_position }) => String(list_position) <= latest);
     // 1.0.0 marked links, too. What one of them has left goes with the next link, unlink or deletion.
     const ofLinks = interrupted.filter(({ identity_id }) => identity_id !== undefined);
-    await Promise.all(ofLinks.map((item) => deleteItem(keyOf(item))));
+    await Promise.all(ofLinks.map((item) => deleteItem(item)));
     yield* interrupted.filter((item) => !ofLinks.includes(item)).map(deletionItem.parse);
-    start = interrupted.length < items.length ? undefined : next;
-  } while (start);
+    if (interrupted.length < items.length) return;
+  }
 }

@@ -15,9 +15,8 @@ import { canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
 import { type ImportLine, readLines } from '../../schema/import-lines.ts';
 import { keyRequired } from '../../schema/validation.ts';
-import { forEachInBatches } from '../../storage/batches.ts';
+import { forEachInBatches, retryOnConflict } from '../../storage/batches.ts';
 import { updateItem } from '../../storage/items.ts';
-import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { importedNamespace } from './find-login-user.ts';
 import { ownIdentities } from './identities-of-person.ts';
 import {

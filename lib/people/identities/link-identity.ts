@@ -23,8 +23,8 @@ import {
   whileExisting,
 } from '../../login-users/login-user.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import { retryOnConflict } from '../../storage/batches.ts';
 import { readItem, updateItem } from '../../storage/items.ts';
-import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
   attributesLeft,
   isUnderWay,

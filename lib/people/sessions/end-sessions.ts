@@ -9,7 +9,7 @@ import { begunIn } from '../../login-users/sessions-of-person.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
 import { sessionsOfProviderSessionList } from '../../storage/keys.ts';
-import { readListInOrder, readMembers } from '../../storage/lists.ts';
+import { readMemberPages } from '../../storage/lists.ts';
 import {
   isActive,
   isOpen,
@@ -103,14 +103,7 @@ export async function endSessionsAtProvider(
 
 async function findAtProvider(loginAppId: string, providerSession: string): Promise<Session[]> {
   const list = sessionsOfProviderSessionList(loginAppId, providerSession);
-  const found: Item[] = [];
-  let start: Item | undefined;
-  do {
-    const { keys, next } = await readListInOrder(list, { limit: 100, start });
-    found.push(...(await readMembers(keys)));
-    start = next;
-  } while (start);
-  return found.map(sessionItem.parse);
+  return (await Array.fromAsync(readMemberPages(list))).flat().map(sessionItem.parse);
 }
 
 /**

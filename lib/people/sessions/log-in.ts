@@ -17,9 +17,9 @@ import {
 } from '../../login-users/login-user.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import { retryOnConflict } from '../../storage/batches.ts';
 import { deleteItem, type Item, putItem, updateItem } from '../../storage/items.ts';
 import { sessionsOfProviderSessionList } from '../../storage/keys.ts';
-import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
   findIndexItem,
   type IdentityIndexItem,

@@ -3,10 +3,10 @@ import { timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
+import { retryOnConflict } from '../../storage/batches.ts';
 import { cached } from '../../storage/cache.ts';
 import {
   deleteItem,
-  type Item,
   type ItemKey,
   type ItemOf,
   itemKind,
@@ -15,8 +15,7 @@ import {
   updateItem,
 } from '../../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
-import { readGlobalList } from '../../storage/lists.ts';
-import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import { readGlobalPages } from '../../storage/lists.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
 import {
   decryptSecrets,
@@ -101,15 +100,12 @@ export const notSetUp = (provider: ProviderId): ServiceError =>
  */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
   const unreadable: string[] = [];
-  let start: Item | undefined;
-  do {
-    const { items, next } = await readGlobalList('by_list', providerSettingsList, { limit: 25, start });
+  for await (const items of readGlobalPages('by_list', providerSettingsList, 25)) {
     const names = await Promise.all(
       items.map((item) => reencrypt({ ...keyOf(item), parse: providerSettingsItem.parse }, secret)),
     );
     unreadable.push(...names.filter(Boolean));
-    start = next;
-  } while (start);
+  }
   return unreadable;
 }
 
