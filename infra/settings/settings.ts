@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import * as v from 'valibot';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { largestRing } from '../../lib/foundation/ids.ts';
 import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
 import { tokenAlgorithms } from '../../lib/signing/settings.ts';
@@ -401,20 +402,19 @@ export function readSettings(context: Record<string, unknown>, from?: SettingsFi
 const isKnown = (name: string): boolean => settingNames.includes(name);
 
 /** The environment variables about tokens and sessions. */
-export const tokenVariables = (settings: Settings): Record<string, string> => ({
-  TOKEN_ALGORITHM: settings.tokenAlgorithm,
-  ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
-  SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
-  SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
-  RECENT_LOGIN_SECONDS: String(settings.recentLoginSeconds),
-  MAX_SESSIONS: String(settings.maxSessions),
-  ...(settings.stepUpAcrValues !== undefined && { STEP_UP_ACR_VALUES: settings.stepUpAcrValues }),
-  ...(settings.externalIdInTokens && { EXTERNAL_ID_IN_TOKENS: 'true' }),
-  ...(settings.refreshGraceSeconds !== undefined && {
-    REFRESH_GRACE_SECONDS: String(settings.refreshGraceSeconds),
-  }),
-  REFRESH_REPLAY_SECONDS: String(settings.refreshReplaySeconds),
-});
+export const tokenVariables = (settings: Settings): Record<string, string> =>
+  definedOnly({
+    TOKEN_ALGORITHM: settings.tokenAlgorithm,
+    ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
+    SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
+    SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+    RECENT_LOGIN_SECONDS: String(settings.recentLoginSeconds),
+    MAX_SESSIONS: String(settings.maxSessions),
+    STEP_UP_ACR_VALUES: settings.stepUpAcrValues,
+    EXTERNAL_ID_IN_TOKENS: settings.externalIdInTokens ? 'true' : undefined,
+    REFRESH_GRACE_SECONDS: settings.refreshGraceSeconds?.toString(),
+    REFRESH_REPLAY_SECONDS: String(settings.refreshReplaySeconds),
+  });
 
 /** Says what is wrong with a setting, in one line that never holds its value. */
 export class SettingsError extends Error {
@@ -429,19 +429,15 @@ const isOfCdk = (name: string): boolean =>
 
 function consistent(given: Given): Settings {
   const isProduction = given.stage === 'production';
-  const {
-    removalPolicy = isProduction ? 'retain' : 'destroy',
-    domainName,
-    certificateArn,
-    change = [],
-  } = given;
+  const { domainName, certificateArn, tableName } = given;
+  const { removalPolicy = isProduction ? 'retain' : 'destroy', change = [] } = given;
   // A canary on a new table would write to both: a refresh token that is replaced in one looks reused in the other.
   const canary = (given.canary ?? isProduction) && !change.includes('tableName');
   if (domainName && !certificateArn) throw new SettingsError('certificateArn', 'must come with domainName');
   if (certificateArn && !domainName) throw new SettingsError('domainName', 'must come with certificateArn');
-  if (given.tableStreamArn && !given.tableName)
+  if (given.tableStreamArn && !tableName)
     throw new SettingsError('tableName', 'must come with tableStreamArn');
-  if (given.tableName && given.publishEvents && !given.tableStreamArn)
+  if (tableName && given.publishEvents && !given.tableStreamArn)
     throw new SettingsError('tableStreamArn', 'must come with tableName, unless publishEvents is false');
   if (given.archiveDays && !given.publishEvents)
     throw new SettingsError('archiveDays', 'must come with publishEvents');
@@ -458,17 +454,10 @@ function consistent(given: Given): Settings {
     throw new SettingsError('loopbackProviders', 'must be false in production');
   if (given.sessionIdleSeconds > given.sessionAbsoluteSeconds)
     throw new SettingsError('sessionIdleSeconds', 'must be at most sessionAbsoluteSeconds');
-  const {
-    tokenReservedConcurrency = Infinity,
-    tableName,
-    warmReadUnits,
-    warmWriteUnits,
-    maxWriteUnits,
-  } = given;
   // While a deployment runs, the old and the new version both have theirs.
-  if (2 * given.tokenConcurrency > tokenReservedConcurrency)
+  if (2 * given.tokenConcurrency > (given.tokenReservedConcurrency ?? Infinity))
     throw new SettingsError('tokenReservedConcurrency', 'must be at least twice tokenConcurrency');
-  if (tableName && (warmReadUnits || warmWriteUnits || maxWriteUnits))
+  if (tableName && (given.warmReadUnits || given.warmWriteUnits || given.maxWriteUnits))
     throw new SettingsError('tableName', 'must not come with warmReadUnits, warmWriteUnits or maxWriteUnits');
   return { ...given, removalPolicy, canary, change };
 }

@@ -16,6 +16,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { EventPublishing } from './event-publishing.ts';
 import { liveAlias } from './live-versions.ts';
 import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum } from './measurements.ts';
+import { throttles } from './service-api.ts';
 import type { Deployment, ServiceFunction } from './service-function.ts';
 
 /** The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge use it. */
@@ -56,6 +57,12 @@ export function alarmTopic(
   return topic;
 }
 
+/** An endpoint with its function. */
+interface Served {
+  endpoint: AnyEndpoint;
+  served: ServiceFunction;
+}
+
 /** Parts of a deployment that alarms are about. */
 export interface Watched {
   topic: ITopic;
@@ -64,8 +71,7 @@ export interface Watched {
   rotations: IFunction[];
   finishing: IFunction;
   refreshing: IFunction;
-  /** The endpoints; `isThrottled` when the route has a throttle of its own. */
-  endpoints: readonly { endpoint: AnyEndpoint; served: ServiceFunction; isThrottled: boolean }[];
+  endpoints: readonly Served[];
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
@@ -113,26 +119,28 @@ export function makeAlarms(stack: Stack, watched: Watched) {
     alarm.addOkAction(action);
     return alarm;
   };
-  const { measurements, settings } = watched;
+  const { measurements, settings, endpoints } = watched;
   const { alarmErrorPercent, alarmThrottledPercent, alarmFewest } = settings;
   const errors = rate('5xx', measurements.serverErrors, measurements.requests, alarmFewest);
   const wholeApi = alarmOf(['ServerErrors', errors, alarmErrorPercent, [2, 3]]);
   // Of all requests, the share hides a route that few use. Its errors are added up over a longer time: a few are enough.
-  const serverErrors = rateByRoute(watched, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15);
-  const routes = serverErrors.map(({ row }) => alarmOf([...row, alarmErrorPercent]));
+  const routes = endpoints
+    .map(aboutRoute(measurements, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15))
+    .map((row) => alarmOf([...row, alarmErrorPercent]));
   const service = aboutService(watched).map(alarmOf);
-  const throttles = rateByRoute(watched, 'ThrottledAt', '429', routeThrottles, 20, 5)
-    .filter(({ isThrottled }) => isThrottled)
-    .map(({ row }) => alarmOf([...row, alarmThrottledPercent]));
+  const throttled = endpoints
+    .filter(({ served }) => throttles.has(served.key))
+    .map(aboutRoute(measurements, 'ThrottledAt', '429', routeThrottles, 20, 5))
+    .map((row) => alarmOf([...row, alarmThrottledPercent]));
   const events = aboutEvents(watched).map(alarmOf);
   // A name for each version: an alarm that is on about the last one would stop the deployment of its fix.
   const newVersion = (served: ServiceFunction): cloudwatch.Alarm[] =>
     aboutNewVersion(watched, served).map((row) =>
       silent(row, `${settings.stack}-${row[0]}-${served.lambda.currentVersion.version}`),
     );
-  const canaries = settings.canary ? watched.endpoints.map(({ served }) => served) : [];
+  const canaries = settings.canary ? endpoints.map(({ served }) => served) : [];
   return {
-    all: [wholeApi, ...service, ...routes, ...throttles, ...events],
+    all: [wholeApi, ...service, ...routes, ...throttled, ...events],
     /**
      * Alarms that a new version of each function is rolled back on: about the whole API, which it may harm by what it writes,
      * and about the version itself. Nobody is told of the latter.
@@ -177,21 +185,15 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: S
   ];
 }
 
-/** The name and the metric of an alarm for each route: the share of its invocations that the access log counts under a metric. */
-const rateByRoute = (
-  { endpoints, measurements }: Watched,
-  prefix: string,
-  label: string,
-  metricName: string,
-  fewest: number,
-  minutes: number,
-) =>
-  endpoints.map(({ endpoint, served: { key, lambda }, isThrottled }) => {
+/** The name and the metric of an alarm about a route: the share of its invocations that the access log counts under a metric. */
+const aboutRoute =
+  (of: Measurements, prefix: string, label: string, metricName: string, fewest: number, minutes: number) =>
+  ({ endpoint, served: { key, lambda } }: Served) => {
     const period = Duration.minutes(minutes);
-    const part = measurements.ofRoute(metricName, routeKeyOf(endpoint), period);
+    const part = of.ofRoute(metricName, routeKeyOf(endpoint), period);
     const metric = rate(label, part, invocationsOf(lambda, period), fewest, period);
-    return { isThrottled, row: [`${prefix}${logicalIdOf(key)}`, metric] as const };
-  });
+    return [`${prefix}${logicalIdOf(key)}`, metric] as const;
+  };
 
 function aboutService({ measurements, settings, rotations, finishing, refreshing }: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;

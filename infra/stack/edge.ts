@@ -1,9 +1,9 @@
-import { CfnOutput, Fn, RemovalPolicy, SecretValue, Stack, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Fn, SecretValue, Stack, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import * as cloudfront from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
-import { CfnDelivery, CfnDeliveryDestination, CfnDeliverySource, LogGroup } from 'aws-cdk-lib/aws-logs';
+import { CfnDelivery, CfnDeliveryDestination, CfnDeliverySource } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { CfnIPSet, CfnLoggingConfiguration, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
@@ -14,6 +14,7 @@ import { type Settings, SettingsError } from '../settings/settings.ts';
 import { version, versionTag } from '../version.ts';
 import { logGroupArn } from './audit-trail.ts';
 import type { LoginService } from './login-service.ts';
+import { namedLogGroup } from './service-data.ts';
 
 /** The settings of an edge, all of which `edge: true` demands. */
 type EdgeSettings = Settings & Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
@@ -183,21 +184,15 @@ const secretHeaders = ['authorization', 'authentication', 'cookie'];
 /** Logs what no function sees: each request with the address of its caller, and those that AWS WAF has blocked. */
 function addLogs(
   edge: Edge,
-  { stack: deployment, logRetentionDays }: EdgeSettings,
+  settings: EdgeSettings,
   { distributionArn }: cloudfront.Distribution,
   webAcl: CfnWebACL,
   key: IKey | undefined,
 ): void {
   const scope = new Construct(edge, 'Logs');
-  const logGroup = (id: string, logGroupName: string): string => {
-    const group = new LogGroup(scope, id, {
-      logGroupName,
-      retention: logRetentionDays,
-      removalPolicy: RemovalPolicy.DESTROY,
-      ...definedOnly({ encryptionKey: key }),
-    });
-    return logGroupArn(edge, group.logGroupName);
-  };
+  const { stack: deployment } = settings;
+  const logGroup = (id: string, name: string): string =>
+    logGroupArn(edge, namedLogGroup(scope, id, name, settings, key).logGroupName);
   // @see Amazon CloudFront developer guide, "Configure standard logging (v2)"
   const name = `${deployment}-requests`;
   const source = new CfnDeliverySource(scope, 'Source', {

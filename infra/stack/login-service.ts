@@ -169,7 +169,7 @@ export class LoginService extends Construct {
       rotations: [keyRotation, secretRotation],
       finishing: finishing.lambda,
       refreshing,
-      endpoints: inOrder.map((watched) => ({ ...watched, isThrottled: api.isThrottled(watched.served.key) })),
+      endpoints: inOrder,
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
       publishing,

@@ -1,17 +1,17 @@
-import { CfnOutput, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { routeServerErrors, routeThrottles } from './measurements.ts';
+import { namedLogGroup } from './service-data.ts';
 import { resourceOf } from './service-function.ts';
 
 /** The access log: a line per request, about load and failures. Nothing of the query, the headers or the body. */
@@ -28,24 +28,18 @@ const accessLog = JSON.stringify({
   gateway_error: '$context.error.responseType',
 });
 
-const limits = (ThrottlingRateLimit: number, ThrottlingBurstLimit: number) => ({
-  ThrottlingRateLimit,
-  ThrottlingBurstLimit,
-});
-type Limits = ReturnType<typeof limits>;
-
-/** Throttles below that of the other routes, by endpoint: of those that call providers or sign, and of the API document. */
-function throttlesOf(settings: Settings): ReadonlyMap<string, Limits> {
-  const identities = limits(settings.identityRateLimit, settings.identityBurstLimit);
-  return new Map([
-    ['issue-token', limits(settings.tokenRateLimit, settings.tokenBurstLimit)],
-    ['issue-nonce', limits(settings.nonceRateLimit, settings.nonceBurstLimit)],
-    ['link-identity', identities],
-    ['unlink-identity', identities],
-    ['receive-notification', limits(settings.notificationRateLimit, settings.notificationBurstLimit)],
-    ['describe-api', limits(settings.documentRateLimit, settings.documentBurstLimit)],
-  ]);
-}
+/**
+ * Endpoints with throttles below that of the other routes, and the names of these in the settings: of those that call providers
+ * or sign, and of the API document.
+ */
+export const throttles = new Map<string, 'token' | 'nonce' | 'identity' | 'notification' | 'document'>([
+  ['issue-token', 'token'],
+  ['issue-nonce', 'nonce'],
+  ['link-identity', 'identity'],
+  ['unlink-identity', 'identity'],
+  ['receive-notification', 'notification'],
+  ['describe-api', 'document'],
+]);
 
 /** The HTTP API: the address at which clients reach it, its access log, and the throttle of each route. */
 export class ServiceApi extends Construct {
@@ -53,8 +47,7 @@ export class ServiceApi extends Construct {
   readonly api: apigateway.HttpApi;
   readonly #settings: Settings;
   readonly #stage: apigateway.HttpStage;
-  readonly #throttles: ReadonlyMap<string, Limits>;
-  readonly #routeSettings: Record<string, Limits> = {};
+  readonly #routeSettings: Record<string, object> = {};
 
   /** @param key the deployment's own, for the access log @param existing a domain that is there already */
   constructor(
@@ -66,7 +59,6 @@ export class ServiceApi extends Construct {
   ) {
     super(scope, id);
     this.#settings = settings;
-    this.#throttles = throttlesOf(settings);
     const { domainName = existing?.name, certificateArn } = settings;
     this.api = new apigateway.HttpApi(this, 'Http', {
       apiName: settings.stack,
@@ -100,9 +92,6 @@ export class ServiceApi extends Construct {
     }
   }
 
-  /** Whether the route of a function has a throttle of its own. */
-  isThrottled = (key: string): boolean => this.#throttles.has(key);
-
   /** Routes an endpoint to its function, with the throttle of its own that the route may have. */
   addRoute(key: string, endpoint: AnyEndpoint, target: IFunction): void {
     const routes = this.api.addRoutes({
@@ -110,9 +99,12 @@ export class ServiceApi extends Construct {
       methods: [apigateway.HttpMethod[endpoint.method]],
       integration: new HttpLambdaIntegration(key, target),
     });
-    const limits = this.#throttles.get(key);
-    if (!limits) return;
-    this.#routeSettings[routeKeyOf(endpoint)] = limits;
+    const throttle = throttles.get(key);
+    if (!throttle) return;
+    this.#routeSettings[routeKeyOf(endpoint)] = {
+      ThrottlingRateLimit: this.#settings[`${throttle}RateLimit`],
+      ThrottlingBurstLimit: this.#settings[`${throttle}BurstLimit`],
+    };
     const stage = resourceOf(this.#stage, apigateway.CfnStage);
     stage.routeSettings = this.#routeSettings;
     // A route must exist before it can be throttled.
@@ -120,14 +112,10 @@ export class ServiceApi extends Construct {
   }
 
   #accessLogGroup(key: IKey | undefined): LogGroup {
-    const logGroup = new LogGroup(this, 'AccessLog', {
-      // API Gateway names every other group one by one in a policy of the account that takes 5,120 characters.
-      // @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs resource policy size restrictions"
-      logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
-      retention: this.#settings.logRetentionDays,
-      ...definedOnly({ encryptionKey: key }),
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+    // API Gateway names every other group one by one in a policy of the account that takes 5,120 characters.
+    // @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs resource policy size restrictions"
+    const name = `/aws/vendedlogs/${Stack.of(this).stackName}/access`;
+    const logGroup = namedLogGroup(this, 'AccessLog', name, this.#settings, key);
     // API Gateway's own metrics by route would be billed for every route, all the time.
     for (const [id, status, metricName] of [
       ['ServerErrors', '5*', routeServerErrors],

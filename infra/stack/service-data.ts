@@ -1,6 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
@@ -24,6 +25,19 @@ export const removalPolicyOf = (settings: Settings): RemovalPolicy =>
 /** As `removalPolicyOf`, except that a first deployment that fails deletes it again. @see AWS CloudFormation, RetainExceptOnCreate */
 export const removalPolicyOnceUsed = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN_ON_UPDATE_OR_DELETE : DESTROY;
+
+/** A log group that is deleted with the stack: retained, its fixed name would be in the way of a new stack of that name. */
+export const namedLogGroup = (
+  scope: Construct,
+  id: string,
+  logGroupName: string,
+  { logRetentionDays: retention }: Settings,
+  encryptionKey: IKey | undefined,
+): LogGroup =>
+  new LogGroup(scope, id, {
+    ...{ logGroupName, retention, removalPolicy: DESTROY },
+    ...definedOnly({ encryptionKey }),
+  });
 
 const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 

@@ -4,9 +4,8 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, CfnFunction, Code, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Access, SecretName, TableRights } from '../../lib/http/endpoint.ts';
 import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -14,7 +13,7 @@ import { type TableRight, tableRightsOf } from '../table-rights.ts';
 import { isInstalled } from '../version.ts';
 import { bundling } from './bundling.ts';
 import { allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
-import { indexArnsOf, type ServiceSecrets, type TableInUse } from './service-data.ts';
+import { indexArnsOf, namedLogGroup, type ServiceSecrets, type TableInUse } from './service-data.ts';
 
 /** A deployment, as all its functions see it. */
 export interface Deployment {
@@ -76,13 +75,7 @@ export class ServiceFunction extends Construct {
     const { secrets: readable = [], summary, seconds = 10 } = access;
     const hook = access.asksLoginHook ? loginHookArn(this, settings) : undefined;
     this.key = key;
-    this.log = new LogGroup(this, 'Log', {
-      logGroupName: logGroupNameOf(this, key),
-      retention: settings.logRetentionDays,
-      ...definedOnly({ encryptionKey: shared.key }),
-      // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+    this.log = namedLogGroup(this, 'Log', logGroupNameOf(this, key), settings, shared.key);
     // The CDK's default role may write to every log group of the account.
     const role = inlineRights
       ? new InlineRole(this, 'Role', 'lambda.amazonaws.com')
