@@ -1,150 +1,116 @@
-import { hash } from 'node:crypto';
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import * as v from 'valibot';
 import type { Grouping } from '../../lib/operator/command.ts';
 
 /** Changes a line before it is sent, or says why it is not sent. */
 export type Rewrite = (text: string) => { text: string } | { reason: string };
 
-/** A line of a file that is not empty; `repetition` says how many before it have the same text. */
-export interface ReadLine {
-  line: number;
-  text: string;
-  repetition: number;
+const longestLine = 250_000;
+/** The most lines of a batch: the function should need no more than 10 seconds. A group of them goes into one batch. */
+export const mostLines = 100;
+const mostCharactersOfGroup = 400_000;
+/** The most lines that a reason names. */
+const mostNamed = 20;
+
+/** A line of a file that is not empty. */
+const lineSchema = v.object({
+  line: v.number(),
+  text: v.string(),
   /** The reason why the line is not sent. */
-  reason?: string;
-}
+  reason: v.nullable(v.string()),
+  /** The number of lines before it with the same text. */
+  repetition: v.number(),
+  /** The number of the line in its group, from 1, and how many lines the group has. */
+  place: v.number(),
+  size: v.number(),
+  /** How many lines there are in the file. */
+  total: v.number(),
+});
+export type ReadLine = v.InferOutput<typeof lineSchema>;
 
-/** The most bytes of a filter; with 50 million lines, it takes one in a hundred for a repetition. */
-const mostFilterBytes = 64 * 1024 * 1024;
-/** The most lines of a pipe, which cannot be read twice, so that the digest of each is kept. */
-const mostPiped = 5_000_000;
+/** A line that isn't grouped, or isn't sent, is a group of its own: the person is the number of the line. */
+const table = 'CREATE TABLE lines (line INTEGER PRIMARY KEY, text TEXT, reason TEXT, person, member)';
 
-/** The lines of a file, each a group of its own. It is read twice, and only the digests of lines that may stand in it repeatedly are kept. */
-export async function* readLines(file: string, rewrite: Rewrite): AsyncGenerator<ReadLine[]> {
-  const isPipe = !statSync(file).isFile();
-  const lines = () => rewrittenLines(file, rewrite);
-  const counts = isPipe ? new Map<string, number>() : await repeatedIn(file, lines(), ({ text }) => text);
-  for await (const read of lines()) {
-    const digest = digestOf(read.text);
-    const repetition = counts.get(digest) ?? 0;
-    if (isPipe || counts.has(digest)) counts.set(digest, repetition + 1);
-    if (isPipe && counts.size > mostPiped)
-      throw new Error(`These are more than ${mostPiped} lines: write them to a file first.`);
-    yield [{ ...read, repetition }];
-  }
-}
+const rejectConflicts = `
+  UPDATE lines SET person = line, reason = 'One subject has several external_ids: see lines ' || named || '.'
+  FROM (
+    SELECT member, group_concat(line, ', ' ORDER BY line) FILTER (WHERE place <= ${mostNamed}) AS named
+    FROM (
+      SELECT member, min(line) AS line, row_number() OVER (PARTITION BY member ORDER BY min(line)) AS place
+      FROM lines GROUP BY member, person
+    )
+    GROUP BY member HAVING count(*) > 1
+  ) AS conflicts
+  WHERE conflicts.member = lines.member`;
 
-async function* rewrittenLines(file: string, rewrite: Rewrite) {
-  for await (const { line, text } of numberedLines(file)) yield { line, text, ...rewrite(text) };
-}
+const rejectLong = `
+  UPDATE lines SET person = line, reason = 'The line is longer than ${longestLine} characters.'
+  WHERE reason IS NULL AND length(text) > ${longestLine}`;
 
-/** The digests of texts that stand in a file repeatedly, and of a few others, found with a Bloom filter. */
-async function repeatedIn<Line>(file: string, lines: AsyncIterable<Line>, textOf: (line: Line) => string) {
-  const filter = new Uint8Array(Math.min(Math.ceil(statSync(file).size / 4) + 1, mostFilterBytes));
-  const repeated = new Map<string, number>();
-  for await (const line of lines) {
-    const digest = digestOf(textOf(line));
-    let isNew = false;
-    for (const offset of [0, 8, 16, 24]) {
-      const bit = Number.parseInt(digest.slice(offset, offset + 8), 16) % (filter.length * 8);
-      const before = filter[bit >> 3] ?? 0;
-      filter[bit >> 3] = before | (1 << (bit & 7));
-      isNew ||= filter[bit >> 3] !== before;
-    }
-    if (!isNew) repeated.set(digest, 0);
-  }
-  return repeated;
-}
+const tooLarge = `More than ${mostLines} lines, or ${mostCharactersOfGroup} characters, are about one person.`;
+const rejectExcess = `
+  UPDATE lines SET person = lines.line, reason = '${tooLarge}'
+  FROM (
+    SELECT line, row_number() OVER person AS place, sum(length(text)) OVER person AS characters
+    FROM lines WHERE reason IS NULL WINDOW person AS (PARTITION BY person ORDER BY line)
+  ) AS counted
+  WHERE counted.line = lines.line
+    AND (place > ${mostLines} OR characters > ${mostCharactersOfGroup})`;
 
-/** The digest of a text in hex. One that is a Buffer would take more memory than the text. */
-const digestOf = (text: string): string => hash('sha256', text, 'hex');
+const readInGroups = `
+  SELECT line, text, reason, row_number() OVER (PARTITION BY text ORDER BY line) - 1 AS repetition,
+    row_number() OVER (PARTITION BY person ORDER BY line) AS place,
+    count(*) OVER (PARTITION BY person) AS size, count(*) OVER () AS total
+  FROM lines
+  ORDER BY min(line) OVER (PARTITION BY person), line`;
 
-/** The lines of a file that are not empty, with their numbers from 1. */
-async function* numberedLines(file: string) {
+/**
+ * The lines of a file, each group together, in the order of their first lines. They are sorted in a database on the disk that
+ * ends with the process, so that a long file takes hardly more memory than a short one.
+ * @throws Error when the file can't be read
+ */
+export async function* readLines(
+  file: string,
+  rewrite: Rewrite,
+  grouping: Grouping | undefined,
+): AsyncGenerator<ReadLine> {
+  // Only here, since before Node 24.15 it warns of itself.
+  const { DatabaseSync } = await import('node:sqlite');
+  const database = new DatabaseSync('');
+  database.exec(`${table}; BEGIN`);
+  const insert = database.prepare('INSERT INTO lines VALUES (?, ?, ?, ?, ?)');
   let line = 0;
   for await (const read of rawLines(file)) {
     line += 1;
-    const text = read.replace(/^\ufeff/, '').trim();
-    if (text !== '') yield { line, text };
+    const given = read.trim();
+    if (given === '') continue;
+    const { text, reason } = { text: given, reason: null, ...rewrite(given) };
+    const { group, member } = groupOf(text, grouping) ?? { group: line, member: line };
+    insert.run(line, text, reason, group, member);
   }
+  database.exec(`${rejectConflicts}; ${rejectLong}; ${rejectExcess}; COMMIT`);
+  for (const row of database.prepare(readInGroups).iterate()) yield v.parse(lineSchema, row);
 }
 
 /** Node's readline also ends lines at U+2028 and U+2029, which may stand in a JSON text. */
 async function* rawLines(file: string): AsyncGenerator<string> {
   let rest = '';
-  for await (const chunk of createReadStream(file, 'utf8')) {
-    const lines = `${rest}${chunk}`.split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
+  try {
+    for await (const chunk of createReadStream(file, 'utf8')) {
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } catch (error) {
+    const isFolder = Object(error).code === 'EISDIR';
+    throw new Error(isFolder ? `${file} is a folder, not a file.` : `The file ${file} cannot be read.`);
   }
   yield rest;
 }
 
-/** The most lines of a group, and the most characters: they go into one batch. */
-const largestGroup = { lines: 100, characters: 400_000 };
-const tooLarge = `More than ${largestGroup.lines} lines, or ${largestGroup.characters} characters, are about one person.`;
-/** About how many bytes of a file are sorted into groups at a time, in memory. */
-const keptBytes = 4 * 1024 * 1024;
-
-/**
- * The lines of a file in their groups, wherever in the file they stand. It is read once for each 4 MB of it, each time
- * for a share of the groups, so that no more than a share is in memory.
- * @throws Error for a pipe, which can be read only once
- */
-export async function* groupLines(file: string, grouping: Grouping): AsyncGenerator<ReadLine[]> {
-  const found = statSync(file);
-  if (!found.isFile()) throw new Error('The lines are read several times: write them to a file first.');
-  const conflicts = await conflictsIn(file, grouping);
-  const shares = Math.max(1, Math.ceil(found.size / keptBytes));
-  for (let share = 0; share < shares; share += 1) {
-    const groups = new Map<string, { lines: ReadLine[]; characters: number }>();
-    for await (const { line, text, group, member } of groupedLines(file, grouping)) {
-      if (shares > 1 && Number.parseInt(digestOf(group).slice(0, 8), 16) % shares !== share) continue;
-      const { lines, characters } = groups.get(group) ?? { lines: [], characters: 0 };
-      const isFull =
-        lines.length === largestGroup.lines || characters + text.length > largestGroup.characters;
-      const reason = conflicts.get(member) ?? (isFull ? tooLarge : undefined);
-      // A copy: the text itself keeps all that was read with it.
-      const read = { line, text: Buffer.from(text).toString(), repetition: 0 };
-      if (reason !== undefined) yield [{ ...read, reason }];
-      else groups.set(group, { lines: [...lines, read], characters: characters + text.length });
-    }
-    for (const { lines } of groups.values()) yield lines;
-  }
-}
-
-/** Why lines are not sent that have the same member in different groups, by the member. */
-async function conflictsIn(file: string, grouping: Grouping): Promise<Map<string, string>> {
-  const repeated = await repeatedIn(file, groupedLines(file, grouping), ({ member }) => member);
-  const groupsOf = new Map<string, Map<string, number>>();
-  for await (const { line, group, member } of groupedLines(file, grouping)) {
-    if (!repeated.has(digestOf(member))) continue;
-    const groups = groupsOf.get(member) ?? new Map<string, number>();
-    if (!groups.has(group)) groups.set(group, line);
-    groupsOf.set(member, groups);
-  }
-  const conflicts = [...groupsOf].filter(([, groups]) => groups.size > 1);
-  return new Map(conflicts.map(([member, groups]) => [member, conflictAt([...groups.values()])]));
-}
-
-const conflictAt = (lines: number[]): string =>
-  `One subject has several external_ids: see lines ${lines.slice(0, mostNamed).join(', ')}.`;
-
-/** The most lines that a reason names. */
-const mostNamed = 20;
-
-/** The lines of a file with their groups and members; a line that is wrong is a group of its own. */
-async function* groupedLines(file: string, grouping: Grouping) {
-  for await (const { line, text } of numberedLines(file)) {
-    const alone = `\n${line}`;
-    const { group, member } = groupOf(text, grouping) ?? { group: alone, member: alone };
-    yield { line, text, group, member };
-  }
-}
-
-function groupOf(text: string, grouping: Grouping): ReturnType<Grouping> {
+function groupOf(text: string, grouping: Grouping | undefined): ReturnType<Grouping> {
   try {
-    return grouping(Object(JSON.parse(text)));
+    return grouping?.(Object(JSON.parse(text)));
   } catch {
     return undefined;
   }

@@ -150,7 +150,7 @@ describe('operator events import FILE.ndjson', () => {
       operation === 'PutItem' && ++puts > 140 ? 'fails before' : undefined;
     const { code, stderr, summary } = await own.proxy.during(failPuts, () => importLines(lines));
     expect({ code, summary }).toEqual({ code: 1, summary: undefined });
-    expect(stderr).toMatch(/^The import stopped after line 100\. Run the command again to continue\. .+\n$/);
+    expect(stderr).toMatch(/^The import stopped after 100 lines\. Run the command again to continue\. .+\n$/);
     expect((await importLines(lines)).summary).toMatchObject({ lines: 230, added: 90, already_there: 140 });
     expect((await all(id)).map(({ comment }) => comment)).toEqual(lines.map(({ comment }) => comment));
     expect(await problemsOfEvents(own.dynamoDb, own.tableName, id)).toEqual([]);
@@ -172,9 +172,9 @@ describe('operator events import FILE.ndjson', () => {
 
 test('an import needs no more memory for many lines than for a few', async () => {
   const file = fileOf(Array.from({ length: 200_000 }, (_, number) => number));
-  const send = `import { sendLines } from './infra/operator/import-file.ts';
+  const send = `import { runImport } from './infra/operator/import-file.ts';
     const send = async (batch) => ({ added: 0, repeated: 0, refused: batch.map(({ line }) => ({ line, reason: 'No.' })) });
-    console.log(JSON.stringify(await sendLines(process.argv[1], send, { progress: () => {} })));`;
+    console.log(JSON.stringify(await runImport({ file: process.argv[1], files: {} }, send, () => {})));`;
   const ran = promisify(execFile)(
     process.execPath,
     ['--max-old-space-size=24', '--input-type=module', '--eval', send, file],

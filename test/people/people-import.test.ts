@@ -227,7 +227,7 @@ test('an import of 100,000 lines, those of a person far apart, takes less than 2
     JSON.stringify(line(`external-${at % 50_000}`, `subject-${at === 99_999 ? 0 : at}`, { profile })),
   );
   const file = fileOf(lines);
-  const send = `import { sendLines } from './infra/operator/import-file.ts';
+  const send = `import { runImport } from './infra/operator/import-file.ts';
     import { personOfLine } from './lib/people/identities/import-people.ts';
     let together = 0;
     const idsOf = (batch) => batch.map(({ text }) => JSON.parse(text).external_id);
@@ -235,7 +235,7 @@ test('an import of 100,000 lines, those of a person far apart, takes less than 2
       together += batch.length - new Set(idsOf(batch)).size;
       return { added: batch.length, repeated: 0, refused: [] };
     };
-    const summary = await sendLines(process.argv[1], send, { progress: () => {}, grouping: personOfLine });
+    const summary = await runImport({ file: process.argv[1], files: {}, grouping: personOfLine }, send, () => {});
     console.log(JSON.stringify({ ...summary, together, megabytes: process.resourceUsage().maxRSS / 1024 }));`;
   const { stdout } = await promisify(execFile)(
     process.execPath,
