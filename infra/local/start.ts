@@ -82,8 +82,7 @@ async function main(): Promise<void> {
   const port = data?.saved ? portOf(data.saved.url) : (PORT ?? 3000);
   if (PORT && PORT !== port)
     throw new Error(`The data in LOCAL_DATA belong to port ${port}, the issuer's: leave PORT out.`);
-  const consumer =
-    EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, { say: print }) : undefined;
+  const consumer = EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, print) : undefined;
   const bus: Bus = {
     takeEvent: (event) => {
       print(`event ${JSON.stringify(event)}`);
