@@ -5,7 +5,7 @@ import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const service = sharedService();
-const { call, demo, json, loginAppToken, operate, register } = service;
+const { demo, json, loginAppToken, operate, register } = service;
 const path = '/v2/marketing/push_notifications/devices';
 
 const device = { id: expect.stringMatching(/^d_[\w-]{43}$/) };
@@ -113,38 +113,6 @@ describe('POST /v2/marketing/push_notifications/devices, 400 device missing or n
   ])('the body is %s', async (body) => {
     expectError(await send(body), badRequest);
   });
-
-  const aboutPrototypes = 'The body has the key __proto__, or constructor with prototype.';
-  test.each([
-    ['', 'The body is missing.'],
-    ...['{', '{"device":{}}x', 'device[token]=x', "{'device':{}}", '\0'].map((body) => [
-      ...[body, 'The body is not valid JSON.'],
-    ]),
-    ['{"device": {"__proto__": {"platform": "ios"}}}', aboutPrototypes],
-    ['[{"constructor":{"prototype":1}}]', aboutPrototypes],
-  ])('the body %j is no JSON of ours', async (body, naming = '') => {
-    expectError(await send(body), { ...badRequest, naming });
-  });
-
-  const withType = (contentType?: string) =>
-    call(path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${appToken}`, ...(contentType && { 'content-type': contentType }) },
-      body: new TextEncoder().encode(JSON.stringify({ device: android() })),
-    });
-
-  test.each([undefined, 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])(
-    'the content type is %s',
-    async (contentType) => {
-      const naming = 'The content type must be application/json.';
-      expectError(await withType(contentType), { ...badRequest, naming });
-    },
-  );
-
-  test.each(['; charset=utf-8', ' ;charset=utf-8', '\t; charset="utf-8"'])(
-    'the content type may have the parameters %j (RFC 9110, section 5.6.6)',
-    async (parameters) => expectAnswer(await withType(`application/json${parameters}`), 201, device),
-  );
 });
 
 describe('POST /v2/marketing/push_notifications/devices, 422 validation error in device', () => {

@@ -1,7 +1,60 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { readFunctions } from '../../infra/endpoints.ts';
+import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
+import { expectError } from '../support/expectations.ts';
+import { newRealValues } from '../support/real-values.ts';
 import { sharedService } from '../support/service.ts';
 
 const service = sharedService();
+const { values } = await newRealValues(service);
+const takingJson = [...readFunctions().endpoints].filter(
+  ([, { body }]) => body?.contentType === 'application/json' && !body.others,
+);
+
+describe.each(takingJson)('the JSON of %s', (key, { body }) => {
+  const { path, init } = requestOf(filledIn(eventOf(key), values));
+  const right = String(init.body);
+  const send = (sent: NonNullable<RequestInit['body']>, type = 'application/json') => {
+    const { 'content-type': _, ...headers } = Object(init.headers);
+    return service.call(path, {
+      ...init,
+      headers: { ...headers, ...(type && { 'content-type': type }) },
+      body: sent,
+    });
+  };
+  const errors =
+    key === 'relate-device'
+      ? { status: 422, error: 'unprocessable_entity', fields: ['body'] }
+      : { status: 400, error: 'invalid_request' };
+
+  const aboutPrototypes = 'The body has the key __proto__, or constructor with prototype.';
+  test.each([
+    ...(body?.isOptional ? [] : [['', 'The body is missing.']]),
+    ...['{', `${right}x`, 'a=x', "{'a':{}}", '\0'].map((text) => [text, 'The body is not valid JSON.']),
+    ['{"a":{"__proto__":{"platform":"ios"}}}', aboutPrototypes],
+    ['[{"constructor":{"prototype":1}}]', aboutPrototypes],
+  ])('%j is an error', async (text = '', naming = '') => {
+    expectError(await send(text), { ...errors, naming });
+  });
+
+  test.each(['', 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])(
+    'as %j is an error',
+    async (type) => {
+      const naming = 'The content type must be application/json.';
+      expectError(await send(Buffer.from(right), type), { ...errors, naming });
+    },
+  );
+
+  test.each(['', '; charset=utf-8', ' ;charset=utf-8', '\t; charset="utf-8"'])(
+    'with the parameters %j (RFC 9110, section 5.6.6) is in UTF-8',
+    async (parameters) => {
+      const type = `application/json${parameters}`;
+      expect((await send(right, type)).status).toBeLessThan(300);
+      const latin1 = Buffer.from(right.replace('{', '{"ü":"Gr\xfc\xdfe",'), 'latin1');
+      expectError(await send(latin1, type), { ...errors, naming: 'The body is not UTF-8.' });
+    },
+  );
+});
 
 test('a form of 300 kB is not parsed: 400', async () => {
   const { status, body } = await service.token({
