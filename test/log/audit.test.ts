@@ -11,10 +11,9 @@ import { createAccount } from '../support/login-app.ts';
 import { eventuallyHas, newAccount, newPerson, newPhone, type Person } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { newRealValues } from '../support/real-values.ts';
-import { type Answer, basic, operatorOf, unique } from '../support/service.ts';
+import { type Answer, operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import { isWrite } from '../support/store-proxy.ts';
-import { hexToken } from '../support/tokens.ts';
+import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const started = await startServiceWithStore({ LOG_LEVEL: 'ERROR' }, { movableClock: true });
 const { running, service, proxy } = started;
@@ -23,6 +22,7 @@ const standIn = await startProviderStandIn();
 const { demo } = service;
 const { client_id, login_app_id } = demo.login_app;
 const { account_id } = demo.account;
+const reader = await createAccount(service, { access: 'read' });
 
 const endpoints = [...readFunctions().endpoints];
 const audited = endpoints.filter(([, endpoint]) => isAudited(endpoint));
@@ -177,72 +177,47 @@ describe('what is rejected after authentication has a line as well', () => {
   beforeEach(prepare);
 
   const comment = { actor_type: 'custom', actor_id: unique('desk'), comment: unique('private') };
+  const add = (account = demo.account, event = comment) =>
+    service.addEvent('comments', event, { account, id: access_request_id });
+  const about = ({ account_id }: typeof demo.account) => ({
+    caller: 'account',
+    account_id,
+    access_request_id,
+  });
+  const device_id = `d_${'x'.repeat(43)}`;
 
-  test('403: an access request of others', async () => {
-    const stranger = { account: demo.other_account, id: access_request_id };
-    expect(await lineOf(() => service.addEvent('comments', comment, stranger))).toMatchObject({
-      caller: 'account',
-      account_id: demo.other_account.account_id,
-      access_request_id,
-      result: 'rejected',
-      status: 403,
-      error: 'forbidden',
-    });
+  test.each<[string, () => Promise<Answer>, () => object]>([
+    [
+      'an access request of others',
+      () => add(demo.other_account),
+      () => ({ ...about(demo.other_account), status: 403, error: 'forbidden' }),
+    ],
+    [
+      'an account that may only read',
+      () => add(reader),
+      () => ({ ...about(reader), status: 403, reason: 'account_read_only' }),
+    ],
+    [
+      'a body whose fields are wrong',
+      () => add(demo.account, { ...comment, actor_type: 'nobody' }),
+      () => ({ ...about(demo.account), status: 422, error: 'unprocessable_entity' }),
+    ],
+    [
+      'a device that does not exist',
+      () => service.relate(device_id, person.token),
+      () => ({ login_user_id: person.loginUserId, device_id, error: 'not_found' }),
+    ],
+  ])('%s', async (_, request, line) => {
+    expect(await lineOf(request)).toMatchObject({ result: 'rejected', ...line() });
   });
 
-  test('403: an account that may only read', async () => {
-    const reader = await createAccount(service, { access: 'read' });
-    const request = { account: reader, id: access_request_id };
-    expect(await lineOf(() => service.addEvent('comments', comment, request))).toMatchObject({
-      caller: 'account',
-      account_id: reader.account_id,
-      access_request_id,
-      result: 'rejected',
-      status: 403,
-      reason: 'account_read_only',
-    });
-  });
-
-  test('404: a device that does not exist', async () => {
-    const device_id = `d_${'x'.repeat(43)}`;
-    expect(await lineOf(() => service.relate(device_id, person.token))).toMatchObject({
-      login_user_id: person.loginUserId,
-      device_id,
-      result: 'rejected',
-      error: 'not_found',
-    });
-  });
-
-  test('200: a device that moves to another person, with the person whose it was', async () => {
-    const other = await newPerson(service);
-    await service.relate(phone, person.token);
-    expect(await lineOf(() => service.relate(phone, other.token))).toMatchObject({
-      login_user_id: other.loginUserId,
-      former_login_user_id: person.loginUserId,
-      device_id: phone,
-      result: 'done',
-    });
-    expect(await lineOf(() => service.relate(phone, other.token))).not.toHaveProperty('former_login_user_id');
-  });
-
-  test('404: what is sent in the place of an id is not written down', async () => {
+  test('what is sent in the place of an id is not written down', async () => {
     const line = await lineOf(() => service.relate('a-secret-by-mistake', person.token));
     expect(line).not.toHaveProperty('device_id');
   });
 
-  test('422: a body whose fields are wrong', async () => {
-    const event = { ...comment, actor_type: 'nobody' };
-    expect(await lineOf(() => service.addEvent('comments', event, { id: access_request_id }))).toMatchObject({
-      account_id,
-      access_request_id,
-      result: 'rejected',
-      status: 422,
-      error: 'unprocessable_entity',
-    });
-  });
-
-  test('400: a refresh token that was used, with the session that it ended', async () => {
-    const { refreshToken, loginUserId } = await newPerson(service, unique('dave'));
+  test('a refresh token that was used, with the session that it ended', async () => {
+    const { refreshToken, loginUserId } = person;
     const { refresh } = service;
     const second = (await refresh(refreshToken)).body.refresh_token;
     await refresh(second);
@@ -256,8 +231,20 @@ describe('what is rejected after authentication has a line as well', () => {
   });
 });
 
-describe('a device that another one takes the place of', () => {
+describe('a device that changes its place', () => {
   beforeEach(prepare);
+
+  test('a device that moves to another person, with the person whose it was', async () => {
+    const other = await newPerson(service);
+    await service.relate(phone, person.token);
+    expect(await lineOf(() => service.relate(phone, other.token))).toMatchObject({
+      login_user_id: other.loginUserId,
+      former_login_user_id: person.loginUserId,
+      device_id: phone,
+      result: 'done',
+    });
+    expect(await lineOf(() => service.relate(phone, other.token))).not.toHaveProperty('former_login_user_id');
+  });
 
   test('in its installation: the former one, and the people whose they were', async () => {
     const appToken = values.LOGIN_APP_TOKEN ?? '';
@@ -300,21 +287,15 @@ describe('a notification of a provider: what it did, and to whom', () => {
     ['deleted', 'account-delete'],
     ['outdated', 'account-delete', 60],
     ['ignored', 'email-disabled'],
+    ['person_unknown', 'consent-revoked'],
   ])('%s', async (outcome, type, age = 0) => {
     const { app, logIn, notify } = await newIssuerLogin(service, standIn, { on_account_deleted: 'delete' });
-    const { loginUserId } = await logIn();
+    const { loginUserId } = await logIn(outcome === 'person_unknown' ? unique('another') : undefined);
     const line = await lineOf(() => notify(type, { iat: now() - age }));
     const ofEach = { caller: 'none', login_app_id: app.login_app_id, provider: 'provider_f', status: 204 };
-    const whom = outcome === 'ignored' ? {} : { login_user_id: loginUserId };
+    const whom = ['ignored', 'person_unknown'].includes(outcome) ? {} : { login_user_id: loginUserId };
     const route = 'POST /v2/marketing/providers/{provider}/notifications';
     expect(line).toEqual({ ...ofEach, ...whom, route, result: 'done', outcome });
-  });
-
-  test('person_unknown', async () => {
-    const { notify } = await newIssuerLogin(service, standIn);
-    const line = await lineOf(() => notify('consent-revoked'));
-    expect(line).toMatchObject({ outcome: 'person_unknown' });
-    expect(line).not.toHaveProperty('login_user_id');
   });
 
   test('deleted, when it finishes a deletion that was interrupted', async () => {
@@ -326,6 +307,8 @@ describe('a notification of a provider: what it did, and to whom', () => {
     });
   });
 });
+
+const failWrites = (call: StoreCall) => (isWrite(call) ? 'fails before' : undefined);
 
 /** Lets a request die at its third write, when the deletion of a person has begun. */
 async function interrupted(request: () => Promise<Answer>): Promise<void> {
@@ -360,18 +343,16 @@ describe('finish-deletions: a line for each person whose deletion it finishes', 
     const { account, loginUserId: login_user_id } = await newAccount(service);
     await interrupted(() => account.remove());
     running.advance(601);
-    let reads = 0;
-    proxy.hook = (call) => (isWrite(call) && ++reads > 0 ? 'fails before' : undefined);
-    const lines = await linesOf(() => service.operate('login-users', 'finish-deletions', {}));
-    proxy.hook = () => undefined;
-    await service.operate('login-users', 'finish-deletions', {});
+    const finish = () => service.operate('login-users', 'finish-deletions', {});
+    const lines = await linesOf(() => proxy.during(failWrites, finish));
+    await finish();
     expect(lines).toMatchObject([{ login_user_id, result: 'failed' }, { result: 'done' }]);
   });
 });
 
 test('a request that fails because the store does: who it was, and that it failed', async () => {
   await prepare();
-  proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
+  proxy.hook = failWrites;
   expect(await lineOf(() => service.relate(phone, person.token))).toEqual({
     route: 'POST /v2/marketing/login/user/push_notifications/devices',
     caller: 'login_user_token',
@@ -391,18 +372,12 @@ test('no line holds what people wrote, who they are at their provider, or a secr
   const desk = unique('risk-desk');
   const subject = unique('erin');
   const lines = await linesOf(async () => {
-    await service.addEvent(
-      'comments',
-      { actor_type: 'custom', actor_id: desk, comment: said },
-      { id: access_request_id },
-    );
+    const event = { actor_type: 'custom', actor_id: desk, comment: said };
+    await service.addEvent('comments', event, { id: access_request_id });
     await newPerson(service, subject);
-    await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
+    await newPhone(service);
     await service.operate('accounts', 'create', { name: said });
-    await service.call('/v2/marketing/oauth/token', {
-      method: 'POST',
-      headers: { authorization: basic(said, desk) },
-    });
+    await service.token({}, { ...demo.login_app, client_id: said, client_secret: desk });
   });
   expect(lines.length).toBeGreaterThan(3);
   for (const text of [said, desk, subject]) expect(JSON.stringify(lines)).not.toContain(text);
