@@ -1,12 +1,11 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { execa, type Options } from 'execa';
 import { localAws } from '../../infra/invoke-function.ts';
 import type { Envelope } from '../../infra/local/aws.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
@@ -17,8 +16,6 @@ import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 
-const run = promisify(execFile);
-
 let running: RunningService;
 
 beforeAll(async () => {
@@ -27,69 +24,66 @@ beforeAll(async () => {
 
 afterAll(() => running.stop());
 
-const spawned: ChildProcess[] = [];
+const kills: (() => void)[] = [];
 afterEach(() => {
-  for (const child of spawned.splice(0)) child.kill('SIGKILL');
+  for (const kill of kills.splice(0)) kill();
 });
 
-/** A stack in a process of its own, which does not outlive its test. */
-function spawnStart(directory: string, environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['infra/local/start.ts'], {
-    env: { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: directory, PORT: '0', ...environment },
-  });
-  spawned.push(child);
-  const written = { stdout: '', stderr: '' };
-  child.stdout.on('data', (text) => (written.stdout += text));
-  child.stderr.on('data', (text) => (written.stderr += text));
-  const ended = once(child, 'close').then(([code]) => ({ code, ...written }));
-  const ready = async () => {
-    while (!written.stdout.includes('Ctrl-C') && child.exitCode === null) await wait(20);
-    return { pid: child.pid, ...written };
-  };
-  return { child, ready, ended };
+/** A process that does not outlive its test, and whose failure is a result. */
+function run(
+  command: string,
+  words: string[],
+  { env = {}, ...others }: Pick<Options, 'cwd' | 'env' | 'input'> = {},
+) {
+  const own = {
+    env: { NODE_OPTIONS: '', PORT: '0', ...env },
+    reject: false,
+    stripFinalNewline: false,
+  } as const;
+  const child = execa(command, words, { ...others, ...own });
+  kills.push(() => void child.kill('SIGKILL'));
+  return child;
 }
+
+/** A stack in a process of its own. It is up when it prints something. */
+const runStart = (LOCAL_DIR: string, environment: Record<string, string> = {}) =>
+  run(process.execPath, ['infra/local/start.ts'], { env: { LOCAL_DIR, ...environment } });
+const isUp = ({ stdout }: ReturnType<typeof run>) => once(stdout, 'data');
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'login-service-'));
 
 /** Starts one that is not expected to come up; what it leaves behind. */
 async function startInVain(environment: Record<string, string>) {
   const directory = newDirectory();
-  const left = await spawnStart(directory, environment).ended;
+  const { exitCode, stdout, stderr } = await runStart(directory, environment);
   const files = readdirSync(directory);
   rmSync(directory, { recursive: true });
-  return { ...left, files };
+  return { code: exitCode, stdout, stderr, files };
 }
 
 describe('packages that are not installed: one clear line, exit code 1', () => {
-  let directory: string;
-  beforeAll(() => {
-    directory = newDirectory();
-    for (const path of ['package.json', 'infra/require-install.js'])
-      cpSync(path, join(directory, path), { recursive: true });
-  });
-  afterAll(() => rmSync(directory, { recursive: true }));
-
   test.each(['start', 'operator', 'test', 'test:slow', 'generate', 'docs', 'synth', 'capacity'])(
     'npm run %s before npm ci',
     async (script) => {
-      const child = spawn('npm', ['run', '-s', script, '--', 'accounts', 'create'], { cwd: directory });
-      let stderr = '';
-      child.stderr.on('data', (text) => (stderr += text));
-      const [code] = await once(child, 'close');
+      const cwd = newDirectory();
+      for (const path of ['package.json', 'infra/require-install.js']) cpSync(path, join(cwd, path));
+      const words = ['run', '-s', script, '--', 'accounts', 'create'];
+      const { exitCode, stderr } = await run('npm', words, { cwd });
       // npm may warn of settings of this machine.
       const lines = stderr.split('\n').filter((one) => !one.startsWith('npm warn'));
-      expect({ code, lines }).toEqual({
-        code: 1,
-        lines: ['The packages are not installed yet. Run npm ci first.', ''],
-      });
+      expect(exitCode).toBe(1);
+      expect(lines).toEqual(['The packages are not installed yet. Run npm ci first.', '']);
+      rmSync(cwd, { recursive: true });
     },
   );
 
   test('a machine that none of the Node packages fits, with an older Node of its own', async () => {
     const older = "Object.defineProperty(process.versions, 'node', { value: '22.1.0' })";
     const words = ['--import', `data:text/javascript,${older}`, 'infra/require-install.js'];
-    const stderr = expect.stringMatching(/^The scripts need Node 24 or newer, .+: its own is 22\.1\.0\.\n$/);
-    await expect(run(process.execPath, words)).rejects.toMatchObject({ code: 1, stderr });
+    expect(await run(process.execPath, words)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^The scripts need Node 24 or newer, .+: its own is 22\.1\.0\.\n$/),
+    });
   });
 });
 
@@ -111,13 +105,8 @@ describe('npm start', () => {
   });
 
   test('flags are named as ignored', async () => {
-    const npm = run('npm', ['start', '--', '--port', '4000'], {
-      env: { ...process.env, NODE_OPTIONS: '', PORT: 'none' },
-    });
-    const stderr = expect.stringMatching(
-      /^Ignored: --port 4000\. Set variables instead, as in PORT=4000 npm start\.$/m,
-    );
-    await expect(npm).rejects.toMatchObject({ stderr });
+    const { stderr } = await run('npm', ['start', '--', '--port', '4000'], { env: { PORT: 'none' } });
+    expect(stderr).toMatch(/^Ignored: --port 4000\. Set variables instead, as in PORT=4000 npm start\.$/m);
   });
 
   test.each([
@@ -149,16 +138,12 @@ describe('npm start', () => {
 
   test('kill of npm stops the service', async () => {
     const directory = newDirectory();
-    const npm = spawn('npm', ['start'], {
-      env: { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: directory, PORT: '0' },
-    });
-    spawned.push(npm);
-    const files = () => readdirSync(directory).sort();
-    while (!files().includes('demo.json') && npm.exitCode === null) await wait(20);
+    const npm = run('npm', ['-s', 'start'], { env: { LOCAL_DIR: directory } });
+    await isUp(npm);
     const { base_url } = JSON.parse(readFileSync(join(directory, 'demo.json'), 'utf8'));
     npm.kill('SIGTERM');
-    await once(npm, 'close');
-    expect(files()).toEqual(['audit.ndjson']);
+    await npm;
+    expect(readdirSync(directory)).toEqual(['audit.ndjson']);
     await expect(fetch(base_url)).rejects.toThrow();
     rmSync(directory, { recursive: true });
   });
@@ -181,9 +166,8 @@ describe('npm start', () => {
   test('where a stack runs already: one clear line, exit code 1, and the operator still finds the first', async () => {
     const stackFile = join(running.directory, 'stack.json');
     const [{ pid }, demo] = [JSON.parse(readFileSync(stackFile, 'utf8')), running.demo];
-    const { code, stdout, stderr } = await spawnStart(running.directory).ended;
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
+    expect(await runStart(running.directory)).toMatchObject({
+      exitCode: 1,
       stdout: '',
       stderr: `A stack already runs at ${demo.base_url} (process ${pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER npm start.\n`,
     });
@@ -196,16 +180,15 @@ describe('npm start', () => {
 
   test('where one was killed, it starts', async () => {
     const directory = newDirectory();
-    const killed = spawnStart(directory);
-    await killed.ready();
-    killed.child.kill('SIGKILL');
-    await killed.ended;
+    const killed = runStart(directory);
+    await isUp(killed);
+    killed.kill('SIGKILL');
+    await killed;
     expect(readdirSync(directory).sort()).toEqual(['audit.ndjson', 'demo.json', 'stack.json']);
-
-    const next = spawnStart(directory);
-    expect(await next.ready()).toMatchObject({ stderr: '' });
-    next.child.kill('SIGINT');
-    expect(await next.ended).toMatchObject({ code: 0, stderr: '' });
+    const next = runStart(directory);
+    await isUp(next);
+    next.kill('SIGINT');
+    expect(await next).toMatchObject({ exitCode: 0, stderr: '' });
     rmSync(directory, { recursive: true });
   });
 
@@ -295,76 +278,38 @@ describe('npm start', () => {
     }
   });
 
-  test('.local/demo.json has exactly the documented keys', () => {
-    const text = readFileSync(join(running.directory, 'demo.json'), 'utf8');
-    const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
-    const client = (id: string) => ({
-      login_app_id: id,
-      client_id: expect.stringMatching(new RegExp(`^${id}\\.`)),
-      client_secret: expect.stringMatching(/^lcs_[\w-]{43}$/),
-    });
-    const account = {
-      account_id: expect.stringMatching(/^ac_/),
-      account_secret: expect.stringMatching(/^acs_[\w-]{43}$/),
-    };
-    const demo = JSON.parse(text);
-    expect(demo).toEqual({
-      base_url: url,
-      sandbox_url: url,
-      dynamodb_endpoint: url,
-      table_name: expect.stringMatching(/./),
-      login_app: client(demo.login_app.login_app_id),
-      other_login_app: client(demo.other_login_app.login_app_id),
-      login_app_without_mobile_application: client(demo.login_app_without_mobile_application.login_app_id),
-      account,
-      other_account: account,
-      access_request_id: 1,
-    });
-    const secrets = text.match(/(lcs|acs)_[\w-]+/g);
-    expect(new Set(secrets).size).toBe(5);
+  test('.local/demo.json has these keys and no others', () => {
+    expect(Object.keys(running.demo)).toEqual([
+      ...['base_url', 'sandbox_url', 'dynamodb_endpoint', 'table_name', 'login_app', 'other_login_app'],
+      ...['login_app_without_mobile_application', 'account', 'other_account', 'access_request_id'],
+    ]);
   });
 
+  // What each of them prints is compared with the README in docs/commands.slow.test.ts.
   test.each(['bash', 'sh'])(
     'the printed lines work in %s, each with what the one before returned',
     async (shell) => {
       const last = /^curl .*\/events\?page_size=1&page=2"; echo$/m;
       while (!last.test(running.output())) await wait(20);
-      const printed = running.output();
-      const lines = printed.slice(printed.indexOf('BASE='), printed.search(last));
-      const pasted = run(shell, ['-eu']);
-      pasted.child.stdin?.end(lines + (printed.match(last)?.[0] ?? ''));
-      const { stdout, stderr } = await pasted;
+      const [input = ''] = /^BASE=.*page=2"; echo$/ms.exec(running.output()) ?? [];
+      const { stdout, stderr } = await run(shell, ['-eu'], { input });
       expect(stderr).toBe('');
       const [logIn, byCode, device, related, page, ...more] = stdout
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line));
-      expect({ logIn, byCode }).toEqual({ logIn: tokenResponse, byCode: tokenResponse });
-      expect(device).toEqual({ id: expect.stringMatching(/^d_/) });
+      expect([logIn, byCode]).toEqual([tokenResponse, tokenResponse]);
       expect(related).toEqual(device);
-      expect(page).toMatchObject({ total: 3, offset: 1, count: 1, results: [{ id: 2, type: 'review' }] });
-      expect(more).toEqual([]);
+      expect([page.total, ...more]).toEqual([3]);
     },
   );
 
   test("the README's lines in another folder: a clear line for each value, and no stack trace", async () => {
     const directory = newDirectory();
-    const [lines = ''] = readFileSync('README.md', 'utf8').match(/^demo\(\).*?(?=^field\(\))/ms) ?? [];
-    const pasted = run('sh', [], { cwd: directory });
-    pasted.child.stdin?.end(lines);
-    const { stdout, stderr } = await pasted;
+    const [input = ''] = readFileSync('README.md', 'utf8').match(/^demo\(\).*?(?=^field\(\))/ms) ?? [];
+    const { stdout, stderr } = await run('sh', [], { cwd: directory, input });
     const line = 'No .local/demo.json: run npm start, and this in its folder.\n';
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: line.repeat(7) });
     rmSync(directory, { recursive: true });
-  });
-
-  test("the demo's access request: a comment by a login user, a review by a custom actor, a review by a login user", async () => {
-    const { body } = await serviceOf(running.demo, running.directory).search();
-    expect(body.total).toBe(3);
-    expect(body.results).toMatchObject([
-      { id: 1, type: 'comment', actor_type: 'login_user' },
-      { id: 2, type: 'review', actor_type: 'custom', status: 'rejected' },
-      { id: 3, type: 'review', actor_type: 'login_user', status: 'approved', comment: '' },
-    ]);
   });
 });
