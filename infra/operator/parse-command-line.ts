@@ -80,7 +80,8 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
     command.action(() => {
       const [flag = '', { grouping } = {}] = linesFlag ?? [];
       const lines = linesFlag && { flag, file: command.args[0] ?? '', grouping };
-      if (lines) typed.set(flag, lines.file);
+      // Checked as a batch of lines is.
+      if (lines) typed.set(flag, []);
       const given = Object.keys(record.flags).filter((name) => typed.has(name));
       const flags = Object.fromEntries(given.map((name) => [name, typed.get(name)]));
       readFlags(record.words, record.flags, flags);

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type IdForm, idForms } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
+import { importLinesSchema } from '../schema/import-lines.ts';
 
 /** The error for a command that cannot be carried out as it was given. */
 export const invalid = (message: string) => new ServiceError('invalid_request', message);
@@ -18,7 +19,7 @@ interface Definition<Taken extends Flags> {
   /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
   files?: Record<string, string>;
   /** Carries the command out. @param operator the ARN of who calls @throws ServiceError when nothing was changed */
-  run: (flags: FlagValues<Taken>, operator: string) => Promise<object>;
+  run: (flags: FoundValues<Taken>, operator: string) => Promise<object>;
 }
 
 /** The way in which the lines of a command come: each call's result has some of them, and a `next` if there are more. */
@@ -47,8 +48,14 @@ export function defineCommands<const Taken extends Record<string, Flags>>(
   const commands: Command[] = [];
   for (const words in definitions) {
     const definition = definitions[words];
-    const run: Command['run'] = async (given, operator) =>
-      definition.run(readFlags(words, definition.flags, given), operator);
+    const { flags } = definition;
+    const run: Command['run'] = async (given, operator) => {
+      const values: Record<string, unknown> = readFlags(words, flags, given);
+      for (const [name, flag] of Object.entries<Flag>(flags))
+        if (flag.find) values[name] = await flag.find(values[name]);
+      const found = v.custom<FoundValues<Taken[typeof words]>>(() => true);
+      return definition.run(v.parse(found, values), operator);
+    };
     commands.push({ ...definition, words, run });
   }
   return commands;
@@ -71,6 +78,8 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /** The command, or commands, that show such ids. */
   from?: string | undefined;
   optional?: true;
+  /** Finds what the id stands for, which the command gets in its place. @throws ServiceError when there is none */
+  find?(id: unknown): Promise<unknown>;
 }
 
 /** The group that a line belongs to, and what no line of another group may have; undefined for a line that is wrong. */
@@ -80,6 +89,12 @@ type Flags = Record<string, Flag>;
 
 /** The values of a command's flags, by name. */
 export type FlagValues<Taken extends Flags> = { [Name in keyof Taken]: v.InferOutput<Taken[Name]['schema']> };
+/** The same, with what ids stand for in their place. */
+type FoundValues<Taken extends Flags> = {
+  [Name in keyof Taken]: Taken[Name] extends { find(id: never): Promise<infer Found> }
+    ? Found
+    : FlagValues<Taken>[Name];
+};
 
 const anyTextSchema = v.string('must be text');
 const someTextSchema = v.pipe(
@@ -103,19 +118,15 @@ export const number = (help: string) =>
   flag('number', 'number', help, v.pipe(v.number(integer), v.safeInteger(integer)));
 export const choice = <const Choices extends readonly string[]>(of: Choices, help: string) =>
   flag('choice', of.join('|'), help, v.picklist(of, `must be one of ${of.join(', ')}`));
-/** Some members of a whole, separated by commas; or `all`, or `none`. */
-export const subset = (of: readonly string[], help: string) => {
-  const isSome = (value: string) => value.split(',').every((member) => of.includes(member));
+/** Some members of a whole, in its order, given separated by commas or as `none`; undefined for `all`. */
+export const subset = <Member extends string>(of: readonly Member[], help: string) => {
   const message = `must be all, none, or some of ${of.join(', ')}, separated by commas`;
+  const isSome = (value: string) => value.split(',').every((member) => of.some((one) => one === member));
   const isSubset = v.check((value: string) => ['all', 'none'].includes(value) || isSome(value), message);
-  return flag('subset', 'list', help, v.pipe(anyTextSchema, isSubset));
+  const membersOf = (value: string) => of.filter((member) => value.split(',').includes(member));
+  const members = v.transform((value: string) => (value === 'all' ? undefined : membersOf(value)));
+  return flag('subset', 'list', help, v.pipe(anyTextSchema, isSubset, members));
 };
-/** The members that a flag of the kind `subset` names, in the order of the whole; undefined for all of them. */
-export function membersOf<Member extends string>(given: string, of: readonly Member[]): Member[] | undefined {
-  if (given === 'all') return undefined;
-  const named = given.split(',');
-  return of.filter((member) => named.includes(member));
-}
 /** Functions and their versions: `issue-token:11,add-comment:7`. */
 export const versions = (help: string) => {
   const form = /^[a-z-]{1,40}:[1-9]\d{0,9}(,[a-z-]{1,40}:[1-9]\d{0,9})*$/;
@@ -130,9 +141,23 @@ export const textOrNone = (help: string) => flag('text', 'text', help, anyTextSc
 export const secret = (help: string) => flag('secret', 'FILE', help, someTextSchema);
 export const json = (help: string) => flag('json', 'FILE.json', help, v.unknown());
 export const lines = (help: string, grouping?: Grouping) => ({
-  ...flag('lines', 'FILE.ndjson', help, v.unknown()),
+  ...flag('lines', 'FILE.ndjson', help, importLinesSchema),
   grouping,
 });
+
+/** Something that a command found or changed. @throws ServiceError when there is none: it is undefined, or false */
+export function existing<Found>(found: Found | undefined | false, kind: string): Found {
+  if (found === undefined || found === false)
+    throw new ServiceError('not_found', `There is no such ${kind}.`);
+  return found;
+}
+
+/** A flag whose command gets what the id stands for. */
+export const found = <Schema extends v.GenericSchema, Found>(
+  named: Flag<Schema>,
+  kind: string,
+  read: (id: v.InferOutput<Schema>) => Promise<Found | undefined>,
+) => ({ ...named, find: async (id: v.InferOutput<Schema>) => existing(await read(id), kind) });
 
 /** A flag that may be left out. */
 export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) => ({
@@ -158,9 +183,10 @@ export function readFlags<Taken extends Flags>(
     ...Object.entries(known).flatMap(([name, flag]) => problem(name, flag, given[name]) ?? []),
   ];
   if (problems.length > 0) throw invalid(`${words}: ${problems.join('; ')}.`);
+  const read = Object.entries(known).map(([name, { schema }]) => [name, v.parse(schema, given[name])]);
   return v.parse(
     v.custom<FlagValues<Taken>>(() => true),
-    given,
+    Object.fromEntries(read),
   );
 }
 

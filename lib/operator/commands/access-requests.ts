@@ -1,4 +1,5 @@
 import {
+  type AccessRequest,
   accessItem,
   accessRequestItem,
   eventLists,
@@ -18,13 +19,12 @@ import { newEventSchema } from '../../access-requests/new-event.ts';
 import { readShown, shown } from '../../access-requests/search-access-requests.ts';
 import { exportEvents, listEvents } from '../../access-requests/search-events.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { importLinesSchema } from '../../schema/import-lines.ts';
-import { invalidRequest, unprocessableEntity, validated } from '../../schema/validation.ts';
+import { unprocessableEntity, validated } from '../../schema/validation.ts';
 import { accessRequestsList, accessRequestsOfAccountList } from '../../storage/keys.ts';
 import { readLastOrdinal } from '../../storage/lists.ts';
 import { choice, defineCommands, lines, number, optional, text, textOrNone } from '../command.ts';
 import { readPage } from '../pages.ts';
-import { accessRequest, account, after, nextPage, requireAccessRequest, requireAccount } from './shared.ts';
+import { accessRequest, account, accountId, after, nextPage } from './shared.ts';
 
 const event = {
   'access-request': accessRequest,
@@ -32,10 +32,10 @@ const event = {
   'actor-id': text("The author's id"),
 };
 
-async function add(flags: Record<string, unknown> & { 'access-request': number }, operator: string) {
-  const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
+async function add(flags: Record<string, unknown> & { 'access-request': AccessRequest }, operator: string) {
+  const { 'access-request': request, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
   const read = validated(newEventSchema, { ...rest, actor_type, actor_id }, unprocessableEntity);
-  const [added] = await addEvents(await requireAccessRequest(id), [{ event: read, writer: { operator } }]);
+  const [added] = await addEvents(request, [{ event: read, writer: { operator } }]);
   return { ...added?.event };
 }
 
@@ -49,8 +49,7 @@ export const accessRequestCommands = defineCommands({
   'access-requests list': {
     summary: 'List the access requests that an account has access to',
     flags: { account, after },
-    run: async ({ account: id, after }) => {
-      const { account_id } = await requireAccount(id);
+    run: async ({ account: { account_id }, after }) => {
       const { items, ...page } = await readPage(accessRequestsOfAccountList(account_id), after);
       const accesses = items.map(accessItem.parse);
       const found = await readShown(
@@ -67,9 +66,9 @@ export const accessRequestCommands = defineCommands({
   'access-requests show': {
     summary: 'Show an access request, its decision, who has access to it and how many events it has',
     flags: { 'access-request': accessRequest },
-    run: async ({ 'access-request': access_request_id }) => {
-      const request = await settle(await requireAccessRequest(access_request_id));
-      const { account_id, operator } = request;
+    run: async ({ 'access-request': found }) => {
+      const request = await settle(found);
+      const { access_request_id, account_id, operator } = request;
       const { id, ...fields } = shown(request);
       const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(eventLists(id).all)]);
       const accounts = accesses.map(({ account_id, granted_at }) => ({ account_id, granted_at }));
@@ -79,8 +78,7 @@ export const accessRequestCommands = defineCommands({
   'access-requests find': {
     summary: 'Show the access request that an import created for an external id',
     flags: { account, 'imported-id': text('Its id in the system that it came from') },
-    run: async ({ account: id, 'imported-id': importedId }) => {
-      const { account_id } = await requireAccount(id);
+    run: async ({ account: { account_id }, 'imported-id': importedId }) => {
       const access_request_id = await findImported(account_id, importedId);
       if (access_request_id !== undefined) return { account_id, access_request_id };
       throw new ServiceError('not_found', 'The account has imported no access request with this id.');
@@ -89,8 +87,7 @@ export const accessRequestCommands = defineCommands({
   'access-requests create': {
     summary: 'Create an access request that an account has access to',
     flags: { account },
-    run: async ({ account: id }, operator) => {
-      const { account_id } = await requireAccount(id);
+    run: async ({ account: { account_id } }, operator) => {
       const { access_request_id, created_at } = await createAccessRequest(account_id, { operator });
       return { access_request_id, account_id, created_at };
     },
@@ -103,11 +100,8 @@ export const accessRequestCommands = defineCommands({
       'access-requests': lines('A file of JSON objects, one per line, with id and created_at'),
     },
     files: { 'ids-to': 'Write which id became which to this file, for events import (optional)' },
-    run: async ({ account: id, 'access-requests': given }, operator) => {
-      const { account_id } = await requireAccount(id);
-      const read = validated(importLinesSchema, given, invalidRequest);
-      return importAccessRequests(account_id, read, operator);
-    },
+    run: ({ account: { account_id }, 'access-requests': lines }, operator) =>
+      importAccessRequests(account_id, lines, operator),
   },
   'access-requests index': {
     summary:
@@ -125,18 +119,17 @@ export const accessRequestCommands = defineCommands({
   'access-requests grant': {
     summary: 'Give an account access to an access request',
     flags: { 'access-request': accessRequest, account },
-    run: async ({ 'access-request': id, account: account_id }) => {
-      await requireAccount(account_id);
-      await grantAccess(await requireAccessRequest(id), account_id);
-      return { access_request_id: id, account_id, access: true };
+    run: async ({ 'access-request': request, account: { account_id } }) => {
+      await grantAccess(request, account_id);
+      return { access_request_id: request.access_request_id, account_id, access: true };
     },
   },
   'access-requests revoke': {
     summary: "Remove an account's access to an access request",
-    flags: { 'access-request': accessRequest, account },
-    run: async ({ 'access-request': id, account: account_id }) => {
-      await revokeAccess(await requireAccessRequest(id), account_id);
-      return { access_request_id: id, account_id, access: false };
+    flags: { 'access-request': accessRequest, account: accountId },
+    run: async ({ 'access-request': request, account: account_id }) => {
+      await revokeAccess(request, account_id);
+      return { access_request_id: request.access_request_id, account_id, access: false };
     },
   },
   'comments add': {
@@ -156,17 +149,16 @@ export const accessRequestCommands = defineCommands({
   'events list': {
     summary: 'List the events of an access request, 100 at a time, each with who wrote it',
     flags: { 'access-request': accessRequest, after: optional(number(nextPage)) },
-    run: async ({ 'access-request': id, after = 0 }) => {
-      const { access_request_id, account_id, operator, created_at } = await requireAccessRequest(id);
-      return { access_request_id, account_id, operator, created_at, ...(await listEvents(id, after)) };
+    run: async ({ 'access-request': request, after = 0 }) => {
+      const { access_request_id: id, account_id, operator, created_at } = request;
+      return { access_request_id: id, account_id, operator, created_at, ...(await listEvents(id, after)) };
     },
   },
   'events import': {
     summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
     flags: { events: lines('A file of JSON objects, one per line, like search results') },
     files: { 'ids-from': 'Replace the access_request_id of each line by what this file says (optional)' },
-    run: async ({ events }, operator) =>
-      importEvents(validated(importLinesSchema, events, invalidRequest), { operator }),
+    run: ({ events }, operator) => importEvents(events, { operator }),
   },
   'events export': {
     summary: 'Print the comments and reviews of an access request, as import reads them or for a spreadsheet',
@@ -176,9 +168,7 @@ export const accessRequestCommands = defineCommands({
       format: optional(choice(['ndjson', 'csv'], 'JSON objects, one per line (default), or CSV (RFC 4180)')),
     },
     pages: { members: 'events', from: 'after-event', columns: eventColumns },
-    run: async ({ 'access-request': id, 'after-event': after = 0 }) => {
-      await requireAccessRequest(id);
-      return exportEvents(id, after);
-    },
+    run: ({ 'access-request': request, 'after-event': after = 0 }) =>
+      exportEvents(request.access_request_id, after),
   },
 });

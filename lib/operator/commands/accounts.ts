@@ -10,19 +10,9 @@ import {
 } from '../../access-requests/account.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
-import { choice, defineCommands, optional } from '../command.ts';
+import { choice, defineCommands, existing, optional } from '../command.ts';
 import { readPage } from '../pages.ts';
-import {
-  account,
-  after,
-  disabledSince,
-  existing,
-  name,
-  namePrefix,
-  requireAccount,
-  secretOf,
-  secretTo,
-} from './shared.ts';
+import { account, accountId, after, disabledSince, name, namePrefix, secretOf, secretTo } from './shared.ts';
 
 async function disable(account_id: string, disabled: boolean) {
   existing(await setAccountDisabled(account_id, disabled), 'account');
@@ -58,10 +48,10 @@ export const accountCommands = defineCommands({
   'accounts show': {
     summary: 'Show an account, its secrets and whether it is disabled',
     flags: { account },
-    run: async ({ account: id }) => {
-      const found = await requireAccount(id);
-      return { ...accountShown(found), secrets: found.secrets.map(shownSecret) };
-    },
+    run: async ({ account }) => ({
+      ...accountShown(account),
+      secrets: account.secrets.map(shownSecret),
+    }),
   },
   'accounts create': {
     summary: 'Create an account; its secret is shown only once',
@@ -71,7 +61,7 @@ export const accountCommands = defineCommands({
   },
   'accounts rename': {
     summary: 'Give an account another name',
-    flags: { account, name },
+    flags: { account: accountId, name },
     run: async ({ account: account_id, name }) => {
       existing(await renameAccount(account_id, name), 'account');
       return { account_id, name };
@@ -79,7 +69,7 @@ export const accountCommands = defineCommands({
   },
   'accounts update': {
     summary: 'Change what an account may do; takes up to 30 seconds',
-    flags: { account, access },
+    flags: { account: accountId, access },
     run: async ({ account: account_id, access }) => {
       existing(await setReadOnly(account_id, access === 'read'), 'account');
       return { account_id, access };
@@ -87,39 +77,34 @@ export const accountCommands = defineCommands({
   },
   'accounts disable': {
     summary: 'Reject the secrets of an account until it is enabled; takes up to 30 seconds',
-    flags: { account },
+    flags: { account: accountId },
     run: ({ account: id }) => disable(id, true),
   },
   'accounts enable': {
     summary: 'Accept the secrets of a disabled account again',
-    flags: { account },
+    flags: { account: accountId },
     run: ({ account: id }) => disable(id, false),
   },
   'accounts rotate': {
     summary: 'Give an account a second secret; the old one stays valid until it is revoked',
     flags: { account },
     files: secretTo,
-    run: async ({ account: id }) => {
-      const found = await requireAccount(id);
-      const { secret, old_secrets } = await rotateAccountSecret(found);
-      return { account_id: found.account_id, account_secret: secret, old_secrets };
+    run: async ({ account }) => {
+      const { secret, old_secrets } = await rotateAccountSecret(account);
+      return { account_id: account.account_id, account_secret: secret, old_secrets };
     },
   },
   'accounts delete': {
     summary: 'Delete an account and its accesses; its access requests and what it wrote stay',
     flags: { account },
-    run: async ({ account: id }) => {
-      const { account_id } = await requireAccount(id);
-      return { account_id, ...(await deleteAccount(account_id)) };
-    },
+    run: async ({ account: { account_id } }) => ({ account_id, ...(await deleteAccount(account_id)) }),
   },
   'accounts revoke': {
     summary: 'Revoke a secret of an account',
     flags: { account, secret: secretOf('accounts show') },
-    run: async ({ account: id, secret }) => {
-      const found = await requireAccount(id);
-      const { account_id } = found;
-      return { account_id, ...(await revokeSecretOf(accountItem(account_id), found, secret)) };
+    run: async ({ account, secret }) => {
+      const { account_id } = account;
+      return { account_id, ...(await revokeSecretOf(accountItem(account_id), account, secret)) };
     },
   },
 });

@@ -15,41 +15,19 @@ import {
   type SecretlessCredential,
   setGrantTypes,
 } from '../../login-apps/clients.ts';
+import type { LoginApp } from '../../login-apps/login-app.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { checkKeys } from '../../providers/oidc/protocol.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
-import {
-  defineCommands,
-  id,
-  invalid,
-  json,
-  membersOf,
-  onOff,
-  optional,
-  secret,
-  subset,
-  text,
-} from '../command.ts';
+import { defineCommands, id, invalid, json, onOff, optional, secret, subset, text } from '../command.ts';
 import { pageOf } from '../pages.ts';
-import {
-  client,
-  existingOf,
-  loginApp,
-  nextPage,
-  platform,
-  requireLoginApp,
-  secretOf,
-  secretTo,
-} from './shared.ts';
+import { client, existingOf, loginApp, nextPage, platform, secretOf, secretTo } from './shared.ts';
 
 /** A client of a Login App. @throws ServiceError when there is none */
-async function requireClient(loginAppId: string, clientId: string) {
-  const { login_app_id, disabled_at, clients } = await requireLoginApp(loginAppId);
-  const found = existingOf(clients.keys(), clients.get(clientId), 'such client');
-  return { login_app_id, disabled_at, ...found };
-}
+const clientOf = ({ clients }: LoginApp, id: string) =>
+  existingOf(clients.keys(), clients.get(id), 'such client');
 
 export const clientShown = (client: LoginAppClient) => ({
   client_id: client.client_id,
@@ -99,8 +77,7 @@ export const clientCommands = defineCommands({
   'clients list': {
     summary: 'List the clients of a Login App',
     flags: { 'login-app': loginApp, after: optional(id('la_….c_…', nextPage)) },
-    run: async ({ 'login-app': id, after }) => {
-      const { login_app_id, clients } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id, clients }, after }) => {
       const { page, ...next } = pageOf(clients.values(), ({ client_id }) => client_id, after);
       return { login_app_id, clients: page.map(clientShown), ...next };
     },
@@ -111,8 +88,7 @@ export const clientCommands = defineCommands({
       'login-app': loginApp,
       secret: secret('A file with the secret of a client; - for standard input'),
     },
-    run: async ({ 'login-app': id, secret }) => {
-      const { login_app_id, clients } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id, clients }, secret }) => {
       for (const { client_id, secrets } of clients.values()) {
         const found = secrets.find((stored) => matchesAny(secret, [stored]));
         if (found) return { login_app_id, client_id, ...shownSecret(found) };
@@ -124,13 +100,14 @@ export const clientCommands = defineCommands({
     summary: 'Show a client, its secrets, its grants and whether its Login App is disabled',
     flags: { client },
     run: async ({ client: id }) => {
-      const { login_app_id, disabled_at, ...found } = await requireClient(loginAppIdOf(id) ?? '', id);
+      const app = await loginApp.find(loginAppIdOf(id) ?? '');
+      const found = clientOf(app, id);
       return {
-        login_app_id,
+        login_app_id: app.login_app_id,
         ...clientShown(found),
         secrets: found.secrets.map(shownSecret),
         keys: found.keys?.map(shownKey),
-        login_app_disabled: disabled_at !== undefined,
+        login_app_disabled: app.disabled_at !== undefined,
       };
     },
   },
@@ -148,11 +125,10 @@ export const clientCommands = defineCommands({
       subject: optional(text('With --issuer: the sub of these tokens, exactly')),
     },
     files: secretTo,
-    run: async ({ 'login-app': id, 'grant-types': given = 'all', recipients, ...flags }) => {
-      const { login_app_id } = await requireLoginApp(id);
-      const more = { grant_types: membersOf(given, grantTypes), recipients };
+    run: async ({ 'login-app': { login_app_id }, 'grant-types': grant_types, recipients, ...flags }) => {
+      const more = { grant_types, recipients };
       if (flags.public || flags.platform) {
-        const isAlone = given === 'all' && !recipients && Object.values(flags).filter(Boolean).length === 2;
+        const isAlone = !grant_types && !recipients && Object.values(flags).filter(Boolean).length === 2;
         if (!flags.public || !flags.platform || !isAlone)
           throw invalid('Give --public with --platform, and neither rights nor credentials.');
         const client = { grant_types: publicGrantTypes, public_on: flags.platform };
@@ -169,10 +145,10 @@ export const clientCommands = defineCommands({
     summary:
       'Change which grants a client may use, and whether it may read recipients; takes up to 30 seconds',
     flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants, recipients: mayReadRecipients },
-    run: async ({ 'login-app': id, client, 'grant-types': given, recipients = false }) => {
-      const { login_app_id, client_id, public_on } = await requireClient(id, client);
+    run: async ({ 'login-app': app, client, 'grant-types': allowed, recipients = false }) => {
+      const { login_app_id } = app;
+      const { client_id, public_on } = clientOf(app, client);
       if (public_on) throw isPublic();
-      const allowed = membersOf(given, grantTypes);
       if (!(await setGrantTypes(login_app_id, client_id, allowed, recipients)))
         throw new ServiceError('not_found', 'The client was revoked meanwhile.');
       return {
@@ -187,9 +163,10 @@ export const clientCommands = defineCommands({
     summary: 'Give a client a second secret, or a further key; the old one stays valid until it is revoked',
     flags: { 'login-app': loginApp, client, 'jwks-file': optional(jwksFile) },
     files: secretTo,
-    run: async ({ 'login-app': id, client, 'jwks-file': keySet }) => {
-      const found = await requireClient(id, client);
-      const { login_app_id, client_id, keys = [], workload_identity, public_on } = found;
+    run: async ({ 'login-app': app, client, 'jwks-file': keySet }) => {
+      const { login_app_id } = app;
+      const found = clientOf(app, client);
+      const { client_id, keys = [], workload_identity, public_on } = found;
       if (public_on) throw isPublic();
       if (workload_identity || (keys.length > 0 && keySet === undefined)) {
         const message =
@@ -215,9 +192,10 @@ export const clientCommands = defineCommands({
       secret: optional(secretOf('clients show')),
       key: optional(id('THUMBPRINT', 'The thumbprint of the key', 'clients show')),
     },
-    run: async ({ 'login-app': id, client, secret, key }) => {
-      const found = await requireClient(id, client);
-      const { login_app_id, client_id, keys = [] } = found;
+    run: async ({ 'login-app': app, client, secret, key }) => {
+      const { login_app_id } = app;
+      const found = clientOf(app, client);
+      const { client_id, keys = [] } = found;
       if (secret !== undefined && key !== undefined) throw invalid('Give --secret or --key, not both.');
       if (secret !== undefined) {
         const needsOne = keys.length === 0;
@@ -237,8 +215,7 @@ export const clientCommands = defineCommands({
   'mobile-applications set': {
     summary: 'Allow devices of a platform to register',
     flags: { 'login-app': loginApp, platform },
-    run: async ({ 'login-app': id, platform }) => {
-      const { login_app_id } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id }, platform }) => {
       await setMobileApplication(login_app_id, platform);
       return { login_app_id, platform };
     },
@@ -246,8 +223,7 @@ export const clientCommands = defineCommands({
   'mobile-applications remove': {
     summary: 'Stop devices of a platform from registering',
     flags: { 'login-app': loginApp, platform },
-    run: async ({ 'login-app': id, platform }) => {
-      const { login_app_id, mobileApplications } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id, mobileApplications }, platform }) => {
       const isSet = mobileApplications.has(platform);
       existingOf(mobileApplications, isSet, `mobile application for ${platform}`);
       await removeMobileApplication(login_app_id, platform);

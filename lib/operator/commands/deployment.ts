@@ -5,7 +5,7 @@ import { areOfProbe, createProbe, removeProbe } from '../../release/probe.ts';
 import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/revocation.ts';
 import { issuer } from '../../tokens/issuer.ts';
 import { defineCommands, id, invalid, versions } from '../command.ts';
-import { account, client, loginApp } from './shared.ts';
+import { accountId, client, loginAppId } from './shared.ts';
 
 const rotationFunction = environment('SIGNING_KEY_ROTATION_FUNCTION');
 const lambda = new LambdaClient({});
@@ -45,7 +45,7 @@ export const deploymentCommands = defineCommands({
   },
   'probes remove': {
     summary: 'Remove a probe, if a check has left one behind',
-    flags: { 'login-app': loginApp, client, account },
+    flags: { 'login-app': loginAppId, client, account: accountId },
     run: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
       if (!areOfProbe({ loginAppId, clientId, accountId }))
         throw invalid('These are not the ids of a probe.');

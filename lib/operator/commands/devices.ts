@@ -18,19 +18,19 @@ import {
 } from '../../devices/recipients.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
 import { endLeftoverRelations, mostDevices } from '../../devices/related-devices.ts';
-import { importLinesSchema } from '../../schema/import-lines.ts';
-import { invalidRequest, validated } from '../../schema/validation.ts';
+import type { LoginApp } from '../../login-apps/login-app.ts';
+import { validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/table.ts';
-import { defineCommands, id, invalid, lines, optional, secret, text } from '../command.ts';
+import { defineCommands, existing, found, id, invalid, lines, optional, secret, text } from '../command.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';
-import { after, existing, loginApp, loginUser, platform, requireLoginApp } from './shared.ts';
+import { after, loginApp, loginAppId, loginUserId, platform } from './shared.ts';
 
-const device = id('d_…', 'The device', 'devices list');
+const deviceId = id('d_…', 'The device', 'devices list');
 
 export const deviceCommands = defineCommands({
   'devices list': {
     summary: 'List the devices that receive messages to a Login User or to a whole Login App',
-    flags: { 'login-user': optional(loginUser), 'login-app': optional(loginApp), after },
+    flags: { 'login-user': optional(loginUserId), 'login-app': optional(loginAppId), after },
     example: '--login-user "$LOGIN_USER"',
     run: async ({ 'login-user': login_user_id, 'login-app': login_app_id, after }) => {
       if (login_user_id !== undefined && login_app_id === undefined) {
@@ -38,14 +38,14 @@ export const deviceCommands = defineCommands({
         return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
       }
       if (login_app_id !== undefined && login_user_id === undefined)
-        return { login_app_id, ...(await pageOfLoginApp(login_app_id, after, withoutToken)) };
+        return { login_app_id, ...(await pageOf(await loginApp.find(login_app_id), after, withoutToken)) };
       throw invalid('Give either --login-user or --login-app.');
     },
   },
   'devices show': {
     summary: 'Show a device, whose it is and whether it is disabled',
-    flags: { device },
-    run: async ({ device: id }) => deviceShown(await readDevice(id)),
+    flags: { device: found(deviceId, 'device', readDevice) },
+    run: ({ device }) => deviceShown(device),
   },
   'devices find': {
     summary: 'Show the device that has a push token',
@@ -54,17 +54,16 @@ export const deviceCommands = defineCommands({
       platform,
       token: secret('A file with the push token; - for standard input'),
     },
-    run: async ({ 'login-app': id, platform, token }) => {
-      const { login_app_id } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id }, platform, token }) => {
       // Of this type, any token is valid; the id doesn't depend on it.
       const given = { platform, token, token_type: 'fcm' };
       const asked = validated(newDeviceSchema, given, ([first]) => invalid(`device.${first?.message}`));
-      return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
+      return deviceShown(existing(await readDevice(deviceIdOf(login_app_id, asked)), 'device'));
     },
   },
   'devices disable': {
     summary: 'Stop sending messages to a device until it registers again',
-    flags: { device },
+    flags: { device: deviceId },
     run: async ({ device: device_id }) => {
       existing(await disableDevice(device_id), 'device');
       return { device_id, disabled: true };
@@ -76,25 +75,21 @@ export const deviceCommands = defineCommands({
       'login-app': loginApp,
       devices: lines('A file of JSON objects, one per line: platform, token and more'),
     },
-    run: async ({ 'login-app': id, devices }) => {
-      await requireLoginApp(id);
-      return importDevices(id, validated(importLinesSchema, devices, invalidRequest));
-    },
+    run: ({ 'login-app': { login_app_id }, devices }) => importDevices(login_app_id, devices),
   },
   'devices export': {
     summary: 'Print the active devices of a Login App with their tokens, as import reads them',
     flags: { 'login-app': loginApp, after: optional(text('Where an earlier export stopped')) },
     pages: { members: 'devices', from: 'after' },
-    run: ({ 'login-app': id, after }) => pageOfLoginApp(id, after, toLine),
+    run: ({ 'login-app': app, after }) => pageOf(app, after, toLine),
   },
 });
 
-async function pageOfLoginApp(
-  id: string,
+async function pageOf(
+  { login_app_id }: LoginApp,
   after: string | undefined,
   toShown: (found: Device) => Record<string, unknown>,
 ) {
-  const { login_app_id } = await requireLoginApp(id);
   const { members, ...page } = await readPageAcross(shards.length, after, async (shard, { limit, start }) => {
     if (start && !v.is(placeSchema, start)) throw wrongPlace();
     const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, { limit, after: start });
@@ -122,8 +117,7 @@ const exportedSchema = v.pick(deviceItem.schema, [
 const toLine = (found: Device) => v.parse(exportedSchema, { ...found, token_type: tokenTypeOf(found) });
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
-async function deviceShown(found: Device | undefined) {
-  const stored = existing(found, 'device');
+async function deviceShown(stored: Device) {
   const [current = stored] = await endLeftoverRelations([stored]);
   const { token: _, login_user_since, expires_at, ...device } = current;
   return {

@@ -17,18 +17,17 @@ import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { tokenPath } from '../../tokens/issuer.ts';
-import { choice, defineCommands, id, invalid, onOff } from '../command.ts';
+import { choice, defineCommands, existing, id, invalid, onOff } from '../command.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
 import {
   after,
   disabledSince,
-  existing,
   existingOf,
   loginApp,
+  loginAppId,
   name,
   namePrefix,
-  requireLoginApp,
   secretTo,
 } from './shared.ts';
 
@@ -71,30 +70,24 @@ export const loginAppCommands = defineCommands({
   'login-apps show': {
     summary: 'Show a Login App, what is set up for it, how people log in and whether it is disabled',
     flags: { 'login-app': loginApp },
-    run: async ({ 'login-app': id }) => {
-      const found = await requireLoginApp(id);
-      return {
-        ...loginAppShown(found),
-        providers: [...found.providers.keys()],
-        logins: loginsOf(found),
-        mobile_applications: [...found.mobileApplications],
-        clients: [...found.clients.values()].map(clientShown),
-        tokens: [...found.tokens.values()].map(tokenShown),
-      };
-    },
+    run: async ({ 'login-app': app }) => ({
+      ...loginAppShown(app),
+      providers: [...app.providers.keys()],
+      logins: loginsOf(app),
+      mobile_applications: [...app.mobileApplications],
+      clients: [...app.clients.values()].map(clientShown),
+      tokens: [...app.tokens.values()].map(tokenShown),
+    }),
   },
   'login-apps describe': {
     summary: 'Print a page for app developers: which provider is which company, and what to send',
     flags: { 'login-app': loginApp },
     text: 'page',
-    run: async ({ 'login-app': id }) => {
-      const found = await requireLoginApp(id);
-      return { login_app_id: found.login_app_id, page: pageOfLogins(found) };
-    },
+    run: async ({ 'login-app': app }) => ({ login_app_id: app.login_app_id, page: pageOfLogins(app) }),
   },
   'login-apps rename': {
     summary: 'Give a Login App another name',
-    flags: { 'login-app': loginApp, name },
+    flags: { 'login-app': loginAppId, name },
     run: async ({ 'login-app': login_app_id, name }) => {
       existing(await renameLoginApp(login_app_id, name), 'Login App');
       return { login_app_id, name };
@@ -104,7 +97,7 @@ export const loginAppCommands = defineCommands({
     summary:
       'Open or close sign-ups: a closed Login App lets in only people who exist; takes up to 30 seconds',
     flags: {
-      'login-app': loginApp,
+      'login-app': loginAppId,
       'sign-ups': choice(['open', 'closed'], 'Whether people may log in for the first time'),
     },
     run: async ({ 'login-app': login_app_id, 'sign-ups': sign_ups }) => {
@@ -119,12 +112,12 @@ export const loginAppCommands = defineCommands({
   },
   'login-apps disable': {
     summary: 'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
-    flags: { 'login-app': loginApp },
+    flags: { 'login-app': loginAppId },
     run: ({ 'login-app': id }) => disable(id, true),
   },
   'login-apps enable': {
     summary: 'Let people use a disabled Login App again',
-    flags: { 'login-app': loginApp },
+    flags: { 'login-app': loginAppId },
     run: ({ 'login-app': id }) => disable(id, false),
   },
   'login-apps delete': {
@@ -134,19 +127,18 @@ export const loginAppCommands = defineCommands({
       'login-app': loginApp,
       'with-everything': onOff('Disable it, and delete its people and devices too'),
     },
-    run: async ({ 'login-app': id, 'with-everything': withEverything }) => {
-      const found = await requireLoginApp(id);
-      const reason = withEverything ? undefined : await reasonToKeep(found);
+    run: async ({ 'login-app': app, 'with-everything': withEverything }) => {
+      const reason = withEverything ? undefined : await reasonToKeep(app);
       if (reason !== undefined) {
         const message = `The Login App is not deleted: ${reason}. --with-everything deletes its people and devices too.`;
         throw invalid(message);
       }
-      return { login_app_id: found.login_app_id, ...(await deleteLoginApp(found)) };
+      return { login_app_id: app.login_app_id, ...(await deleteLoginApp(app)) };
     },
   },
   'login-apps logout': {
     summary: 'End all sessions of a Login App; takes up to 30 seconds',
-    flags: { 'login-app': loginApp },
+    flags: { 'login-app': loginAppId },
     run: async ({ 'login-app': login_app_id }) => ({
       login_app_id,
       sessions_valid_from: await endAllSessions(login_app_id),
@@ -154,7 +146,7 @@ export const loginAppCommands = defineCommands({
   },
   'login-apps undo-logout': {
     summary: 'Take the latest logout of a Login App back: its sessions go on',
-    flags: { 'login-app': loginApp },
+    flags: { 'login-app': loginAppId },
     run: async ({ 'login-app': login_app_id }) => ({
       login_app_id,
       sessions_valid_from: await undoLogout(login_app_id),
@@ -164,24 +156,23 @@ export const loginAppCommands = defineCommands({
     summary: 'Create a long-lived Login App Token to ship inside an app; it is shown only once',
     flags: { 'login-app': loginApp, name },
     files: secretTo,
-    run: async ({ 'login-app': id, name }) => {
-      const { login_app_id } = await requireLoginApp(id);
-      return { login_app_id, ...(await createLoginAppToken(login_app_id, name)) };
-    },
+    run: async ({ 'login-app': { login_app_id }, name }) => ({
+      login_app_id,
+      ...(await createLoginAppToken(login_app_id, name)),
+    }),
   },
   'login-apps tokens list': {
     summary: 'List the long-lived Login App Tokens of a Login App',
     flags: { 'login-app': loginApp },
-    run: async ({ 'login-app': id }) => {
-      const { login_app_id, tokens } = await requireLoginApp(id);
-      return { login_app_id, tokens: [...tokens.values()].map(tokenShown) };
-    },
+    run: async ({ 'login-app': { login_app_id, tokens } }) => ({
+      login_app_id,
+      tokens: [...tokens.values()].map(tokenShown),
+    }),
   },
   'login-apps tokens revoke': {
     summary: 'Revoke a long-lived Login App Token; it stops working within 30 seconds',
     flags: { 'login-app': loginApp, token: id('t_…', 'The token', 'login-apps tokens list') },
-    run: async ({ 'login-app': id, token: token_id }) => {
-      const { login_app_id, tokens } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id, tokens }, token: token_id }) => {
       existingOf(tokens.keys(), tokens.has(token_id), 'such token');
       await revokeLoginAppToken(login_app_id, token_id);
       return { login_app_id, token_id, revoked: true };

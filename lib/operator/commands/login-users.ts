@@ -18,21 +18,10 @@ import { linkIdentity, unlinkIdentity } from '../../people/identities/link-ident
 import { retryRevocations } from '../../people/identities/provider-tokens.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions, type Session } from '../../people/sessions/session.ts';
-import { importLinesSchema } from '../../schema/import-lines.ts';
-import { invalidRequest, validated } from '../../schema/validation.ts';
 import { sessionNamedBy } from '../../tokens/access-token.ts';
-import { defineCommands, id, invalid, lines, onOff, optional, secret, text } from '../command.ts';
+import { defineCommands, existing, id, invalid, lines, onOff, optional, secret, text } from '../command.ts';
 import { pageOf, readPage, wrongPlace } from '../pages.ts';
-import {
-  after,
-  existing,
-  loginApp,
-  loginUser,
-  nextPage,
-  provider,
-  requireLoginApp,
-  requireLoginUser,
-} from './shared.ts';
+import { after, loginApp, loginUser, loginUserId, nextPage, provider } from './shared.ts';
 
 const subject = text("The provider's id of the person");
 
@@ -40,8 +29,7 @@ export const loginUserCommands = defineCommands({
   'login-users list': {
     summary: 'List the people of a Login App',
     flags: { 'login-app': loginApp, after },
-    run: async ({ 'login-app': id, after }) => {
-      const { login_app_id } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id }, after }) => {
       const { items, ...page } = await readPage(peopleLists(login_app_id), after);
       const people = items.map(loginUserIn).filter((user) => user !== undefined);
       return { login_app_id, login_users: people.map(loginUserShown), ...page };
@@ -50,7 +38,7 @@ export const loginUserCommands = defineCommands({
   'login-users show': {
     summary: 'Show a Login User and whether anything keeps them out',
     flags: { 'login-user': loginUser },
-    run: async ({ 'login-user': id }) => overview(await requireLoginUser(id)),
+    run: ({ 'login-user': user }) => overview(user),
   },
   'login-users find': {
     summary:
@@ -63,10 +51,9 @@ export const loginUserCommands = defineCommands({
       'external-id': optional(text('Their id in the system that they were imported from')),
     },
     example: '--login-app "$LOGIN_APP" --provider provider_a --subject "$SUBJECT"',
-    run: async ({ 'login-app': id, provider, subject, issuer, 'external-id': externalId }) => {
-      const app = await requireLoginApp(id);
+    run: async ({ 'login-app': app, provider, subject, issuer, 'external-id': externalId }) => {
       if (externalId !== undefined && provider === undefined && subject === undefined)
-        return overview(existing((await findExternalId(id, externalId)).user, 'Login User'));
+        return overview(existing((await findExternalId(app.login_app_id, externalId)).user, 'Login User'));
       if (provider === undefined || subject === undefined || externalId !== undefined)
         throw invalid('Give --provider and --subject, or --external-id.');
       return overview(existing(await findLoginUser(app, { provider, subject, issuer }), 'Login User'));
@@ -85,35 +72,33 @@ export const loginUserCommands = defineCommands({
         "Unlink a person's other identities at an issuer of their lines: these take their place",
       ),
     },
-    run: async ({ 'login-app': id, people, 'dry-run': dryRun = false, replace = false }) => {
-      const read = validated(importLinesSchema, people, invalidRequest);
-      return importPeople(await requireLoginApp(id), read, { dryRun, replace });
-    },
+    run: ({ 'login-app': app, people, 'dry-run': dryRun = false, replace = false }) =>
+      importPeople(app, people, { dryRun, replace }),
   },
   'login-users block': {
     summary: 'Block a Login User from logging in',
-    flags: { 'login-user': loginUser },
+    flags: { 'login-user': loginUserId },
     run: ({ 'login-user': id }) => block(id, true),
   },
   'login-users unblock': {
     summary: 'Let a blocked Login User log in again',
-    flags: { 'login-user': loginUser },
+    flags: { 'login-user': loginUserId },
     run: ({ 'login-user': id }) => block(id, false),
   },
   'login-users logout': {
     summary: 'End all sessions of a Login User',
     flags: { 'login-user': loginUser },
-    run: async ({ 'login-user': id }) => {
-      const user = await requireLoginUser(id);
-      const open = (await readSessions(id)).filter(isOpen);
-      await endSessions(id, user, 'operator');
-      return { login_user_id: id, sessions_ended: open.length };
+    run: async ({ 'login-user': user }) => {
+      const { login_user_id } = user;
+      const open = (await readSessions(login_user_id)).filter(isOpen);
+      await endSessions(login_user_id, user, 'operator');
+      return { login_user_id, sessions_ended: open.length };
     },
   },
   // Run again, it deletes what an interrupted deletion has left, also one that the person began.
   'login-users delete': {
     summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
-    flags: { 'login-user': loginUser },
+    flags: { 'login-user': loginUserId },
     run: async ({ 'login-user': id }) => {
       const deletion = existing(await deleteLoginUser(id, 'operator'), 'Login User');
       const { openSessions, sessions, relations, identities, revocations } = deletion;
@@ -142,7 +127,7 @@ export const loginUserCommands = defineCommands({
   },
   'login-users retry-revocations': {
     summary: 'Revoke tokens at providers that did not answer at a deletion or an unlinking',
-    flags: { 'login-user': loginUser },
+    flags: { 'login-user': loginUserId },
     run: async ({ 'login-user': id }) => ({
       login_user_id: id,
       ...existing(await retryRevocations(id), 'Login User'),
@@ -151,21 +136,20 @@ export const loginUserCommands = defineCommands({
   'login-users export': {
     summary: 'Show everything that is known about a Login User, as one JSON document',
     flags: { 'login-user': loginUser },
-    run: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
+    run: ({ 'login-user': user }) => exportLoginUser(user),
   },
   'identities list': {
     summary: 'List the identities that a Login User can log in with',
     flags: { 'login-user': loginUser },
-    run: async ({ 'login-user': login_user_id }) => ({
-      login_user_id,
-      identities: await identitiesOf(await requireLoginUser(login_user_id)),
+    run: async ({ 'login-user': user }) => ({
+      login_user_id: user.login_user_id,
+      identities: await identitiesOf(user),
     }),
   },
   'identities remove': {
     summary: 'Unlink an identity from a Login User, who must have another one',
     flags: { 'login-user': loginUser, identity: id('i_…', 'The identity', 'identities list') },
-    run: async ({ 'login-user': login_user_id, identity: identity_id }) => {
-      await requireLoginUser(login_user_id);
+    run: async ({ 'login-user': { login_user_id }, identity: identity_id }) => {
       await unlinkIdentity({ login_user_id, identity_id }, { byOperator: true });
       return { login_user_id, identity_id, removed: true };
     },
@@ -179,19 +163,17 @@ export const loginUserCommands = defineCommands({
       issuer: optional(text('Who vouches for them, if the provider has several issuers')),
       move: onOff('Take it from another Login User who has it'),
     },
-    run: async ({ 'login-user': login_user_id, provider, subject, issuer, move = false }) => {
-      const user = await requireLoginUser(login_user_id);
-      const namespace = namespaceOf(await requireLoginApp(user.login_app_id), { provider, issuer });
+    run: async ({ 'login-user': user, provider, subject, issuer, move = false }) => {
+      const namespace = namespaceOf(await loginApp.find(user.login_app_id), { provider, issuer });
       const verified = { namespace, subject };
       const { isNew, identity } = await linkIdentity(user, provider, verified, { byOperator: true, move });
-      return { login_user_id, identity_id: identity.id, provider, added: isNew };
+      return { login_user_id: user.login_user_id, identity_id: identity.id, provider, added: isNew };
     },
   },
   'sessions list': {
     summary: 'List the active sessions of a Login User, the oldest first',
     flags: { 'login-user': loginUser, after: optional(id('s_…', nextPage)) },
-    run: async ({ 'login-user': login_user_id, after }) => {
-      const { login_app_id } = await requireLoginUser(login_user_id);
+    run: async ({ 'login-user': { login_user_id, login_app_id }, after }) => {
       const status = await readStatus(login_app_id);
       const stored = (await readSessions(login_user_id)).toSorted(byStart);
       const place = stored.findIndex(({ session_id }) => session_id === after);
@@ -214,7 +196,7 @@ export const loginUserCommands = defineCommands({
   'sessions show': {
     summary: 'Show a session and whether it is active',
     flags: {
-      'login-user': loginUser,
+      'login-user': loginUserId,
       session: id('s_…', 'The session: the sid of its tokens', 'sessions list'),
     },
     run: ({ 'login-user': loginUserId, session }) => showSession(loginUserId, session),

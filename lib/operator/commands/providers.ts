@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
+import type { LoginApp } from '../../login-apps/login-app.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
 import { companyAt } from '../../providers/presets/companies.ts';
@@ -26,10 +27,9 @@ import {
   secret,
   text,
 } from '../command.ts';
-import { existingOf, loginApp, provider, requireLoginApp } from './shared.ts';
+import { existingOf, loginApp, provider } from './shared.ts';
 
-async function requireProvider(id: string, provider: ProviderId) {
-  const { login_app_id, providers } = await requireLoginApp(id);
+function providerOf({ login_app_id, providers }: LoginApp, provider: ProviderId) {
   const settings = existingOf(providers.keys(), providers.get(provider), provider);
   return { login_app_id, stored: { settings, place: { loginAppId: login_app_id, provider } } };
 }
@@ -111,8 +111,7 @@ export const providerCommands = defineCommands({
     flags: setFlags,
     example:
       '--login-app "$LOGIN_APP" --provider provider_f --preset google --app-id 1234.apps.googleusercontent.com',
-    run: async ({ 'login-app': id, provider, ...flags }) => {
-      const { login_app_id } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id }, provider, ...flags }) => {
       const given = settingsFrom(provider, flags);
       const checked = accepted(provider, checkSettings(provider, given.settings));
       const { problems, warnings } = await lookAtIssuers(checked);
@@ -127,8 +126,8 @@ export const providerCommands = defineCommands({
   'providers remove': {
     summary: 'Remove the settings of a provider, or one of its issuers; takes up to 30 seconds',
     flags: { 'login-app': loginApp, provider, issuer: optional(text('Only this issuer')) },
-    run: async ({ 'login-app': id, provider, issuer }) => {
-      const { login_app_id } = await requireProvider(id, provider);
+    run: async ({ 'login-app': app, provider, issuer }) => {
+      const { login_app_id } = providerOf(app, provider);
       if (issuer === undefined) {
         await removeProviderSettings(login_app_id, provider);
         return { login_app_id, provider, settings: null };
@@ -142,8 +141,8 @@ export const providerCommands = defineCommands({
   'providers check': {
     summary: 'Call a provider with its settings and report what is wrong',
     flags: { 'login-app': loginApp, provider },
-    run: async ({ 'login-app': id, provider }) => {
-      const { login_app_id, stored } = await requireProvider(id, provider);
+    run: async ({ 'login-app': app, provider }) => {
+      const { login_app_id, stored } = providerOf(app, provider);
       const checks = await protocolOf(provider).check(stored);
       return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
     },
@@ -163,8 +162,8 @@ export const providerCommands = defineCommands({
     },
     example:
       '--login-app "$LOGIN_APP" --provider provider_f --preset google --service-account-file service-account.json --api-url "$API_URL"',
-    run: async ({ 'login-app': id, provider, verify, status, ...flags }) => {
-      const { login_app_id, stored } = await requireProvider(id, provider);
+    run: async ({ 'login-app': app, provider, verify, status, ...flags }) => {
+      const { login_app_id, stored } = providerOf(app, provider);
       if (verify && status) throw invalid('Give either --verify or --status.');
       const api = v.safeParse(v.optional(providerUrlSchema), flags['api-url']);
       if (!api.success) throw invalid(`--api-url ${api.issues[0].message}.`);
@@ -188,8 +187,7 @@ export const providerCommands = defineCommands({
   'providers show': {
     summary: 'Show the provider settings of a Login App, with secrets masked',
     flags: { 'login-app': loginApp, provider: optional(provider) },
-    run: async ({ 'login-app': id, provider }) => {
-      const { login_app_id, providers } = await requireLoginApp(id);
+    run: async ({ 'login-app': { login_app_id, providers }, provider }) => {
       const asked = [...providers].filter(([name]) => provider === undefined || name === provider);
       const shown = asked.map(([name, settings]) => [name, maskSecrets(settings)]);
       return { login_app_id, providers: Object.fromEntries(shown) };
