@@ -5,7 +5,7 @@ import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { writtenDuring } from '../support/log-lines.ts';
-import { accountOf, identityIdsOf, newAccount, newPerson, newPhone, subOf } from '../support/people.ts';
+import { accountOf, identityIdsOf, newPerson, newPhone, subOf } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
@@ -22,10 +22,10 @@ describe("another person's ids are worth nothing", () => {
     ['of the same Login App', service.demo.login_app],
     ['of another Login App', other_login_app],
   ])('[OWASP API1 2023] %s', async (_, client) => {
-    const victim = await newAccount(service);
+    const victim = await newPerson(service);
     await service.logIn(victim.subject);
     await victim.account.linkAt('provider_a', unique('other'));
-    const attacker = await newAccount(service, undefined, client);
+    const attacker = await newPerson(service, undefined, client);
     if (client === service.demo.login_app) await attacker.account.linkAt('provider_a', unique('other'));
     const notFound = { status: 404, error: 'not_found' };
     const { sessions } = (await victim.account.sessions()).body;
@@ -40,7 +40,7 @@ describe("another person's ids are worth nothing", () => {
   });
 
   test('[CWE-204] an unknown id and a foreign one get the same answer, for the same cost', async () => {
-    const [victim, attacker] = [await newAccount(service), await newAccount(service)];
+    const [victim, attacker] = [await newPerson(service), await newPerson(service)];
     const [identity = ''] = identityIdsOf(await victim.account.show());
     const { endSession, unlink } = attacker.account;
     const phone = await newPhone(service);
@@ -74,17 +74,17 @@ test('[RFC 6750 3.1] a request without a token learns the scheme and no error co
 
 test('[OWASP API1 2023] the same provider account is another Login User in another Login App, and stays so when one links it', async () => {
   const subject = unique('alice');
-  const here = await newAccount(service);
+  const here = await newPerson(service);
   await here.account.linkAt('provider_f', subject);
   const there = await newPerson(service, subject, other_login_app);
   expect(there.loginUserId).not.toBe(here.loginUserId);
-  expect(identityIdsOf(await accountOf(service, there.token).show())).toHaveLength(1);
-  await accountOf(service, there.token).remove();
+  expect(identityIdsOf(await there.account.show())).toHaveLength(1);
+  await there.account.remove();
   expect(decodeJwt((await service.logIn(subject)).body.access_token).sub).toBe(here.loginUserId);
 });
 
 test('[OWASP API1 2023] an identity that is somebody else’s cannot be linked, and stays theirs', async () => {
-  const [victim, attacker] = [await newAccount(service), await newAccount(service)];
+  const [victim, attacker] = [await newPerson(service), await newPerson(service)];
   const linked = unique('linked');
   await victim.account.linkAt('provider_a', linked);
   const conflict = { status: 409, error: 'conflict', naming: /another Login User/ };
@@ -218,7 +218,7 @@ describe('a profile from a hostile provider', () => {
   test('[OWASP API3 2023] the same person in another Login App shows nothing of it', async () => {
     const query = { subject: unique('alice'), claims: JSON.stringify({ email: 'shared@example.com' }) };
     await service.token(await service.loginForm('provider_f', query));
-    const { account } = await newAccount(service, query.subject, other_login_app);
+    const { account } = await newPerson(service, query.subject, other_login_app);
     expect((await account.show()).text).not.toContain('shared@example.com');
   });
 
@@ -237,7 +237,7 @@ describe('a profile from a hostile provider', () => {
 });
 
 test('[CVE-2013-4593] a credential that was issued to another app links nothing', async () => {
-  const { account } = await newAccount(service);
+  const { account } = await newPerson(service);
   for (const provider of ['provider_a', 'provider_d', 'provider_f']) {
     const query = { subject: unique('victim'), audience: 'another-app' };
     const { authorization_code: _, ...credential } = await service.credentials(provider, query);
@@ -247,7 +247,7 @@ test('[CVE-2013-4593] a credential that was issued to another app links nothing'
 });
 
 test('[CWE-212] the table keeps no subject or profile of a deleted person, and only their id, Login App and times of the deletion', async () => {
-  const { account, subject, loginUserId, token } = await newAccount(service);
+  const { account, subject, loginUserId, token } = await newPerson(service);
   const linked = unique('linked');
   const mark = unique('mark');
   await account.linkAt('provider_a', linked, { claims: JSON.stringify({ name: mark }) });

@@ -8,7 +8,7 @@ import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
 import { runJest } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
-import { accountOf, eventually, newPerson, newPhone } from '../support/people.ts';
+import { eventually, newPerson, newPhone } from '../support/people.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
@@ -63,7 +63,7 @@ async function checkPublishedEvents(): Promise<void> {
     const { id } = (await service.createAccessRequest({ body: { approvals_needed: 1 } })).body;
     const review = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.', status: 'approved' };
     await service.addEvent('reviews', review, { id });
-    const account = accountOf(service, person.token);
+    const { account } = person;
     const linked = await account.linkAt('provider_a', unique('linked'));
     await account.unlink(linked.body.id);
     const another = await service.logIn(person.subject);

@@ -6,7 +6,7 @@ import { newClientKey, secretlessClients } from '../support/client-assertions.ts
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
-import { accountOf, deviceIdsOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
+import { deviceIdsOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
@@ -31,9 +31,9 @@ const asking = <Needed>(make: () => Promise<Needed>, request: (made: Needed) => 
 const newManager = async () => {
   const { app, person } = await newOwner();
   const tablet = await newPerson(service, person.subject, app);
-  const account = accountOf(service, person.token);
+  const { account } = person;
   await account.linkAt('provider_f', unique('linked'));
-  return { app, person, account, tablet: accountOf(service, tablet.token) };
+  return { app, person, account, tablet: tablet.account };
 };
 /** A notification of an issuer about a person with two sessions; the issuer's keys are known. */
 const notification = (settings: object) =>
@@ -112,7 +112,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     }),
     'the credentials of a linked identity': from(newOwner, async ({ app, person }) => {
       const subject = unique('bob');
-      await accountOf(service, person.token).linkAt('provider_f', subject);
+      await person.account.linkAt('provider_f', subject);
       const form = await newLoginForm(subject);
       return () => service.token(form, app);
     }),

@@ -8,7 +8,7 @@ import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { auditDuring, type LogLine } from '../support/log-lines.ts';
 import { createAccount } from '../support/login-app.ts';
-import { eventuallyHas, newAccount, newPerson, newPhone, type Person } from '../support/people.ts';
+import { eventuallyHas, newPerson, newPhone, type Person } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { newRealValues } from '../support/real-values.ts';
 import { type Answer, operatorOf, unique } from '../support/service.ts';
@@ -320,7 +320,7 @@ async function interrupted(request: () => Promise<Answer>): Promise<void> {
 
 describe('finish-deletions: a line for each person whose deletion it finishes', () => {
   test.each(['schedule', 'operator'])('by %s', async (by) => {
-    const people = [await newAccount(service), await newAccount(service)];
+    const people = [await newPerson(service), await newPerson(service)];
     for (const { account } of people) await interrupted(() => account.remove());
     running.advance(601);
     const byOperator = { caller: 'operator', operator: expect.stringMatching(/^arn:aws:iam::/) };
@@ -340,7 +340,7 @@ describe('finish-deletions: a line for each person whose deletion it finishes', 
   });
 
   test('that fails', async () => {
-    const { account, loginUserId: login_user_id } = await newAccount(service);
+    const { account, loginUserId: login_user_id } = await newPerson(service);
     await interrupted(() => account.remove());
     running.advance(601);
     const finish = () => service.operate('login-users', 'finish-deletions', {});

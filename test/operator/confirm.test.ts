@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { operator, writeSettings } from '../support/operator.ts';
-import { newPerson, newAccount as newPersonWithAccount } from '../support/people.ts';
+import { newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -56,7 +56,7 @@ const taking: Record<string, () => Promise<Record<string, unknown>>> = {
   },
   'login-users delete': async () => ({ 'login-user': (await newPerson(service)).loginUserId }),
   'identities remove': async () => {
-    const { account, loginUserId } = await newPersonWithAccount(service);
+    const { account, loginUserId } = await newPerson(service);
     const { id } = (await account.linkAt('provider_a', unique('other'))).body;
     return { 'login-user': loginUserId, identity: id };
   },

@@ -4,7 +4,7 @@ import { untilDone } from '../../infra/operator/run-command.ts';
 import { importedAccessRequestKey } from '../../lib/storage/keys.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
-import { accountOf, newPerson, newPhone } from '../support/people.ts';
+import { newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
@@ -201,7 +201,7 @@ describe('people', () => {
 
   test('login-users delete says what it removed', async () => {
     const { person } = await usedApp();
-    await accountOf(service, person.token).linkAt('provider_f', unique('linked'));
+    await person.account.linkAt('provider_f', unique('linked'));
     const flags = { 'login-user': person.loginUserId };
     expect(await operate('login-users', 'delete', flags)).toEqual({
       login_user_id: person.loginUserId,

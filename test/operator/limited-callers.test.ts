@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { type ClientKey, newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { expectError } from '../support/expectations.ts';
 import { createAccount, createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { accountOf, newPerson } from '../support/people.ts';
+import { newPerson } from '../support/people.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
@@ -88,7 +88,7 @@ describe('the grants of a client', () => {
     const { token, refreshToken } = await newPerson(service, subject, former);
     const elsewhere = await newPerson(service, subject);
     const sessionIds = async () => {
-      const { body } = await accountOf(service, elsewhere.token).sessions();
+      const { body } = await elsewhere.account.sessions();
       return body.sessions.map(({ id }: { id: string }) => id).toSorted();
     };
     const [left, kept] = [token, elsewhere.token].map((one) => String(decodeJwt(one).sid));

@@ -1,15 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { allOf, failed, succeeded, writeSettings } from '../support/operator.ts';
-import {
-  accountOf,
-  eventuallyPasses,
-  identityIdsOf,
-  newAccount,
-  newPerson,
-  newPhone,
-  subOf,
-} from '../support/people.ts';
+import { accountOf, eventuallyPasses, identityIdsOf, newPerson, newPhone, subOf } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -374,7 +366,7 @@ describe('npm run operator: people, their sessions and devices', () => {
 });
 
 test('an operator gives a person back the account that an intruder took', async () => {
-  const { account, loginUserId, subject } = await newAccount(service);
+  const { account, loginUserId, subject } = await newPerson(service);
   const thief = unique('thief');
   const { id } = (await account.linkAt('provider_a', thief)).body;
   const [own = ''] = identityIdsOf(await account.show());

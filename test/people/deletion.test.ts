@@ -1,87 +1,56 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectError } from '../support/expectations.ts';
-import { accountOf, deviceIdsOf, newAccount, newPerson, newPhone } from '../support/people.ts';
+import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const ended = { status: 401, error: 'invalid_token', naming: /session.*ended/ };
 
 describe('DELETE /v2/marketing/login/user', () => {
-  test('204: no token works any longer, and a second call is 401', async () => {
+  test('204: no token works any longer; identities are free, the phone is nobody’s, and operators find nobody', async () => {
     const phone = await newPerson(service);
     const tablet = await newPerson(service, phone.subject);
-    const account = accountOf(service, phone.token);
-    expect((await account.remove()).status).toBe(204);
-    expectError(await account.remove(), ended);
-    for (const { token, refreshToken } of [phone, tablet]) {
-      expectError(await accountOf(service, token).show(), ended);
+    const [device, linked] = [await newPhone(service), unique('linked')];
+    await service.relate(device, phone.token);
+    await phone.account.linkAt('provider_a', linked);
+    expect((await phone.account.remove()).status).toBe(204);
+    expectError(await phone.account.remove(), ended);
+    for (const { account, token, refreshToken } of [phone, tablet]) {
+      expectError(await account.show(), ended);
       expectError(await service.listDevices(token), ended);
       expectError(await service.refresh(refreshToken), { status: 400, error: 'invalid_grant' });
       expect((await service.introspect(token)).body).toEqual({ active: false });
     }
+    const flags = { 'login-user': phone.loginUserId };
+    expect((await service.operate('devices', 'list', flags)).devices).toEqual([]);
+    const noSuch = 'There is no such Login User.';
+    for (const verb of ['show', 'logout', 'block', 'unblock', 'delete'])
+      await expect(service.operate('login-users', verb, flags)).rejects.toThrow(noSuch);
+    const next = await newPerson(service);
+    expect((await next.account.linkAt('provider_a', linked)).status).toBe(201);
+    expect((await next.account.linkAt('provider_f', phone.subject)).status).toBe(201);
   });
 
-  test('they come back as a new Login User with a new id, again and again', async () => {
+  test('they come back as a new Login User with a new id and no phone, again and again', async () => {
     const subject = unique('alice');
     const ids = [];
+    const phone = await newPhone(service);
     for (let time = 0; time < 4; time += 1) {
       const person = await newPerson(service, subject);
       ids.push(person.loginUserId);
-      const again = await newPerson(service, subject);
-      expect(again.loginUserId).toBe(person.loginUserId);
-      const { body } = await accountOf(service, person.token).show();
-      expect(body.identities).toHaveLength(1);
-      expect((await accountOf(service, person.token).sessions()).body.sessions).toHaveLength(2);
-      expect((await accountOf(service, person.token).remove()).status).toBe(204);
+      expect((await newPerson(service, subject)).loginUserId).toBe(person.loginUserId);
+      expect((await person.account.show()).body.identities).toHaveLength(1);
+      expect((await person.account.sessions()).body.sessions).toHaveLength(2);
+      expect(await deviceIdsOf(service, person)).toEqual([]);
+      await service.relate(phone, person.token);
+      expect((await person.account.remove()).status).toBe(204);
     }
     expect(new Set(ids).size).toBe(4);
   });
-
-  test('their linked identities are free for anybody', async () => {
-    const person = await newPerson(service);
-    const account = accountOf(service, person.token);
-    const linked = unique('linked');
-    await account.linkAt('provider_a', linked);
-    await account.remove();
-    const next = accountOf(service, (await newPerson(service)).token);
-    expect((await next.linkAt('provider_a', linked)).status).toBe(201);
-    expect((await next.linkAt('provider_f', person.subject)).status).toBe(201);
-  });
-
-  test("their phone is nobody's, also when they come back", async () => {
-    const person = await newPerson(service);
-    const phone = await newPhone(service);
-    await service.relate(phone, person.token);
-    await accountOf(service, person.token).remove();
-    const again = await newPerson(service, person.subject);
-    expect(await deviceIdsOf(service, again)).toEqual([]);
-    const flags = { 'login-user': person.loginUserId };
-    expect((await service.operate('devices', 'list', flags)).devices).toEqual([]);
-  });
-
-  test('for the operator there is no such Login User', async () => {
-    const person = await newPerson(service);
-    await accountOf(service, person.token).remove();
-    const flags = { 'login-user': person.loginUserId };
-    for (const verb of ['show', 'logout', 'block', 'unblock', 'delete']) {
-      await expect(service.operate('login-users', verb, flags)).rejects.toThrow(
-        'There is no such Login User.',
-      );
-    }
-  });
-});
-
-test('a person whom the operator deletes although blocked is a new one, who is not blocked', async () => {
-  const person = await newPerson(service);
-  const flags = { 'login-user': person.loginUserId };
-  await service.operate('login-users', 'block', flags);
-  expect(await service.operate('login-users', 'delete', flags)).toMatchObject({ deleted: true });
-  const again = await newPerson(service, person.subject);
-  expect(again.loginUserId).not.toBe(person.loginUserId);
 });
 
 test('a blocked person gets the same sentence everywhere, with one code for each situation', async () => {
-  const { account, subject, token, refreshToken, loginUserId } = await newAccount(service);
+  const { account, subject, token, refreshToken, loginUserId } = await newPerson(service);
   const [phone, linked] = [await newPhone(service), unique('linked')];
   await account.linkAt('provider_a', linked);
   await service.operate('login-users', 'block', { 'login-user': loginUserId });
@@ -111,4 +80,12 @@ test('a blocked person gets the same sentence everywhere, with one code for each
   await service.operate('login-users', 'unblock', { 'login-user': loginUserId });
   expect((await service.refresh(refreshToken)).status).toBe(200);
   expect((await service.relate(phone, token)).status).toBe(200);
+});
+
+test('a person whom the operator deletes although blocked is a new one, who is not blocked', async () => {
+  const { loginUserId, subject } = await newPerson(service);
+  const flags = { 'login-user': loginUserId };
+  await service.operate('login-users', 'block', flags);
+  expect(await service.operate('login-users', 'delete', flags)).toMatchObject({ deleted: true });
+  expect((await newPerson(service, subject)).loginUserId).not.toBe(loginUserId);
 });

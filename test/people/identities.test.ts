@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { expectAnswer, expectError, timestamp as time } from '../support/expectations.ts';
-import { accountOf, identityIdsOf, newAccount, newPerson, type Person, subOf } from '../support/people.ts';
+import { identityIdsOf, newPerson, subOf } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -13,7 +14,7 @@ const loggedInAs = async (subject: string, provider: string): Promise<string | u
 
 describe('GET /v2/marketing/login/user', () => {
   test('shows the person and the identity of their login', async () => {
-    const { account, loginUserId } = await newAccount(service);
+    const { account, loginUserId } = await newPerson(service);
     const identity = { id: identityId, provider: 'provider_f', linked_at: time, last_login_at: time };
     expectAnswer(await account.show(), 200, {
       id: loginUserId,
@@ -22,58 +23,35 @@ describe('GET /v2/marketing/login/user', () => {
       identities: [identity],
     });
   });
-
-  test('last_login_at is that of the identity that logged in last', async () => {
-    const { account, subject } = await newAccount(service);
-    const other = unique('bob');
-    await account.linkAt('provider_a', other);
-    await service.logIn(subject);
-    await service.logIn(other, 'provider_a');
-    const { body } = await account.show();
-    expect(body.last_login_at).toBe(body.identities[1].last_login_at);
-    expect(body.last_login_at >= body.identities[0].last_login_at).toBe(true);
-  });
 });
 
 describe('POST /v2/marketing/login/user/identities', () => {
-  let nobodyElse: Person;
-  beforeAll(async () => {
-    nobodyElse = await newPerson(service);
+  const others = providerIds.filter((id) => id !== 'provider_f');
+  test.each(others)('201 with the identity of %s; then either logs in as the person', async (provider) => {
+    const { account, subject, loginUserId } = await newPerson(service);
+    const other = unique('bob');
+    expectAnswer(await account.linkAt(provider, other), 201, { id: identityId, provider, linked_at: time });
+    expect(await loggedInAs(subject, 'provider_f')).toBe(loginUserId);
+    expect(await loggedInAs(other, provider)).toBe(loginUserId);
+    const { body } = await account.show();
+    expect(body.identities).toMatchObject([{ provider: 'provider_f' }, { provider, last_login_at: time }]);
+    expect(body.last_login_at).toBe(body.identities[1].last_login_at);
+    expect(body.last_login_at >= body.identities[0].last_login_at).toBe(true);
   });
 
-  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e'])(
-    '201 with the identity of %s; then either identity logs in as the same Login User',
-    async (provider) => {
-      const { account, subject, loginUserId } = await newAccount(service);
-      const other = unique('bob');
-      expectAnswer(await account.linkAt(provider, other), 201, { id: identityId, provider, linked_at: time });
-      expect(await loggedInAs(other, provider)).toBe(loginUserId);
-      expect(await loggedInAs(subject, 'provider_f')).toBe(loginUserId);
-      const { body } = await account.show();
-      expect(body.identities).toMatchObject([{ provider: 'provider_f' }, { provider, last_login_at: time }]);
-    },
-  );
-
-  test('201 by an authorization code', async () => {
-    const { account, loginUserId } = await newAccount(service);
+  test('201 by an authorization code; a session of the linked identity is one of theirs', async () => {
+    const { account, loginUserId } = await newPerson(service);
     const subject = unique('bob');
     const { authorization_code = '' } = await service.credentials('provider_b', { subject });
     expect((await account.link({ provider: 'provider_b', authorization_code })).status).toBe(201);
-    expect(await loggedInAs(subject, 'provider_b')).toBe(loginUserId);
-  });
-
-  test('a session of a linked identity works and can be refreshed', async () => {
-    const { account, loginUserId } = await newAccount(service);
-    const other = unique('bob');
-    await account.linkAt('provider_a', other);
-    const { access_token, refresh_token } = (await service.logIn(other, 'provider_a')).body;
-    expect((await accountOf(service, access_token).show()).body.id).toBe(loginUserId);
-    expect((await service.refresh(refresh_token)).status).toBe(200);
-    expect((await accountOf(service, access_token).sessions()).body.sessions).toHaveLength(2);
+    const login = await service.logIn(subject, 'provider_b');
+    expect(subOf(login)).toBe(loginUserId);
+    expect((await service.refresh(login.body.refresh_token)).status).toBe(200);
+    expect((await account.sessions()).body.sessions).toHaveLength(2);
   });
 
   test('200 with the same identity when it is theirs already', async () => {
-    const { account, subject } = await newAccount(service);
+    const { account, subject } = await newPerson(service);
     const other = unique('bob');
     const linked = (await account.linkAt('provider_a', other)).body;
     expectAnswer(await account.linkAt('provider_a', other), 200, linked);
@@ -82,7 +60,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
   });
 
   test('409 for one more than 20 linked ones, until one is unlinked', async () => {
-    const { account } = await newAccount(service);
+    const { account } = await newPerson(service);
     const others = Array.from({ length: 20 }, () => unique('one-of-many'));
     for (const other of others) expect((await account.linkAt('provider_a', other)).status).toBe(201);
     const naming = 'The Login User has 20 linked identities, which is the most. Unlink one first.';
@@ -96,26 +74,23 @@ describe('POST /v2/marketing/login/user/identities', () => {
     expect((await account.remove()).status).toBe(204);
   });
 
+  const code = { authorization_code: 'x' };
   test.each<[string, Record<string, string>, RegExp]>([
     ['no provider', {}, /parameter provider is required/],
     ['an unknown provider', { provider: 'x' }, /provider_a, provider_b/],
     ['no credential', { provider: 'provider_f' }, /id_token is required/],
     ['an empty one', { provider: 'provider_f', id_token: '' }, /id_token is required/],
     ['a forbidden parameter', { provider: 'provider_a', access_token: 'x', id_token: 'x' }, /id_token/],
-    ['a code of another provider', { provider: 'provider_a', authorization_code: 'x' }, /provider_b/],
-    [
-      'a code and a token',
-      { provider: 'provider_b', authorization_code: 'x', access_token: 'x' },
-      /None of access_token/,
-    ],
+    ['a code of another provider', { ...code, provider: 'provider_a' }, /provider_b/],
+    ['a code and a token', { ...code, provider: 'provider_b', access_token: 'x' }, /None of access_token/],
     ['a grant_type', { grant_type: 'x', provider: 'provider_f', id_token: 'x' }, /grant_type must not/],
   ])('400 %s', async (_, form, naming) => {
-    const account = accountOf(service, nobodyElse.token);
+    const { account } = await newPerson(service);
     expectError(await account.link(form), { status: 400, error: 'invalid_request', naming });
   });
 
   test('400 for a made-up credential or code', async () => {
-    const { account } = await newAccount(service);
+    const { account } = await newPerson(service);
     const error = { status: 400, error: 'invalid_grant', naming: /does not accept/ };
     expectError(await account.link({ provider: 'provider_f', id_token: 'x' }), error);
     expectError(await account.link({ provider: 'provider_b', authorization_code: 'x' }), error);
@@ -124,7 +99,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
 
 describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   test('204 for a linked one: it logs in as a new Login User, and can be linked again', async () => {
-    const { account, loginUserId } = await newAccount(service);
+    const { account, loginUserId } = await newPerson(service);
     const other = unique('bob');
     const { id } = (await account.linkAt('provider_a', other)).body;
     expect((await account.unlink(id)).status).toBe(204);
@@ -141,7 +116,7 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   });
 
   test('204 for the first one: the person lives on with the other; it can be linked again, and else is a new Login User', async () => {
-    const { account, subject, loginUserId } = await newAccount(service);
+    const { account, subject, loginUserId } = await newPerson(service);
     const other = unique('bob');
     await account.linkAt('provider_a', other);
     const [first = ''] = identityIdsOf(await account.show());
@@ -159,7 +134,7 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   });
 
   test('422 for the last one, first or linked', async () => {
-    const { account } = await newAccount(service);
+    const { account } = await newPerson(service);
     const [first = ''] = identityIdsOf(await account.show());
     const unprocessable = { status: 422, error: 'unprocessable_entity' };
     const last = { ...unprocessable, naming: /last identity/, fields: ['identity_id'] };
@@ -170,7 +145,7 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   });
 
   test.each([`i_${'A'.repeat(22)}`, 'x', 'subject', '%00', 'identity_id'])('404 for %s', async (id) => {
-    const { account } = await newAccount(service);
+    const { account } = await newPerson(service);
     expectError(await account.unlink(id), { status: 404, error: 'not_found' });
   });
 });

@@ -21,7 +21,7 @@ writeFileSync(
   hook,
   `import { appendFileSync } from 'node:fs';
   export const handler = async (event) => {
-    appendFileSync(${JSON.stringify(seen)}, JSON.stringify(event) + '\\n');
+    appendFileSync(${JSON.stringify(seen)}, JSON.stringify(event) + ',');
     const told = event.claims.hook ?? event.previous_claims.next ?? {};
     if (told.fails) throw new Error('its own affair');
     if (told.hangs) await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
@@ -42,11 +42,8 @@ async function loginApp(at = service) {
   await at.setProvider(app, 'provider_f', { issuers: told });
   return app;
 }
-const apps = new Map([
-  [service, await loginApp(service)],
-  [atLogin.service, await loginApp(atLogin.service)],
-]);
-const appOf = (at = service) => apps.get(at) ?? service.demo.login_app;
+const apps = { at: await loginApp(service), atLogin: await loginApp(atLogin.service) };
+const appOf = (at = service) => (at === service ? apps.at : apps.atLogin);
 
 /** What the hook is to do. */
 type Told = { answer?: unknown; fails?: true; hangs?: true };
@@ -59,11 +56,7 @@ async function logIn(told?: Told, { subject = unique('alice'), at = service, mor
 const refresh = (answer: Answer, at = service) => at.refresh(answer.body.refresh_token, appOf(at));
 
 /** Everything that the hook was told. */
-const told = (): Record<string, unknown>[] =>
-  readFileSync(seen, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+const told = (): Record<string, unknown>[] => JSON.parse(`[${readFileSync(seen, 'utf8').slice(0, -1)}]`);
 const toldAbout = (loginUserId: string | undefined) =>
   told().filter(({ login_user_id }) => login_user_id === loginUserId);
 
@@ -86,10 +79,8 @@ describe('what the hook is told', () => {
     const identity = { issuer: expect.stringMatching(/^http/), subject };
     const profile = { name: 'Alice', email_verified: true };
     const hook = { answer: { claims: { roles: ['admin'] } } };
-    const usual = {
-      ...{ ...about, provider: 'provider_f', identity, first_login: false },
-      ...{ profile: {}, claims: {}, previous_claims: {} },
-    };
+    const nothing = { profile: {}, claims: {}, previous_claims: {} };
+    const usual = { ...about, provider: 'provider_f', identity, first_login: false, ...nothing };
     expect(toldAbout(sub)).toEqual([
       { ...usual, event: 'login', first_login: true, profile, claims: { hook, groups: ['staff'] } },
       { ...usual, event: 'link', session_id: sid, identity: { ...identity, subject: other } },
@@ -120,10 +111,8 @@ describe('claims of the hook', () => {
   test('are in the access token and its introspection, as they are', async () => {
     const { body } = await logIn({ answer: { claims: roles } });
     expect(decodeJwt(body.access_token)).toMatchObject({ ...roles, token_use: 'login_user' });
-    expect((await service.introspect(body.access_token, appOf())).body).toMatchObject({
-      active: true,
-      ...roles,
-    });
+    const introspected = await service.introspect(body.access_token, appOf());
+    expect(introspected.body).toMatchObject({ active: true, ...roles });
   });
 
   test('may be of any depth and size, which no item could have', async () => {
@@ -172,46 +161,36 @@ describe('a hook that refuses', () => {
   test('refuses a first login, which leaves nothing behind; the reason is in the log alone', async () => {
     const subject = unique('alice');
     expectError(await logIn(deny, { subject }), refused);
-    expect(logLines(running)).toContainEqual(
-      expect.objectContaining({ event: 'login_hook_denied', hook_event: 'login', told: deny.answer.reason }),
-    );
+    const denied = { event: 'login_hook_denied', hook_event: 'login', told: deny.answer.reason };
+    expect(logLines(running)).toContainEqual(expect.objectContaining(denied));
     const [{ login_user_id } = {}] = told().filter(({ identity }) => Object(identity).subject === subject);
-    await expect(service.operate('login-users', 'show', { 'login-user': login_user_id })).rejects.toThrow(
-      /no such Login User/,
-    );
+    const shown = service.operate('login-users', 'show', { 'login-user': login_user_id });
+    await expect(shown).rejects.toThrow(/no such Login User/);
     expect(subOf(await logIn({}, { subject }))).toBe(login_user_id);
   });
 
   test('beside logins of the same person that it lets in: those alone have a session', async () => {
     const subject = unique('alice');
-    const answers = await Promise.all(
-      [deny, {}, deny, {}, deny, {}, deny, {}].map((told) => logIn(told, { subject })),
-    );
+    const told = [deny, {}, deny, {}, deny, {}, deny, {}];
+    const answers = await Promise.all(told.map((one) => logIn(one, { subject })));
     expect(answers.map(({ status }) => status)).toEqual([400, 200, 400, 200, 400, 200, 400, 200]);
-    const token = answers[1]?.body.access_token;
-    const { sessions } = (await accountOf(service, token).sessions()).body;
-    expect(sessions).toHaveLength(4);
+    const account = accountOf(service, answers[1]?.body.access_token);
+    expect((await account.sessions()).body.sessions).toHaveLength(4);
   });
 
   test('refuses a link: the token that came with its code is revoked at once', async () => {
     const scene = standIn.openScene();
-    scene.answer('token', async () => ({
-      body: { id_token: await scene.idToken(), refresh_token: 'of-the-link' },
-    }));
+    scene.answer('token', { body: { id_token: await scene.idToken(), refresh_token: 'of-the-link' } });
     const app = await createLoginApp(service, unique('app'));
     const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
     const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
     const rules = { hook_claims: ['hook'], user_profile: { email: 'email' } };
     const issuers = [{ issuer: scene.url, audiences: [ourApp], code_exchange, ...rules }];
     await service.setProvider(app, 'provider_f', { issuers });
-    const credential = async (claims: object) => ({
-      provider: 'provider_f',
-      id_token: await scene.idToken(claims),
-      user: '{"email":"told@example.com"}',
-    });
-    const form = { grant_type: 'provider_credentials', ...(await credential({ sub: unique('bob') })) };
-    const answer = await service.token(form, app);
-    const denied = { ...(await credential({ hook: deny })), authorization_code: 'a-code' };
+    const user = '{"email":"told@example.com"}';
+    const answer = await service.byIdToken(await scene.idToken({ sub: unique('bob') }), app, { user });
+    const id_token = await scene.idToken({ hook: deny });
+    const denied = { provider: 'provider_f', id_token, user, authorization_code: 'a-code' };
     expectError(await accountOf(service, answer.body.access_token).link(denied), refused);
     expect(scene.forms('revoke')).toMatchObject([{ token: 'of-the-link' }]);
     const events = toldAbout(subOf(answer));
@@ -223,14 +202,7 @@ describe('a hook that refuses', () => {
   test('refuses a link: the person has one identity, and the other is free', async () => {
     const account = accountOf(service, (await logIn()).body.access_token);
     const other = unique('bob');
-    const link = async (told: Told) =>
-      account.link({
-        provider: 'provider_f',
-        id_token: String(
-          (await service.loginForm('provider_f', { subject: other, claims: JSON.stringify({ hook: told }) }))
-            .id_token,
-        ),
-      });
+    const link = (hook: Told) => account.linkAt('provider_f', other, { claims: JSON.stringify({ hook }) });
     expectError(await link(deny), refused);
     expect(identityIdsOf(await account.show())).toHaveLength(1);
     expect((await link({})).status).toBe(201);
@@ -265,8 +237,7 @@ describe('a hook that gives no usable answer', () => {
     expect(failed.headers.get('retry-after')).toMatch(/^\d+$/);
     const account = accountOf(service, at.body.access_token);
     expect((await account.sessions()).body.sessions).toHaveLength(1);
-    expect(logLines(running)).toContainEqual(
-      expect.objectContaining({ event: 'login_hook_failed', hook_event: 'refresh' }),
-    );
+    const failure = { event: 'login_hook_failed', hook_event: 'refresh' };
+    expect(logLines(running)).toContainEqual(expect.objectContaining(failure));
   });
 });

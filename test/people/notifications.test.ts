@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { accountOf, eventually, isIn } from '../support/people.ts';
+import { accountOf, eventuallyPasses, isIn } from '../support/people.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -16,40 +16,31 @@ const notAccepted = {
   naming: 'The payload is not a notification of this provider for this Login App.',
 };
 /** Somebody of whom no message that is refused must change anything. */
-const bystander = await newLogin({ on_account_deleted: 'delete' }).then(async (login) => ({
-  ...login,
-  phone: await login.logIn(),
-}));
+const bystander = await newLogin({ on_account_deleted: 'delete' });
+const phone = await bystander.logIn();
 const seconds = () => Math.floor(Date.now() / 1000);
 
 describe('POST /v2/marketing/providers/{provider}/notifications', () => {
-  test.each(['consent-revoked', 'account-delete', 'account-deleted'])(
-    '204 for %s: all sessions end, and the person can log in again',
-    async (type) => {
-      const { logIn, notify } = await newLogin();
-      const [phone, tablet] = [await logIn(), await logIn()];
-      expect((await notify(type)).status).toBe(204);
-      expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
-      expect((await logIn()).loginUserId).toBe(phone.loginUserId);
-    },
-  );
+  const ending = ['consent-revoked', 'account-delete', 'account-deleted'];
+  test.each(ending)('204 for %s: all sessions end, and the person can log in again', async (type) => {
+    const { logIn, notify } = await newLogin();
+    const [phone, tablet] = [await logIn(), await logIn()];
+    expect((await notify(type)).status).toBe(204);
+    expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
+    expect((await logIn()).loginUserId).toBe(phone.loginUserId);
+  });
 
   test.each([
     ['consent-revoked', { on_consent_revoked: 'delete' }],
     ['account-delete', { on_account_deleted: 'delete' }],
-  ])('204 for %s with %j: the person is deleted', async (type, settings) => {
+  ])('204 for %s with %j: the person is deleted, and not by the other kind', async (type, settings) => {
     const { logIn, notify } = await newLogin(settings);
     const phone = await logIn();
+    await notify(type === 'account-delete' ? 'consent-revoked' : 'account-delete');
+    expect((await logIn()).loginUserId).toBe(phone.loginUserId);
     expect((await notify(type)).status).toBe(204);
     expect(await isIn(phone)).toBe(false);
     expect((await logIn()).loginUserId).not.toBe(phone.loginUserId);
-  });
-
-  test('each kind has a setting of its own', async () => {
-    const { logIn, notify } = await newLogin({ on_account_deleted: 'delete' });
-    const phone = await logIn();
-    await notify('consent-revoked');
-    expect((await logIn()).loginUserId).toBe(phone.loginUserId);
   });
 
   test('204 from the issuer of the id tokens that come for codes', async () => {
@@ -86,20 +77,10 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     expect(await isIn(other)).toBe(false);
   });
 
-  test.each(['email-disabled', 'email-enabled', 'something-new', 'constructor', '__proto__'])(
-    '204 for %s: nothing changes',
-    async (type) => {
-      const { logIn, notify } = await newLogin();
-      const phone = await logIn();
-      expect((await notify(type)).status).toBe(204);
-      expect(await isIn(phone)).toBe(true);
-    },
-  );
-
-  test('204 for one from before the latest login: nothing changes', async () => {
-    const { logIn, notify } = await newLogin({ on_consent_revoked: 'delete' });
-    const phone = await logIn();
-    expect((await notify('consent-revoked', { iat: seconds() - 60 })).status).toBe(204);
+  test('204 for another type, and for one from before the latest login: nothing changes', async () => {
+    for (const type of ['email-disabled', 'email-enabled', 'something-new', 'constructor', '__proto__'])
+      expect((await bystander.notify(type)).status).toBe(204);
+    expect((await bystander.notify('account-delete', { iat: seconds() - 60 })).status).toBe(204);
     expect(await isIn(phone)).toBe(true);
   });
 
@@ -109,10 +90,7 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     const before = await logIn(bob);
     await before.account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: subject }) });
     const iat = seconds();
-    await eventually(
-      async () => seconds(),
-      (now) => now > iat,
-    );
+    await eventuallyPasses(async () => expect(seconds()).toBeGreaterThan(iat));
     const after = await logIn(bob);
     for (let time = 0; time < 2; time += 1) {
       expect((await notify('consent-revoked', { iat })).status).toBe(204);
@@ -143,7 +121,7 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     ['with events of a number', { events: '{"type":"account-delete","sub":7}' }],
   ])('400 for one %s: nothing changes', async (_, claims) => {
     expectError(await bystander.notify('account-delete', claims), notAccepted);
-    expect(await isIn(bystander.phone)).toBe(true);
+    expect(await isIn(phone)).toBe(true);
   });
 
   test('400 for one that another key has signed, for an id token, and for what is no JWT', async () => {
@@ -173,12 +151,9 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     const jwt = await one.scene.idToken({ events, jti: 'x' });
     expectError(await other.post(jwt), notAccepted);
     const unknown = await one.post(jwt, `?login_app_id=la_${'A'.repeat(22)}`);
-    expectError(unknown, { status: 400, error: 'invalid_request', naming: /not set up/ });
-    expectError(await one.post(jwt, undefined, 'provider_a'), {
-      status: 400,
-      error: 'invalid_request',
-      naming: /provider_a is not set up/,
-    });
+    expectError(unknown, { ...notAccepted, naming: /not set up/ });
+    const elsewhere = await one.post(jwt, undefined, 'provider_a');
+    expectError(elsewhere, { ...notAccepted, naming: /provider_a is not set up/ });
     expect(await isIn(phone)).toBe(true);
   });
 
@@ -191,9 +166,6 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     ['an empty payload', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}`, ''],
     ['a payload that is no text', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}`, { a: 1 }],
   ])('400 for %s', async (_, provider, query, payload) => {
-    const answer = await service.json(`/v2/marketing/providers/${provider}/notifications${query}`, {
-      payload,
-    });
-    expectError(answer, { status: 400, error: 'invalid_request' });
+    expectError(await bystander.post(payload, query, provider), { status: 400, error: 'invalid_request' });
   });
 });

@@ -7,7 +7,7 @@ import { itemsAbout } from '../support/items-about.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operatorWithFiles } from '../support/operator.ts';
 import { ownService } from '../support/own-service.ts';
-import { accountOf, newAccount, subOf } from '../support/people.ts';
+import { accountOf, newPerson, subOf } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite } from '../support/store-proxy.ts';
@@ -17,17 +17,17 @@ const { service, running, proxy } = own;
 const { fileOf, importFile } = operatorWithFiles(running);
 const handler = 'export const handler = async ({ external_id }) => ({ claims: { told: external_id } });';
 const hook = fileOf(handler, 'hook.mjs');
-const { service: telling } = await ownService({ LOGIN_HOOK: hook, EXTERNAL_ID_IN_TOKENS: 'true' });
+const telling = await ownService({ LOGIN_HOOK: hook, EXTERNAL_ID_IN_TOKENS: 'true' });
+
+const there = operatorWithFiles(telling.running);
 
 const { login_app: app } = service.demo;
 const issuer = `${service.demo.sandbox_url}/provider_f`;
-const line = (external_id: string, subject = unique('person'), more: object = {}) => ({
-  provider: 'provider_f',
-  issuer,
-  subject,
-  external_id,
-  ...more,
-});
+const line = (external_id: string, subject = unique('person'), more: object = {}) => {
+  const identity = { provider: 'provider_f', issuer, subject };
+  return { ...identity, external_id, ...more };
+};
+const manyOthers = (length: number) => Array.from({ length }, () => line(unique('ext')));
 
 const importPeople = (lines: unknown[], flags: string[] = [], { login_app_id } = app) =>
   importFile('login-users', fileOf(lines), '--login-app', login_app_id, ...flags);
@@ -41,10 +41,9 @@ const logIn = (subject: string, provider = 'provider_f', client: LoginApp = app)
 describe('operator login-users import FILE.ndjson', () => {
   test('a later login with any identity of a person is theirs, and shows their external id', async () => {
     const [id, google, oauth] = [unique('ext'), unique('google'), unique('oauth')];
-    const others = Array.from({ length: 150 }, () => line(unique('ext')));
     const profile = { name: 'Alice', email: 'alice@example.com' };
     const namespace = 'https://sandbox.example/provider_a';
-    const lines = [line(id, google, { profile }), ...others];
+    const lines = [line(id, google, { profile }), ...manyOthers(150)];
     expect((await importPeople(lines)).summary).toMatchObject({ lines: 151, added: 151, refused: 0 });
     const found = await find(id);
     expect(found).toMatchObject({ external_id: id, identities: [{ subject: google, profile }] });
@@ -56,29 +55,25 @@ describe('operator login-users import FILE.ndjson', () => {
     expect(await find(id)).toHaveProperty('last_login_at');
     // Far from the first line, and of another provider.
     const more = { provider: 'provider_a', issuer: undefined, namespace };
-    expect((await importPeople([...lines, line(id, oauth, more)])).summary).toMatchObject({
-      added: 1,
-      already_there: 151,
-    });
-    expect(await find(id)).toMatchObject({
-      identities: [
-        { subject: google, namespace: issuer },
-        { subject: oauth, namespace },
-      ],
-    });
+    const { summary } = await importPeople([...lines, line(id, oauth, more)]);
+    expect(summary).toMatchObject({ added: 1, already_there: 151 });
+    const [first, second] = [
+      { subject: google, namespace: issuer },
+      { subject: oauth, namespace },
+    ];
+    expect(await find(id)).toMatchObject({ identities: [first, second] });
   });
 
   test('lines of a person may stand anywhere in the file', async () => {
     const [id, first, second] = [unique('ext'), unique('first'), unique('second')];
-    const others = Array.from({ length: 250 }, () => line(unique('ext')));
-    const { summary } = await importPeople([line(id, first), ...others, line(id, second)]);
+    const { summary } = await importPeople([line(id, first), ...manyOthers(250), line(id, second)]);
     expect(summary).toMatchObject({ lines: 252, added: 252 });
     const { login_user_id } = await find(id);
     expect([subOf(await logIn(second)), subOf(await logIn(first))]).toEqual([login_user_id, login_user_id]);
   });
 
   test('somebody who has logged in before keeps their login id and what they have', async () => {
-    const { account, loginUserId, subject } = await newAccount(service);
+    const { account, loginUserId, subject } = await newPerson(service);
     const [id, other] = [unique('ext'), unique('other')];
     const before = (await account.show()).body;
     await importPeople([line(id, other), line(id, subject, { profile: { name: 'Other' } })]);
@@ -88,12 +83,12 @@ describe('operator login-users import FILE.ndjson', () => {
   });
 
   test('a subject under two external ids, and two people under one: all of their lines, and none is written', async () => {
-    const [alice, bob] = [await newAccount(service), await newAccount(service)];
+    const [alice, bob] = [await newPerson(service), await newPerson(service)];
     const [one, other, both, shared] = [unique('one'), unique('other'), unique('both'), unique('shared')];
     const { code, summary } = await importPeople([
       line(one, shared),
       line(both, alice.subject),
-      ...Array.from({ length: 120 }, () => line(unique('ext'))),
+      ...manyOthers(120),
       line(both, bob.subject),
       line(other, shared),
       line(other),
@@ -107,12 +102,11 @@ describe('operator login-users import FILE.ndjson', () => {
     expect((await alice.account.show()).body).not.toHaveProperty('external_id');
     const { summary: again } = await importPeople([line(one, alice.subject), line(unique('ext'), shared)]);
     expect(again).toMatchObject({ added: 2 });
-    expect((await importPeople([line(both, alice.subject), line(one, bob.subject)])).summary.reasons).toEqual(
-      [
-        { reason: 'The person has another external_id.', count: 1, lines: [1] },
-        { reason: 'The external_id belongs to several people: see line 2.', count: 1, lines: [2] },
-      ],
-    );
+    const crossed = await importPeople([line(both, alice.subject), line(one, bob.subject)]);
+    expect(crossed.summary.reasons).toEqual([
+      { reason: 'The person has another external_id.', count: 1, lines: [1] },
+      { reason: 'The external_id belongs to several people: see line 2.', count: 1, lines: [2] },
+    ]);
   });
 
   test('names every wrong field of a line, and adds the others', async () => {
@@ -128,17 +122,14 @@ describe('operator login-users import FILE.ndjson', () => {
       line(unique('ext')),
     ]);
     expect({ code, summary }).toMatchObject({ code: 2, summary: { lines: 9, added: 1, refused: 8 } });
-    const reasons = summary.reasons.map((one: { reason: string; lines: number[] }) => [
-      one.lines[0],
-      one.reason,
-    ]);
+    type Reason = { reason: string; lines: number[] };
+    const reasons = summary.reasons.map(({ lines, reason }: Reason) => [lines[0], reason]);
+    const wrongSubject = 'subject must be a string of 1 to 255 characters.';
     expect(Object.fromEntries(reasons)).toEqual({
       1: 'The line is not JSON.',
       2: 'external_id must be a string of 1 to 200 characters.',
-      4: expect.stringMatching(
-        /^provider must be one of .*\. subject must be a string of 1 to 255 characters\.$/,
-      ),
-      5: 'subject must be a string of 1 to 255 characters.',
+      4: expect.stringMatching(new RegExp(`^provider must be one of .*\\. ${wrongSubject}$`)),
+      5: wrongSubject,
       6: 'Either issuer or namespace is required.',
       7: expect.stringMatching(/^profile may have email, /),
       8: 'provider is required. subject is required.',
@@ -146,32 +137,18 @@ describe('operator login-users import FILE.ndjson', () => {
   });
 
   test('a dry run writes nothing, and counts the lines by issuer', async () => {
-    let writes = 0;
-    proxy.hook = (call) => {
-      if (isWrite(call)) writes += 1;
-      return undefined;
-    };
+    proxy.forget();
     const unknown = { issuer: 'https://former.example' };
-    const lines = [
-      line(unique('ext')),
-      line(unique('ext')),
-      line(unique('ext'), undefined, unknown),
-      line(''),
-    ];
+    const lines = [...manyOthers(2), line(unique('ext'), undefined, unknown), line('')];
     const { code, summary } = await importPeople(lines, ['--dry-run']);
-    expect({ code, summary, writes }).toMatchObject({
-      code: 2,
-      writes: 0,
-      summary: {
-        lines: 4,
-        added: 3,
-        refused: 1,
-        issuers: [
-          { provider: 'provider_f', issuer, known: true, lines: 2 },
-          { provider: 'provider_f', issuer: 'https://former.example', known: false, lines: 1 },
-        ],
-        unknown_issuers: 1,
-      },
+    expect([code, proxy.calls().filter(isWrite)]).toEqual([2, []]);
+    const counts = { lines: 4, added: 3, refused: 1, unknown_issuers: 1 };
+    expect(summary).toMatchObject({
+      ...counts,
+      issuers: [
+        { provider: 'provider_f', issuer, known: true, lines: 2 },
+        { provider: 'provider_f', ...unknown, known: false, lines: 1 },
+      ],
     });
   });
 
@@ -190,9 +167,8 @@ describe('operator login-users import FILE.ndjson', () => {
     const [id, subject] = [unique('ext'), unique('leaving')];
     await importPeople([line(id, subject)]);
     const { login_user_id } = await find(id);
-    expect(await service.operate('login-users', 'export', { 'login-user': login_user_id })).toMatchObject({
-      login_user: { external_id: id },
-    });
+    const exported = await service.operate('login-users', 'export', { 'login-user': login_user_id });
+    expect(exported).toMatchObject({ login_user: { external_id: id } });
     const { body } = await logIn(subject);
     expect((await accountOf(service, body.access_token).remove()).status).toBe(204);
     expect(await itemsAbout(own, id)).toEqual([]);
@@ -255,29 +231,23 @@ test('an import of 100,000 lines, those of a person far apart, takes less than 2
 describe('the external id', () => {
   test('is told to the login hook at each login, link and refresh; in tokens by a setting alone', async () => {
     const [id, first, linked] = [unique('ext'), unique('first'), unique('linked')];
-    const lines = [first, linked].map((subject, at) => ({
-      line: at + 1,
-      text: JSON.stringify({ ...line(id, subject), issuer: `${telling.demo.sandbox_url}/provider_f` }),
-      repetition: 0,
-    }));
-    await telling.operate('login-users', 'import', {
-      'login-app': telling.demo.login_app.login_app_id,
-      people: lines,
-    });
+    const { demo, logIn: logInThere, refresh, introspect } = telling.service;
+    const at = { issuer: `${demo.sandbox_url}/provider_f` };
+    const file = fileOf([line(id, first, at), line(id, linked, at)]);
+    await there.importFile('login-users', file, '--login-app', demo.login_app.login_app_id);
     for (const subject of [first, linked]) {
-      const { body } = await telling.logIn(subject);
-      const { body: refreshed } = await telling.refresh(body.refresh_token);
+      const { body } = await logInThere(subject);
+      const { body: refreshed } = await refresh(body.refresh_token);
       for (const { access_token } of [body, refreshed]) {
         expect(decodeJwt(access_token)).toMatchObject({ ext_id: id, told: id });
-        expect((await telling.introspect(access_token)).body).toMatchObject({ active: true, ext_id: id });
+        expect((await introspect(access_token)).body).toMatchObject({ active: true, ext_id: id });
       }
     }
-    expect(decodeJwt((await telling.logIn(unique('stranger'))).body.access_token)).not.toHaveProperty(
-      'ext_id',
-    );
+    const stranger = await logInThere(unique('stranger'));
     const subject = unique('without');
     await importPeople([line(id, subject)]);
-    expect(decodeJwt((await logIn(subject)).body.access_token)).not.toHaveProperty('ext_id');
+    for (const { body } of [stranger, await logIn(subject)])
+      expect(decodeJwt(body.access_token)).not.toHaveProperty('ext_id');
   });
 });
 
@@ -301,9 +271,8 @@ describe('login-apps update --sign-ups closed', () => {
     expect((await logIn(stranger, 'provider_f', client)).status).toBe(200);
     await account.remove();
     expectError(await logIn(subject, 'provider_f', client), refused);
-    expect(await service.operate('login-apps', 'show', { 'login-app': client.login_app_id })).toMatchObject({
-      sign_ups: 'closed',
-    });
+    const shown = await service.operate('login-apps', 'show', { 'login-app': client.login_app_id });
+    expect(shown).toMatchObject({ sign_ups: 'closed' });
   });
 
   test('closed meanwhile: a login is refused whole or let in whole; opened again, everybody is let in', async () => {
@@ -315,9 +284,8 @@ describe('login-apps update --sign-ups closed', () => {
       setSignUps(client, 'closed'),
     ]);
     const stored = JSON.stringify(await itemsAbout(own, mark));
-    expect(subjects.map((subject) => stored.includes(subject))).toEqual(
-      answers.map(({ status }) => status === 200),
-    );
+    const areIn = answers.map(({ status }) => status === 200);
+    expect(subjects.map((subject) => stored.includes(subject))).toEqual(areIn);
     await setSignUps(client, 'open');
     const later = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
     await setSignUps(later, 'closed');

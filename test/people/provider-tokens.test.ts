@@ -5,7 +5,7 @@ import { accountOf, identityIdsOf } from '../support/people.ts';
 import { client_secret_jwt, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { type Fault, failing, isWrite } from '../support/store-proxy.ts';
+import { everyCrash, failing, isWrite } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;
@@ -65,6 +65,7 @@ const revocation = (token: string) => ({
   client_id: ourApp,
   client_secret: 'our-secret',
 });
+const retryFor = (person: object) => service.operate('login-users', 'retry-revocations', { ...person });
 const isStored = async (text: string): Promise<boolean> => (await itemsAbout(own, text)).length > 0;
 
 describe("a provider's refresh token, where the settings have a revocation_url", () => {
@@ -80,14 +81,14 @@ describe("a provider's refresh token, where the settings have a revocation_url",
 
   test('is revoked when the operator deletes the person, who is told whether it worked', async () => {
     const { person, token, revoked } = await newLogin();
-    const deletion = await service.operate('login-users', 'delete', person);
+    const remove = (who: object) => service.operate('login-users', 'delete', { ...who });
+    const deletion = await remove(person);
     expect(deletion).toMatchObject({ deleted: true, tokens_revoked: 1 });
     expect(deletion).not.toHaveProperty('tokens_not_revoked');
     expect(revoked()).toEqual([revocation(token)]);
     const other = await newLogin();
     other.answers(500);
-    const inVain = await service.operate('login-users', 'delete', other.person);
-    expect(inVain).toMatchObject({ deleted: true, tokens_not_revoked: 1 });
+    expect(await remove(other.person)).toMatchObject({ deleted: true, tokens_not_revoked: 1 });
   });
 
   test('is revoked with a client secret that we sign, as Apple requires', async () => {
@@ -109,25 +110,20 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(revoked().slice(1)).toEqual([revocation(token)]);
   });
 
-  test.each([500, 503, 400, 401, 403, 302])(
-    'the deletion goes on when the provider answers %i; the operator tries again',
-    async (status) => {
-      const { account, logIn, person, token, revoked, answers } = await newLogin();
-      answers(status);
-      expect((await account.remove()).status).toBe(204);
-      expect((await account.remove()).status).toBe(401);
-      await expect(accountOf(service, await logIn()).show()).resolves.not.toMatchObject({
-        body: { id: person['login-user'] },
-      });
-      const retry = () => service.operate('login-users', 'retry-revocations', person);
-      expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 1 });
-      answers(200);
-      expect(await retry()).toMatchObject({ revoked: 1, not_revoked: 0 });
-      expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 0 });
-      expect(revoked()).toEqual(Array(3).fill(revocation(token)));
-      expect(running.output()).toContain('provider_token_not_revoked');
-    },
-  );
+  const wrong = [500, 503, 400, 401, 403, 302];
+  test.each(wrong)('the deletion goes on at a %i of the provider; operators try again', async (status) => {
+    const { account, logIn, person, token, revoked, answers } = await newLogin();
+    answers(status);
+    expect((await account.remove()).status).toBe(204);
+    expect((await account.remove()).status).toBe(401);
+    expect((await accountOf(service, await logIn()).show()).body.id).not.toBe(person['login-user']);
+    expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 1 });
+    answers(200);
+    expect(await retryFor(person)).toMatchObject({ revoked: 1, not_revoked: 0 });
+    expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 0 });
+    expect(revoked()).toEqual(Array(3).fill(revocation(token)));
+    expect(running.output()).toContain('provider_token_not_revoked');
+  });
 
   test('is revoked when the person unlinks the identity, and not when they unlink another one', async () => {
     const { account, app, token, revoked } = await newLogin();
@@ -199,7 +195,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     await account.link(code);
     await account.link(await credentialAtProviderF(app));
     const [first = ''] = identityIdsOf(await account.show());
-    expect(await service.operate('login-users', 'retry-revocations', person)).toMatchObject({ revoked: 0 });
+    expect(await retryFor(person)).toMatchObject({ revoked: 0 });
     expect(revoked()).toEqual([]);
     expect((await account.unlink(first)).status).toBe(204);
     const tokens = revoked().map((form) => form.token);
@@ -229,35 +225,27 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(revoked().slice(1)).toEqual([revocation(token)]);
   });
 
-  test('of an unlinked identity is kept while the provider fails; the operator tries again', async () => {
-    const { account, app, person, answers } = await newLogin();
+  test.each<[string, (login: Awaited<ReturnType<typeof newLogin>>) => Promise<unknown>]>([
+    ['the operator tries again', ({ person }) => retryFor(person)],
+    ['the person is deleted', ({ account }) => account.remove()],
+  ])('of an unlinked identity is kept while the provider fails, until %s', async (_, tryAgain) => {
+    const login = await newLogin();
+    const { account, app, person, token, revoked, answers } = login;
     await account.link(await credentialAtProviderF(app));
     const [id = ''] = identityIdsOf(await account.show());
     answers(500);
     expect((await account.unlink(id)).status).toBe(204);
     expect(await isStored(`kept_token_of_${id}`)).toBe(true);
-    const retry = () => service.operate('login-users', 'retry-revocations', person);
-    expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 1 });
+    expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 1 });
     answers(200);
-    expect(await retry()).toMatchObject({ revoked: 1, not_revoked: 0 });
+    await tryAgain(login);
+    expect(revoked()).toEqual(Array(3).fill(revocation(token)));
     expect(await isStored(`kept_token_of_${id}`)).toBe(false);
   });
 
-  test('of an unlinked identity is revoked at the latest with the person', async () => {
-    const { account, app, token, revoked, answers } = await newLogin();
-    await account.link(await credentialAtProviderF(app));
-    const [id = ''] = identityIdsOf(await account.show());
-    answers(500);
-    await account.unlink(id);
-    answers(200);
-    expect((await account.remove()).status).toBe(204);
-    expect(revoked()).toEqual(Array(2).fill(revocation(token)));
-  });
-
   test('retry-revocations of nobody: an error', async () => {
-    await expect(
-      service.operate('login-users', 'retry-revocations', { 'login-user': `lu_${'A'.repeat(43)}` }),
-    ).rejects.toThrow('There is no such Login User.');
+    const nobody = { 'login-user': `lu_${'A'.repeat(43)}` };
+    await expect(retryFor(nobody)).rejects.toThrow('There is no such Login User.');
   });
 });
 
@@ -289,7 +277,7 @@ describe('a Login App, while a token of its people is to be revoked', () => {
     running.advance(60);
     await expect(deleteApp(app)).rejects.toThrow('tokens of deleted Login Users are still to be revoked');
     answers(200);
-    await service.operate('login-users', 'retry-revocations', person);
+    await retryFor(person);
     expect(await deleteApp(app)).toMatchObject({ deleted: true });
   });
 
@@ -314,18 +302,17 @@ test('without a revocation_url no refresh token is kept, and nothing is revoked'
 });
 
 describe('a function that dies at any write of a deletion', () => {
-  const faults: Fault[] = ['fails before', 'fails after'];
-  const crashes = faults.flatMap((fault) => [0, 1, 2, 3].map((place): [Fault, number] => [fault, place]));
-
-  test.each(crashes)('%s, at write %i: the operator finishes it, token and all', async (fault, place) => {
-    const { account, person, token, revoked } = await newLogin();
-    expect(await failing(proxy, [place, fault], account.remove, isWrite)).toMatchObject({ happened: true });
-    // Nothing is left to do when only the answer to the last write was lost.
-    await service.operate('login-users', 'delete', person).catch(() => undefined);
-    expect(revoked()).not.toEqual([]);
-    expect(revoked()).toEqual(Array(revoked().length).fill(revocation(token)));
-    const retry = await service.operate('login-users', 'retry-revocations', person);
-    expect(retry).toMatchObject({ revoked: 0, not_revoked: 0 });
-    expect((await account.show()).status).toBe(401);
-  });
+  test.each(everyCrash(4))(
+    '%s, at write %i: the operator finishes it, token and all',
+    async (fault, place) => {
+      const { account, person, token, revoked } = await newLogin();
+      expect(await failing(proxy, [place, fault], account.remove, isWrite)).toMatchObject({ happened: true });
+      // Nothing is left to do when only the answer to the last write was lost.
+      await service.operate('login-users', 'delete', person).catch(() => undefined);
+      expect(revoked()).not.toEqual([]);
+      expect(revoked()).toEqual(Array(revoked().length).fill(revocation(token)));
+      expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 0 });
+      expect((await account.show()).status).toBe(401);
+    },
+  );
 });

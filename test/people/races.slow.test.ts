@@ -1,14 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectError } from '../support/expectations.ts';
-import {
-  accountOf,
-  identityIdsOf,
-  newAccount,
-  newPerson,
-  ownersOf,
-  type Person,
-  subOf,
-} from '../support/people.ts';
+import { accountOf, identityIdsOf, newPerson, ownersOf, type Person, subOf } from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreCall } from '../support/store-proxy.ts';
@@ -23,8 +15,7 @@ const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
  */
 async function race<Result, Rival>(
   plan: ('lose' | 'act' | undefined)[],
-  request: () => Promise<Result>,
-  rival: () => Promise<Rival>,
+  ...[request, rival]: Actors<Result, Rival>
 ): Promise<[Result, Rival]> {
   let act: Promise<Rival> | undefined;
   const steps = plan.values();
@@ -42,20 +33,19 @@ async function race<Result, Rival>(
   return [answer, await act];
 }
 
+type Actors<Result, Rival> = [request: () => Promise<Result>, rival: () => Promise<Rival>];
+
 /** Lets a rival act just before one write, from 0. */
-const overtaken = <Result, Rival>(
-  place: number,
-  ...actors: [request: () => Promise<Result>, rival: () => Promise<Rival>]
-) => race([...Array(place), 'act'], ...actors);
+const overtaken = <Result, Rival>(place: number, ...actors: Actors<Result, Rival>) =>
+  race([...Array(place), 'act'], ...actors);
 
 /** Loses the answer to the first write, and lets a rival act before the store's client sends it again. */
-const lostAndOvertaken = <Result, Rival>(
-  ...actors: [request: () => Promise<Result>, rival: () => Promise<Rival>]
-) => race(['lose', 'act'], ...actors);
+const lostAndOvertaken = <Result, Rival>(...actors: Actors<Result, Rival>) =>
+  race(['lose', 'act'], ...actors);
 
 describe('the same identity, linked by two people at once, gets one owner', () => {
   test.each([0, 1])('the second comes before write %i of the first', async (place) => {
-    const [alice, bob] = [await newAccount(service), await newAccount(service)];
+    const [alice, bob] = [await newPerson(service), await newPerson(service)];
     const subject = unique('shared');
     const [first, second] = await overtaken(
       place,
@@ -68,18 +58,19 @@ describe('the same identity, linked by two people at once, gets one owner', () =
   });
 
   test('eight at once', async () => {
-    const people = await Promise.all(Array.from({ length: 8 }, () => newAccount(service)));
+    const people = await Promise.all(Array.from({ length: 8 }, () => newPerson(service)));
     const subject = unique('shared');
     const answers = await Promise.all(people.map(({ account }) => account.linkAt('provider_a', subject)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(7).fill(409)]);
-    const accounts = people.map(({ account }) => account);
-    expect(await ownersOf(accounts, 'provider_a')).toEqual([
-      subOf(await service.logIn(subject, 'provider_a')),
-    ]);
+    const owners = await ownersOf(
+      people.map(({ account }) => account),
+      'provider_a',
+    );
+    expect(owners).toEqual([subOf(await service.logIn(subject, 'provider_a'))]);
   });
 
   test('one person who links it twice at once has it once', async () => {
-    const { account } = await newAccount(service);
+    const { account } = await newPerson(service);
     const subject = unique('shared');
     const answers = await Promise.all([1, 2, 3].map(() => account.linkAt('provider_a', subject)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 201]);
@@ -89,7 +80,7 @@ describe('the same identity, linked by two people at once, gets one owner', () =
 
 describe('linking while logging in', () => {
   test.each([0, 1])('a login before write %i of the link: a 409, and no link', async (place) => {
-    const { account } = await newAccount(service);
+    const { account } = await newPerson(service);
     const subject = unique('shared');
     const [link, login] = await overtaken(
       place,
@@ -102,26 +93,22 @@ describe('linking while logging in', () => {
   });
 
   test("a link before the writes of a login: the login is the linked person's", async () => {
-    const { account, loginUserId } = await newAccount(service);
+    const { account, loginUserId } = await newPerson(service);
     const subject = unique('shared');
     const { authorization_code: _, ...credential } = await service.credentials('provider_a', { subject });
-    let link: Answer | undefined;
-    let held: StoreCall | undefined;
-    proxy.hook = async (call) => {
-      if (held || call.operation !== 'UpdateItem') return undefined;
-      held = call;
-      link = await account.link({ provider: 'provider_a', ...credential });
-      return undefined;
-    };
-    const login = await service.logIn(subject, 'provider_a');
-    expect([link?.status, login.status]).toEqual([201, 200]);
+    const [login, link] = await overtaken(
+      0,
+      () => service.logIn(subject, 'provider_a'),
+      () => account.link({ provider: 'provider_a', ...credential }),
+    );
+    expect([link.status, login.status]).toEqual([201, 200]);
     expect(subOf(login)).toBe(loginUserId);
     expect((await accountOf(service, login.body.access_token).show()).status).toBe(200);
     expect((await account.sessions()).body.sessions).toHaveLength(2);
   });
 
   test('an unlinking while the identity logs in: the login is of somebody else, and works', async () => {
-    const { account, loginUserId } = await newAccount(service);
+    const { account, loginUserId } = await newPerson(service);
     const subject = unique('shared');
     const { id } = (await account.linkAt('provider_a', subject)).body;
     // Writes of the login: the slot in vain, the Login User, the session.
@@ -140,7 +127,7 @@ describe('linking while logging in', () => {
 
 describe('unlinking both of two identities at once leaves one', () => {
   const twoIdentities = async () => {
-    const person = await newAccount(service);
+    const person = await newPerson(service);
     await person.account.linkAt('provider_a', unique('other'));
     const [first = '', second = ''] = identityIdsOf(await person.account.show());
     return { ...person, first, second };
@@ -181,7 +168,7 @@ describe('deleting: nobody stays in', () => {
   const tokensOf = (answers: Answer[]): string[] => answers.flatMap(({ body }) => body?.access_token ?? []);
 
   test.each([0, 1, 2, 3])('a refresh and a login before write %i of the deletion', async (place) => {
-    const person = await newAccount(service);
+    const person = await newPerson(service);
     const others = await newPerson(service, person.subject);
     const [removed, answers] = await overtaken(
       place,
@@ -193,25 +180,22 @@ describe('deleting: nobody stays in', () => {
   });
 
   test('the deletion before the write of a refresh', async () => {
-    const person = await newAccount(service);
+    const person = await newPerson(service);
     const [answer] = await overtaken(0, () => refresh(person), person.account.remove);
     expect(answer.body.error).toBe('invalid_grant');
     await expectOut(person, []);
   });
 
-  test.each([0, 1])(
-    'the deletion before write %i of a login: it is of a new Login User, or worth nothing',
-    async (place) => {
-      const person = await newAccount(service);
-      const [login] = await overtaken(place, () => service.logIn(person.subject), person.account.remove);
-      const { status } = await accountOf(service, login.body.access_token).show();
-      expect([status, subOf(login) === person.loginUserId]).not.toEqual([200, true]);
-      expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
-    },
-  );
+  test.each([0, 1])('the deletion before write %i of a login: a new person, or nothing', async (place) => {
+    const person = await newPerson(service);
+    const [login] = await overtaken(place, () => service.logIn(person.subject), person.account.remove);
+    const { status } = await accountOf(service, login.body.access_token).show();
+    expect([status, subOf(login) === person.loginUserId]).not.toEqual([200, true]);
+    expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
+  });
 
   test.each([0, 1])('the deletion before write %i of a link: the identity is free', async (place) => {
-    const person = await newAccount(service);
+    const person = await newPerson(service);
     const subject = unique('other');
     await overtaken(place, () => person.account.linkAt('provider_a', subject), person.account.remove);
     const login = await service.logIn(subject, 'provider_a');
@@ -220,20 +204,8 @@ describe('deleting: nobody stays in', () => {
   });
 });
 
-test('a block just before a deletion begins: a 403, and they stay blocked', async () => {
-  const { account, loginUserId, subject } = await newAccount(service);
-  const naming = 'The Login User is blocked.';
-  const [deletion] = await overtaken(
-    0,
-    () => account.remove(),
-    () => service.operate('login-users', 'block', { 'login-user': loginUserId }),
-  );
-  expectError(deletion, { status: 403, error: 'forbidden', naming });
-  expectError(await service.logIn(subject), { status: 400, error: 'invalid_grant', naming });
-});
-
 test('six identities at once, where there is room for one: one is linked', async () => {
-  const { account } = await newAccount(service);
+  const { account } = await newPerson(service);
   const linkAnother = () => account.linkAt('provider_a', unique('one-of-many'));
   for (let count = 0; count < 19; count += 1) await linkAnother();
   const answers = await Promise.all(Array.from({ length: 6 }, linkAnother));
@@ -247,7 +219,7 @@ const notValid = {
 };
 
 test('a logout before the write of a refresh: no token, and the session stays ended', async () => {
-  const person = await newAccount(service);
+  const person = await newPerson(service);
   const [answer] = await overtaken(
     0,
     () => refresh(person),
@@ -258,17 +230,15 @@ test('a logout before the write of a refresh: no token, and the session stays en
 });
 
 test('a logout of all before the write of a refresh: what the refresh gets is worth nothing', async () => {
-  const person = await newAccount(service);
+  const person = await newPerson(service);
   const [{ body }] = await overtaken(0, () => refresh(person), person.account.endSessions);
   expect((await accountOf(service, body.access_token).show()).status).toBe(401);
   expectError(await refresh({ ...person, refreshToken: body.refresh_token }), notValid);
 });
 
-test.each<
-  [string, (...args: Parameters<typeof lostAndOvertaken<Answer, Answer>>) => Promise<[Answer, Answer]>]
->([
+test.each<[string, (...actors: Actors<Answer, Answer>) => Promise<[Answer, Answer]>]>([
   ['loses the answer of the store', lostAndOvertaken],
-  ['has read the session', (request, rival) => overtaken(0, request, rival)],
+  ['has read the session', (...actors) => overtaken(0, ...actors)],
 ])('a refresh that %s, while the app refreshes twice: the session goes on', async (_, overtake) => {
   const person = await newPerson(service);
   const [late, latest] = await overtake(
@@ -283,10 +253,7 @@ test.each<
 
 test.each<[string, (person: Person) => Promise<unknown>]>([
   ['DELETE user/sessions', ({ token }) => accountOf(service, token).endSessions()],
-  [
-    'login-users logout',
-    ({ loginUserId }) => service.operate('login-users', 'logout', { 'login-user': loginUserId }),
-  ],
+  ['login-users logout', (person) => operateOn('logout', person)],
 ])('%s whose answer is lost spares a login that follows', async (_, logOut) => {
   const person = await newPerson(service);
   const [, next] = await lostAndOvertaken(
@@ -300,9 +267,9 @@ test.each<[string, (person: Person) => Promise<unknown>]>([
 test('a logout of all that is sent again takes nothing back of a later one', async () => {
   const person = await newPerson(service);
   const [loggedOut, next] = await lostAndOvertaken(
-    () => accountOf(service, person.token).endSessions(),
+    () => person.account.endSessions(),
     async () => {
-      const { account } = await newAccount(service, person.subject);
+      const { account } = await newPerson(service, person.subject);
       await account.endSessions();
       return account;
     },
@@ -312,7 +279,7 @@ test('a logout of all that is sent again takes nothing back of a later one', asy
 });
 
 test('an identity that another person links before its unlinking is done stays theirs', async () => {
-  const [alice, bob] = [await newAccount(service), await newAccount(service)];
+  const [alice, bob] = [await newPerson(service), await newPerson(service)];
   const subject = unique('shared');
   const { id } = (await alice.account.linkAt('provider_a', subject)).body;
   // Writes of the unlinking: the Login User, then the slot.
@@ -326,31 +293,28 @@ test('an identity that another person links before its unlinking is done stays t
   expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(bob.loginUserId);
 });
 
-test('login-users block just before an unlinking: a 403, and the identity stays', async () => {
-  const { account, loginUserId } = await newAccount(service);
-  const { id } = (await account.linkAt('provider_a', unique('other'))).body;
-  const flags = { 'login-user': loginUserId };
-  const [unlinking] = await overtaken(
-    0,
-    () => account.unlink(id),
-    () => service.operate('login-users', 'block', flags),
-  );
-  expectError(unlinking, { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' });
-  await service.operate('login-users', 'unblock', flags);
-  expect(identityIdsOf(await account.show())).toContain(id);
-});
+const operateOn = (command: string, { loginUserId }: Person) =>
+  service.operate('login-users', command, { 'login-user': loginUserId });
+const blocked = { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' };
+const deleted = { status: 401, error: 'invalid_token', naming: 'The Login User has been deleted.' };
 
-describe('linking while an operator acts', () => {
-  test.each([
-    ['block', { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' }],
-    ['delete', { status: 401, error: 'invalid_token', naming: 'The Login User has been deleted.' }],
-  ])('login-users %s just before the link', async (command, error) => {
-    const { account, loginUserId } = await newAccount(service);
-    const [link] = await overtaken(
-      0,
-      () => account.linkAt('provider_a', unique('other')),
-      () => service.operate('login-users', command, { 'login-user': loginUserId }),
-    );
-    expectError(link, error);
-  });
+test.each<[string, string, (person: Person, id: string) => Promise<Answer>, typeof blocked]>([
+  ['block', 'a deletion', ({ account }) => account.remove(), blocked],
+  ['block', 'an unlinking', ({ account }, id) => account.unlink(id), blocked],
+  ['block', 'a link', ({ account }) => account.linkAt('provider_d', unique('other')), blocked],
+  ['delete', 'a link', ({ account }) => account.linkAt('provider_d', unique('other')), deleted],
+])('login-users %s just before %s: an error, and nothing else', async (command, _, request, error) => {
+  const person = await newPerson(service);
+  const { id } = (await person.account.linkAt('provider_a', unique('other'))).body;
+  const [answer] = await overtaken(
+    0,
+    () => request(person, id),
+    () => operateOn(command, person),
+  );
+  expectError(answer, error);
+  if (error === deleted) return;
+  const login = await service.logIn(person.subject);
+  expectError(login, { status: 400, error: 'invalid_grant', naming: blocked.naming });
+  await operateOn('unblock', person);
+  expect(identityIdsOf(await person.account.show())).toEqual([expect.any(String), id]);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
 import { expectError } from '../support/expectations.ts';
@@ -117,24 +117,20 @@ describe('security events', () => {
   });
 
   test('settings: an action that is none, or delete where nobody left, is an error', async () => {
-    for (const [name, action] of [
-      ['on_logout', 'delete'],
-      ['on_account_purged', 'forget'],
-    ])
-      await expect(newPerson({ [String(name)]: action })).rejects.toThrow(
-        new RegExp(`notifications.${name}: must be`),
-      );
+    for (const [name, action] of Object.entries({ on_logout: 'delete', on_account_purged: 'forget' }))
+      await expect(newPerson({ [name]: action })).rejects.toThrow(`notifications.${name}: must be`);
   });
 });
 
 type Made = Awaited<ReturnType<typeof newPerson>>;
 
 /** Somebody of whom no message that is refused must change anything. */
-let bystander: Made & { phone: Awaited<ReturnType<Made['logIn']>> };
-beforeAll(async () => {
-  const person = await newPerson({ on_account_purged: 'delete' });
-  bystander = { ...person, phone: await person.logIn() };
-});
+const bystander = await newPerson({ on_account_purged: 'delete' });
+const phone = await bystander.logIn();
+
+/** Settings of several issuers in one Login App. */
+const issuersAt = (scenes: { url: string }[], notifications: object = {}) =>
+  scenes.map(({ url }) => ({ issuer: url, audiences: [ourApp], notifications }));
 
 describe('the subject', () => {
   type Subject = (person: Made) => [Claims, object?];
@@ -173,21 +169,16 @@ describe('the subject', () => {
     ['that is a text', /malformed/, () => [{ sub_id: 'alice' }]],
     ['of nobody', /needs a user/, () => complex()],
     ['that is another one than sub', /different/, () => [{ sub: 'bob' }]],
-    [
-      'that is not the one in the event',
-      /different/,
-      ({ issSub }) => [{}, { subject: issSub({ sub: 'b' }) }],
-    ],
+    ['that the event contradicts', /different/, ({ issSub }) => [{}, { subject: issSub({ sub: 'b' }) }]],
   ])('400 for one %s: nothing changes', async (_, naming, subjectOf) => {
     expectRefusal(await bystander.tell(purged, ...subjectOf(bystander)), 'invalid_request', naming);
-    expect(await isIn(bystander.phone)).toBe(true);
+    expect(await isIn(phone)).toBe(true);
   });
 
   test('400 for a person of issuer B in a token of issuer A, also with delete: B’s person is untouched', async () => {
     const { app, scene, tell } = await newPerson();
     const other = standIn.openScene();
-    const notifications = { on_account_purged: 'delete' };
-    const issuers = [scene, other].map(({ url }) => ({ issuer: url, audiences: [ourApp], notifications }));
+    const issuers = issuersAt([scene, other], { on_account_purged: 'delete' });
     await service.setProvider(app, 'provider_f', { issuers });
     const sub = unique('victim');
     const login = await service.byIdToken(await other.idToken({ sub }), app);
@@ -198,15 +189,21 @@ describe('the subject', () => {
 });
 
 describe('kinds do not mix', () => {
-  test.each<[string, Claims, object?, string?]>([
+  type Row = [what: string, Claims, header?: object, err?: string];
+  const ofBoth: Row[] = [
     ['a nonce', { nonce: 'n' }],
-    ['an at_hash', { at_hash: 'h' }],
-    ['a c_hash', { c_hash: 'h' }],
     ['an exp that is over', { exp: 1 }],
     ['no jti', { jti: undefined }],
+    ['no events', { events: undefined }],
+    ['another issuer', { iss: 'https://accounts.example' }, {}, 'invalid_issuer'],
+    ['another audience', { aud: ['another-app', 'others'] }, {}, 'invalid_audience'],
+  ];
+  test.each<Row>([
+    ...ofBoth,
+    ['an at_hash', { at_hash: 'h' }],
+    ['a c_hash', { c_hash: 'h' }],
     ['a jti that is a number', { jti: 7 as unknown as string }],
     ['no iat', { iat: 'x' as unknown as number }],
-    ['no events', { events: undefined }],
     ['events that are none', { events: {} }],
     ['events in a list', { events: [{}] }],
     ['an event that is no object', { events: { [`${uris}${purged}`]: 'yes' } }],
@@ -214,12 +211,10 @@ describe('kinds do not mix', () => {
     ['the events of both', { events: { [logoutEvent]: {}, [`${uris}${purged}`]: {} } }],
     ['the typ of an access token', {}, { typ: 'at+jwt' }],
     ['the typ of a logout token', {}, { typ: 'logout+jwt' }],
-    ['another issuer', { iss: 'https://accounts.example' }, {}, 'invalid_issuer'],
-    ['another audience', { aud: ['another-app', 'others'] }, {}, 'invalid_audience'],
     ['an unknown key', {}, { kid: 'unknown' }, 'invalid_key'],
   ])('a security event token with %s: 400', async (_, claims, header = {}, err = 'invalid_request') => {
     expectRefusal(await bystander.tell(purged, claims, {}, header), err);
-    expect(await isIn(bystander.phone)).toBe(true);
+    expect(await isIn(phone)).toBe(true);
   });
 
   test.each<[string, Claims, object]>([
@@ -234,26 +229,21 @@ describe('kinds do not mix', () => {
     expect(await isIn(phone)).toBe(false);
   });
 
-  test.each<[string, Claims, object]>([
-    ['another signature', {}, {}],
-    ['a nonce', { nonce: 'n' }, {}],
-    ['no exp', { exp: undefined }, {}],
-    ['an exp that is over', { exp: 1 }, {}],
-    ['neither sub nor sid', { sub: undefined }, {}],
-    ['a sub that is none', { sub: '' }, {}],
-    ['a sid that is none', { sid: 7 }, {}],
-    ['no jti', { jti: undefined }, {}],
-    ['no events', { events: undefined }, {}],
-    ['the events of a security event token', { events: { [`${uris}${revoked}`]: {} } }, {}],
-    ['an event that is no object', { events: { [logoutEvent]: true } }, {}],
+  test.each<Row>([
+    ...ofBoth,
+    ['another signature', {}],
+    ['no exp', { exp: undefined }],
+    ['neither sub nor sid', { sub: undefined }],
+    ['a sub that is none', { sub: '' }],
+    ['a sid that is none', { sid: 7 }],
+    ['the events of a security event token', { events: { [`${uris}${revoked}`]: {} } }],
+    ['an event that is no object', { events: { [logoutEvent]: true } }],
     ['the typ of a security event token', {}, { typ: 'secevent+jwt' }],
-    ['another issuer', { iss: 'https://accounts.example' }, {}],
-    ['another audience', { aud: 'another-app' }, {}],
-  ])('a logout token with %s: 400', async (what, claims, header) => {
+  ])('a logout token with %s: 400', async (what, claims, header = {}) => {
     const token = await bystander.logoutTokenOf(claims, header);
     const logout_token = what.includes('signature') ? `${token.slice(0, -9)}AAAAAAAAA` : token;
     expectError(await bystander.sendForm({ logout_token }), { status: 400, error: 'invalid_request' });
-    expect(await isIn(bystander.phone)).toBe(true);
+    expect(await isIn(phone)).toBe(true);
   });
 
   test('an id token is neither, and neither is an id token', async () => {
@@ -269,26 +259,16 @@ describe('kinds do not mix', () => {
     }
   });
 
+  const form = 'application/x-www-form-urlencoded';
   test.each<[string, string, RegExp]>([
     ['application/secevent+jwt', '', /body is missing/],
-    ['application/x-www-form-urlencoded', 'x=1', /logout_token or signed_request/],
-    ['application/x-www-form-urlencoded', 'logout_token=a&logout_token=b', /logout_token is repeated/],
-    [
-      'application/x-www-form-urlencoded',
-      'logout_token=a&signed_request=b',
-      /logout_token or signed_request/,
-    ],
-    [
-      'text/plain',
-      'x',
-      /application\/json or application\/secevent\+jwt or application\/x-www-form-urlencoded/,
-    ],
+    [form, 'x=1', /logout_token or signed_request/],
+    [form, 'logout_token=a&logout_token=b', /logout_token is repeated/],
+    [form, 'logout_token=a&signed_request=b', /logout_token or signed_request/],
+    ['text/plain', 'x', new RegExp(`application/json or application/secevent\\+jwt or ${form}`)],
   ])('400 for %s with %j', async (type, body, naming) => {
-    const answer = await service.call(bystander.address(), {
-      method: 'POST',
-      headers: { 'content-type': type },
-      body,
-    });
+    const headers = { 'content-type': type };
+    const answer = await service.call(bystander.address(), { method: 'POST', headers, body });
     if (type.includes('secevent')) expectRefusal(answer, 'invalid_request', naming);
     else expectError(answer, { status: 400, error: 'invalid_request', naming });
   });
@@ -358,10 +338,8 @@ describe('time', () => {
     const paths = ['jwks', '.well-known/openid-configuration'];
     const calls = () => [elsewhere, scene].flatMap((one) => paths.map(one.calls));
     const before = calls();
-    expectRefusal(
-      await tell(purged, { iss: url, sub_id: { format: 'iss_sub', iss: url, sub: 'x' } }),
-      'invalid_issuer',
-    );
+    const sub_id = { format: 'iss_sub', iss: url, sub: 'x' };
+    expectRefusal(await tell(purged, { iss: url, sub_id }), 'invalid_issuer');
     expect((await logOut({ iss: url })).status).toBe(400);
     expect(calls()).toEqual(before);
   });
@@ -373,23 +351,15 @@ describe('time', () => {
     scene.answer('token', async ({ code: sub }) => ({
       body: { id_token: await scene.idToken({ sub }), refresh_token: unique('rt') },
     }));
-    const code_exchange = {
-      token_url: `${scene.url}/token`,
-      revocation_url: `${scene.url}/revoke`,
-      client_id: ourApp,
-      client_secret: 'our-secret',
-    };
-    const notifications = { on_account_purged: 'delete' };
-    const issuer = { issuer: scene.url, audiences: [ourApp], code_exchange, notifications };
-    await service.setProvider(app, 'provider_f', { issuers: [issuer] });
+    const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
+    const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
+    const [issuer] = issuersAt([scene], { on_account_purged: 'delete' });
+    await service.setProvider(app, 'provider_f', { issuers: [{ ...issuer, code_exchange }] });
     const phone = await logIn();
     for (let number = 0; number < 20; number += 1) {
       const sub = unique('also');
-      const form = {
-        provider: 'provider_f',
-        id_token: await scene.idToken({ sub }),
-        authorization_code: sub,
-      };
+      const id_token = await scene.idToken({ sub });
+      const form = { provider: 'provider_f', id_token, authorization_code: sub };
       const { status, body } = await phone.account.link(form);
       expect([status, body.provider_revocation]).toEqual([201, undefined]);
     }
@@ -409,10 +379,8 @@ describe('people', () => {
   test('the thief’s phone gets no more messages, also when its session is no longer stored', async () => {
     const { logIn, tell, app } = await newPerson();
     const { loginUserId, token } = await logIn();
-    await service.operate('mobile-applications', 'set', {
-      'login-app': app.login_app_id,
-      platform: 'android',
-    });
+    const flags = { 'login-app': app.login_app_id, platform: 'android' };
+    await service.operate('mobile-applications', 'set', flags);
     const id = await newPhone(service, await service.loginAppToken(app));
     expect((await service.relate(id, token)).status).toBe(200);
     await removeItem({ dynamoDb, tableName }, sessionKey(loginUserId, String(decodeJwt(token).sid)));
@@ -426,43 +394,33 @@ describe('people', () => {
   test('202 for somebody unknown', async () => {
     const { tell, logOut } = await newPerson({ on_account_purged: 'delete' });
     expect((await tell(purged)).status).toBe(202);
-    expect(
-      (await tell('oauth/event-type/token-revoked', { sub_id: { format: 'oauth_token', token: 'x' } }))
-        .status,
-    ).toBe(202);
+    const sub_id = { format: 'oauth_token', token: 'x' };
+    expect((await tell('oauth/event-type/token-revoked', { sub_id })).status).toBe(202);
     expect((await logOut()).status).toBe(200);
     expect((await logOut({ sub: undefined, sid: 'unknown' })).status).toBe(200);
   });
 
-  test.each([purged, 'risc/event-type/account-enabled'])(
-    'a blocked person is never deleted, and stays blocked: %s',
-    async (name) => {
-      const { logIn, tell, app, scene, subject } = await newPerson({ on_account_purged: 'delete' });
-      const { loginUserId } = await logIn();
-      await service.operate('login-users', 'block', { 'login-user': loginUserId });
+  test('a blocked person is never deleted, and stays blocked', async () => {
+    const { logIn, tell, app, scene, subject } = await newPerson({ on_account_purged: 'delete' });
+    const { loginUserId } = await logIn();
+    await service.operate('login-users', 'block', { 'login-user': loginUserId });
+    for (const name of [purged, 'risc/event-type/account-enabled']) {
       expect((await tell(name)).status).toBe(202);
       const login = await service.byIdToken(await scene.idToken({ sub: subject }), app);
       expectError(login, { status: 400, error: 'invalid_grant', naming: 'The Login User is blocked.' });
-    },
-  );
+    }
+  });
 });
 
 describe('sessions of the provider', () => {
+  const aboutSession = (more: object = {}) => ({
+    sub_id: { format: 'complex', session: { format: 'opaque', id: 'phone' }, ...more },
+  });
   test.each<[string, (person: Made) => Promise<Answer>]>([
     ['a logout token', ({ logOut }) => logOut({ sid: 'phone' })],
     ['a logout token without a sub', ({ logOut }) => logOut({ sub: undefined, sid: 'phone' })],
-    [
-      'an event about a session',
-      ({ tell, issSub }) =>
-        tell(revoked, {
-          sub_id: { format: 'complex', user: issSub(), session: { format: 'opaque', id: 'phone' } },
-        }),
-    ],
-    [
-      'an event about a session alone',
-      ({ tell }) =>
-        tell(revoked, { sub_id: { format: 'complex', session: { format: 'opaque', id: 'phone' } } }),
-    ],
+    ['an event about a session', ({ tell, issSub }) => tell(revoked, aboutSession({ user: issSub() }))],
+    ['an event about a session alone', ({ tell }) => tell(revoked, aboutSession())],
   ])('%s ends the session with this sid alone', async (_, send) => {
     const person = await newPerson();
     const { logIn, subject } = person;
@@ -486,12 +444,7 @@ describe('sessions of the provider', () => {
   test('another issuer of the same Login App ends none with the same sid', async () => {
     const { app, scene, logIn, logoutTokenOf, sendForm, subject } = await newPerson();
     const other = standIn.openScene();
-    const issuers = [scene, other].map(({ url }) => ({
-      issuer: url,
-      audiences: [ourApp],
-      notifications: {},
-    }));
-    await service.setProvider(app, 'provider_f', { issuers });
+    await service.setProvider(app, 'provider_f', { issuers: issuersAt([scene, other]) });
     const phone = await logIn(subject, { sid: 'phone' });
     const claims = decodeJwt(await logoutTokenOf({ sub: undefined, sid: 'phone' }));
     const logout_token = await other.idToken({ ...claims, sub: undefined, iss: other.url });
@@ -502,8 +455,7 @@ describe('sessions of the provider', () => {
   test('the same issuer ends none in another Login App', async () => {
     const { app, scene, logIn, logoutTokenOf, subject } = await newPerson();
     const other = await newPerson();
-    const issuers = [{ issuer: scene.url, audiences: [ourApp], notifications: {} }];
-    await service.setProvider(other.app, 'provider_f', { issuers });
+    await service.setProvider(other.app, 'provider_f', { issuers: issuersAt([scene]) });
     const phone = await logIn(subject, { sid: 'phone' });
     for (const sub of [undefined, subject]) {
       const logout_token = await logoutTokenOf({ sub, sid: 'phone' });
@@ -512,17 +464,13 @@ describe('sessions of the provider', () => {
     expect([await isIn(phone), app === other.app]).toEqual([true, false]);
   });
 
-  test('a session that began after the logout goes on', async () => {
-    const { logIn, logOut, subject } = await newPerson();
+  test.each<[string, object, Claims]>([
+    ['from before it began', {}, { iat: now() - 60 }],
+    ['where on_logout is nothing', { on_logout: 'nothing' }, {}],
+  ])('a session survives a logout %s', async (_, notifications, claims) => {
+    const { logIn, logOut, subject } = await newPerson(notifications);
     const phone = await logIn(subject, { sid: 'phone' });
-    expect((await logOut({ sid: 'phone', iat: now() - 60 })).status).toBe(200);
-    expect(await isIn(phone)).toBe(true);
-  });
-
-  test('on_logout: nothing', async () => {
-    const { logIn, logOut, subject } = await newPerson({ on_logout: 'nothing' });
-    const phone = await logIn(subject, { sid: 'phone' });
-    expect((await logOut({ sid: 'phone' })).status).toBe(200);
+    expect((await logOut({ sid: 'phone', ...claims })).status).toBe(200);
     expect(await isIn(phone)).toBe(true);
   });
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
@@ -17,11 +17,8 @@ const now = () => Math.floor(Date.now() / 1000);
 async function newLogin(notifications: object | null = { data_deletion_url: page }) {
   const scene = standIn.openScene();
   const subject = unique('alice');
-  scene.answer('user_info', { status: 200, body: { id: subject } });
-  scene.answer('debug_token', {
-    status: 200,
-    body: { data: { app_id: ourApp, is_valid: true, user_id: subject } },
-  });
+  scene.answer('user_info', { body: { id: subject } });
+  scene.answer('debug_token', { body: { data: { app_id: ourApp, is_valid: true, user_id: subject } } });
   const app = await createLoginApp(service, unique('app'));
   await service.setProvider(app, 'provider_a', {
     namespace: scene.url,
@@ -38,16 +35,13 @@ async function newLogin(notifications: object | null = { data_deletion_url: page
   const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'a-token' };
   const logIn = async () => {
     const { body } = await service.token(form, app);
-    return {
-      loginUserId: String(decodeJwt(body.access_token).sub),
-      account: accountOf(service, body.access_token),
-    };
+    const { sub: loginUserId } = decodeJwt(body.access_token);
+    return { loginUserId, account: accountOf(service, body.access_token) };
   };
-  const send = (signed_request: string, query = '&event=deauthorize', provider = 'provider_a') =>
-    service.form(
-      `/v2/marketing/providers/${provider}/notifications?login_app_id=${app.login_app_id}${query}`,
-      { signed_request },
-    );
+  const send = (signed_request: string, query = '&event=deauthorize', provider = 'provider_a') => {
+    const path = `/v2/marketing/providers/${provider}/notifications?login_app_id=${app.login_app_id}`;
+    return service.form(`${path}${query}`, { signed_request });
+  };
   const signed = (claims: object = {}, key = secret) => {
     const payload = { algorithm: 'HMAC-SHA256', issued_at: now(), user_id: subject, ...claims };
     return signedBy(key, Buffer.from(JSON.stringify(payload)).toString('base64url'));
@@ -59,6 +53,9 @@ const signedBy = (key: string, encoded: string): string =>
   `${createHmac('sha256', key).update(encoded).digest('base64url')}.${encoded}`;
 
 const deletion = '&event=data_deletion';
+/** Somebody of whom no request that is refused must change anything. */
+const bystander = await newLogin();
+const phone = await bystander.logIn();
 
 describe('signed requests', () => {
   test.each([
@@ -82,9 +79,8 @@ describe('signed requests', () => {
     expect(body.confirmation_code).toMatch(/^[0-9a-f]{24}$/);
     expect(body.url).toBe(`${page}&confirmation_code=${body.confirmation_code}`);
     expect((await send(request, deletion)).body).toEqual(body);
-    expect((await send(signed({ user_id: 'nobody' }), deletion)).body.confirmation_code).not.toBe(
-      body.confirmation_code,
-    );
+    const nobody = (await send(signed({ user_id: 'nobody' }), deletion)).body;
+    expect(nobody.confirmation_code).not.toBe(body.confirmation_code);
     expect((await logIn()).loginUserId).not.toBe(phone.loginUserId);
   });
 
@@ -99,36 +95,23 @@ describe('signed requests', () => {
     expect(await isIn(again)).toBe(true);
   });
 
-  type Login = Awaited<ReturnType<typeof newLogin>>;
-  /** Somebody of whom no request that is refused must change anything. */
-  let bystander: Login;
-  let phone: Awaited<ReturnType<Login['logIn']>>;
-  beforeAll(async () => {
-    bystander = await newLogin();
-    phone = await bystander.logIn();
-  });
-  test.each<[string, (login: Login) => string, RegExp]>([
-    [
-      'of another secret',
-      ({ signed }) => signed({}, 'another'),
-      /^The signed_request is not one of this provider/,
-    ],
-    [
-      'that was changed',
-      ({ signed }) => `${signed().split('.')[0]}.${signed({ user_id: 'bob' }).split('.')[1]}`,
-      /is not one/,
-    ],
-    ['without a signature', ({ signed }) => `.${signed().split('.')[1]}`, /is not one/],
-    ['with a third part', ({ signed }) => `${signed()}.x`, /is not one/],
-    ['of another algorithm', ({ signed }) => signed({ algorithm: 'none' }), /malformed/],
+  const { signed } = bystander;
+  const notOurs = /^The signed_request is not one of this provider/;
+  const otherPayload = signed({ user_id: 'bob' }).split('.')[1];
+  test.each<[string, () => string, RegExp]>([
+    ['of another secret', () => signed({}, 'another'), notOurs],
+    ['that was changed', () => `${signed().split('.')[0]}.${otherPayload}`, notOurs],
+    ['without a signature', () => `.${signed().split('.')[1]}`, notOurs],
+    ['with a third part', () => `${signed()}.x`, notOurs],
+    ['of another algorithm', () => signed({ algorithm: 'none' }), /malformed/],
     ['that is no JSON', () => signedBy(secret, 'e30x'), /malformed/],
-    ['of a login', ({ signed }) => signed({ code: 'x' }), /that of a login/],
-    ['of a page', ({ signed }) => signed({ oauth_token: 'x' }), /that of a login/],
-    ['of nobody', ({ signed }) => signed({ user_id: undefined }), /no usable user_id/],
-    ['older than seven days', ({ signed }) => signed({ issued_at: now() - 7 * 86_400 - 120 }), /is not one/],
-    ['from the future', ({ signed }) => signed({ issued_at: now() + 120 }), /is not one/],
-  ])('400 for one %s: nothing changes', async (_, requestOf, naming) => {
-    const answer = await bystander.send(requestOf(bystander), deletion);
+    ['of a login', () => signed({ code: 'x' }), /that of a login/],
+    ['of a page', () => signed({ oauth_token: 'x' }), /that of a login/],
+    ['of nobody', () => signed({ user_id: undefined }), /no usable user_id/],
+    ['older than seven days', () => signed({ issued_at: now() - 7 * 86_400 - 120 }), notOurs],
+    ['from the future', () => signed({ issued_at: now() + 120 }), notOurs],
+  ])('400 for one %s: nothing changes', async (_, newRequest, naming) => {
+    const answer = await bystander.send(newRequest(), deletion);
     expectError(answer, { status: 400, error: 'invalid_request', naming });
     expect(await isIn(phone)).toBe(true);
   });

@@ -309,7 +309,7 @@ test('a link takes the same parameters: it sends on a code_verifier and a redire
   const redirect_uri = 'https://app.example/callback';
   const exchange = { client_secret: 'our secret', redirect_uris: ['https://app.example', redirect_uri] };
   await service.setProvider(app, 'provider_b', byIdToken(scene, {}, exchange));
-  const account = accountOf(service, (await newPerson(service, unique('alice'), app)).token);
+  const account = (await newPerson(service, unique('alice'), app)).account;
   const link = (more: object) =>
     account.link({ provider: 'provider_b', authorization_code: 'a-code', ...more });
   const elsewhere = await link({ redirect_uri: 'https://evil.example' });

@@ -279,7 +279,7 @@ describe('people and sessions', () => {
     expect([await endsAtLogin(), await endsAtLogin()]).toEqual([[], []]);
     expect(await endsAtLogin()).toMatchObject([{ reason: 'ended', session_id: sessionId }]);
     const kept = await newPerson(service, subject);
-    await publishedDuring(() => accountOf(service, kept.token).endSessions('?except=current'));
+    await publishedDuring(() => kept.account.endSessions('?except=current'));
     const [{ Detail: { ended_at = '' } = {} } = {}] = bus.taken;
     expect(await endsAtLogin()).toMatchObject([{ reason: 'expired', ended_at }]);
     expect(await endsAtLogin()).toMatchObject([{ reason: 'expired', ended_at }]);

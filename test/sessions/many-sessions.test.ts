@@ -2,7 +2,7 @@ import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { loginUserPartition } from '../../lib/storage/keys.ts';
 import { expectError } from '../support/expectations.ts';
-import { accountOf, deviceIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
+import { deviceIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
@@ -10,7 +10,7 @@ import type { StoreCall } from '../support/store-proxy.ts';
 const { service, proxy, dynamoDb, tableName: TableName } = await startServiceWithStore({ MAX_SESSIONS: '3' });
 const many = await sharedServiceWithStore();
 
-const statusOf = async (person: Person, on = service) => (await accountOf(on, person.token).show()).status;
+const statusOf = async ({ account }: Person) => (await account.show()).status;
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
 
 /** Logs a person in again, one login after the other. */
@@ -38,12 +38,11 @@ describe('with at most 3 open sessions', () => {
     await service.relate(await newPhone(service), first.token);
     const [second, third, fourth] = await logInAgain(first.subject, 3);
     if (!second || !third || !fourth) throw new Error('There are three.');
-    expect(await Promise.all([first, second, third, fourth].map((one) => statusOf(one)))).toEqual([
-      401, 200, 200, 200,
-    ]);
+    const statuses = await Promise.all([first, second, third, fourth].map(statusOf));
+    expect(statuses).toEqual([401, 200, 200, 200]);
     expectError(await refresh(first), { status: 400, error: 'invalid_grant', naming: /not valid/ });
     expect(await deviceIdsOf(service, fourth)).toEqual([]);
-    expect((await accountOf(service, fourth.token).sessions()).body.sessions).toHaveLength(3);
+    expect((await fourth.account.sessions()).body.sessions).toHaveLength(3);
     expect(await storedSessions(first)).toHaveLength(3);
   });
 
@@ -52,7 +51,7 @@ describe('with at most 3 open sessions', () => {
     const [, , fourth] = await logInAgain(first.subject, 3);
     if (!fourth) throw new Error('There are three.');
     await service.revoke(first.refreshToken);
-    expect((await accountOf(service, fourth.token).endSession(first.sessionId)).status).toBe(404);
+    expect((await fourth.account.endSession(first.sessionId)).status).toBe(404);
     expect(await statusOf(fourth)).toBe(200);
   });
 
@@ -69,7 +68,7 @@ describe('a logout of all', () => {
       const first = await newPerson(many.service);
       await logInAgain(first.subject, sessions - 1, many.service);
       many.proxy.forget();
-      expect((await accountOf(many.service, first.token).endSessions(query)).status).toBe(204);
+      expect((await first.account.endSessions(query)).status).toBe(204);
       return many.proxy.calls().map(({ operation }) => operation);
     };
     await callsFor(1);
@@ -81,12 +80,12 @@ describe('a logout of all', () => {
   test('ends those that have begun, and none that begins at once afterwards', async () => {
     const first = await newPerson(many.service);
     const [second] = await logInAgain(first.subject, 1, many.service);
-    await accountOf(many.service, first.token).endSessions('?except=current');
+    await first.account.endSessions('?except=current');
     const [third] = await logInAgain(first.subject, 1, many.service);
     if (!second || !third) throw new Error('There is one.');
-    const statuses = () => Promise.all([first, second, third].map((one) => statusOf(one, many.service)));
+    const statuses = () => Promise.all([first, second, third].map(statusOf));
     expect(await statuses()).toEqual([200, 401, 200]);
-    await accountOf(many.service, third.token).endSessions('?except=current');
+    await third.account.endSessions('?except=current');
     expect(await statuses()).toEqual([401, 401, 200]);
     const flags = { 'login-user': first.loginUserId };
     expect(await many.service.operate('sessions', 'list', flags)).toMatchObject({
@@ -108,7 +107,7 @@ describe('a login that fails with a 500', () => {
     const person = await newPerson(service);
     const fail = ({ operation }: StoreCall) => (operation === failing ? fault : undefined);
     expect((await proxy.during(fail, () => service.logIn(person.subject))).status).toBe(500);
-    expect((await accountOf(service, person.token).sessions()).body.sessions).toHaveLength(1);
+    expect((await person.account.sessions()).body.sessions).toHaveLength(1);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectError } from '../support/expectations.ts';
-import { accountOf, deviceIdsOf, identityIdsOf, newAccount, newPerson, newPhone } from '../support/people.ts';
+import { accountOf, deviceIdsOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { asPhone } from '../support/phone.ts';
 import { type Service, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -20,7 +20,7 @@ test.each<[string, Service]>([
 ])(
   '%s: a login of more than 15 minutes ago does not link, unlink or delete, even refreshed; a new one does',
   async (_, service) => {
-    const { account, refreshToken, subject, token } = await newAccount(service);
+    const { account, refreshToken, subject, token } = await newPerson(service);
     const other = unique('bob');
     const { id } = (await account.linkAt('provider_a', other)).body;
     running.advance(901);

@@ -9,6 +9,8 @@ export interface Person {
   loginUserId: string;
   sessionId: string;
   subject: string;
+  /** What they do with their account. */
+  account: ReturnType<typeof accountOf>;
 }
 
 export async function newPerson(
@@ -19,7 +21,15 @@ export async function newPerson(
   const { body } = await service.logIn(subject, 'provider_f', client);
   const { sub, sid } = decodeJwt(body.access_token);
   const [loginUserId, sessionId] = [String(sub), String(sid)];
-  return { token: body.access_token, refreshToken: body.refresh_token, loginUserId, sessionId, subject };
+  const account = accountOf(service, body.access_token);
+  return {
+    token: body.access_token,
+    refreshToken: body.refresh_token,
+    loginUserId,
+    sessionId,
+    subject,
+    account,
+  };
 }
 
 /** Registers a new android phone; its device id. @param appToken by default, one of the demo */
@@ -61,12 +71,6 @@ export function accountOf({ call, credentials }: Service, token: string) {
 /** The ids of the identities in an answer of `show`. */
 export const identityIdsOf = ({ body }: Answer): string[] =>
   body.identities.map(({ id }: { id: string }) => id);
-
-/** A new person, with what they do with their account. */
-export async function newAccount(...who: Parameters<typeof newPerson>) {
-  const person = await newPerson(...who);
-  return { ...person, account: accountOf(who[0], person.token) };
-}
 
 /** Whether a person is still logged in. */
 export const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>

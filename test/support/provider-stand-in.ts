@@ -34,7 +34,7 @@ export type Claims = { [Name in keyof JWTPayload]?: JWTPayload[Name] | undefined
 
 type Form = Record<string, string>;
 
-interface WrongAnswer {
+export interface WrongAnswer {
   /** @default 200 */
   status?: number;
   /** An object is sent as JSON. */

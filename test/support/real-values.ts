@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import { accountOf, newPerson, newPhone, type Person } from './people.ts';
+import { newPerson, newPhone, type Person } from './people.ts';
 import { type Service, unique } from './service.ts';
 
 /** What the placeholders of the event files stand for, and whose it is. */
@@ -26,7 +26,7 @@ export async function newRealValues(service: Service): Promise<RealValues> {
   ]);
   const [phone, { body: linked }, fromA, fromF, notification] = await Promise.all([
     newPhone(service, appToken),
-    accountOf(service, person.token).linkAt('provider_a', unique('alice')),
+    person.account.linkAt('provider_a', unique('alice')),
     service.credentials('provider_a', { subject: unique('carol') }),
     service.credentials('provider_f', { subject: unique('dora') }),
     notificationAbout(service, person),

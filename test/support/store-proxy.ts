@@ -29,6 +29,12 @@ export interface StoreCall {
 export type Fault = 'fails before' | 'fails after' | LostAnswer;
 export type LostAnswer = 'answer lost' | 'answer stalls';
 
+/** Each of so many writes, to fail before or after it is done. */
+export const everyCrash = (writes: number): [Fault, number][] =>
+  (['fails before', 'fails after'] as const).flatMap((fault) =>
+    Array.from({ length: writes }, (_, place): [Fault, number] => [fault, place]),
+  );
+
 /** What the proxy answers instead of the store. */
 export interface StoreAnswer {
   status: number;
