@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { logEvent } from '../log/log.ts';
 import { rejected } from './credential.ts';
@@ -17,34 +20,25 @@ interface ProviderCall {
 /** The time limit for all calls of one verification together. */
 export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(3_000);
 
+/** GitHub answers 403 to a request without one. */
+const userAgent = 'login-service';
+
+const formType = 'application/x-www-form-urlencoded;charset=UTF-8';
+
 /**
  * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
  * @returns the JSON body, undefined for an answer of 4xx that has none
  * @throws ProviderFailure when there is no usable answer
  */
 export async function callProvider(call: ProviderCall): Promise<{ status: number; body: unknown }> {
-  const { url, headers, form, json, statusOnly = false, signal } = call;
-  const body = form ? new URLSearchParams(form) : json && JSON.stringify(json);
+  const { url, statusOnly = false, signal } = call;
   const startedAt = performance.now();
   try {
-    const response = await fetch(url, {
-      method: body ? 'POST' : 'GET',
-      headers: definedOnly({
-        accept: 'application/json',
-        // A socket may die while Lambda has frozen the instance. A request that failed on it must not be sent again: it may
-        // hold an authorization code. @see AWS Lambda developer guide, "Best practices": idle connections are purged
-        connection: 'close',
-        'content-type': json && 'application/json',
-        ...headers,
-      }),
-      body: body ?? null,
-      redirect: 'manual',
-      signal,
-    });
-    const { status } = response;
+    const response = await responseTo(call);
+    const { statusCode: status = 0 } = response;
     const isRedirect = status >= 300 && status < 400;
     if (isRedirect || status === 429 || status >= 500) {
-      await response.body?.cancel();
+      response.destroy();
       throw isRedirect
         ? new ProviderFailure('redirected', url)
         : new ProviderFailure('unexpected_status', url, String(status));
@@ -52,11 +46,35 @@ export async function callProvider(call: ProviderCall): Promise<{ status: number
     const text = await readText(response, url);
     return { status, body: statusOnly && status < 400 ? undefined : parsed(response, text, url) };
   } catch (error) {
-    throw error instanceof ProviderFailure ? error : connectionFailure(error, url);
+    throw error instanceof ProviderFailure ? error : connectionFailure(error, url, signal);
   } finally {
     const milliseconds = Math.round(performance.now() - startedAt);
     logEvent('provider_called', { host: new URL(url).host, milliseconds });
   }
+}
+
+/** Sends a call by Node's `http`, at a third of the CPU time of `fetch`. */
+async function responseTo({ url, headers, form, json, signal }: ProviderCall): Promise<IncomingMessage> {
+  const body = form ? new URLSearchParams(form).toString() : json && JSON.stringify(json);
+  const type = form ? formType : json && 'application/json';
+  const send = url.startsWith('https:') ? requestHttps : requestHttp;
+  const request = send(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    // A socket may die while Lambda has frozen the instance. A request that failed on it must not be sent again: it may
+    // hold an authorization code. @see AWS Lambda developer guide, "Best practices": idle connections are purged
+    agent: false,
+    headers: definedOnly({
+      accept: 'application/json',
+      'user-agent': userAgent,
+      'content-type': type,
+      ...headers,
+    }),
+    signal,
+  });
+  // Once there is a response, it fails as well, and whoever reads it is told.
+  request.on('error', () => {});
+  const [response] = await once(request.end(body), 'response');
+  return response;
 }
 
 /** A call that presents a person's credential. @throws ProviderFailure, ServiceError for one that is too long for the provider */
@@ -75,35 +93,32 @@ export const basicAuthorization = (user: string, password: string): string => {
   return `Basic ${Buffer.from(encoded).toString('base64')}`;
 };
 
-async function readText(response: Response, url: string): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
+async function readText(response: IncomingMessage, url: string): Promise<string> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response) {
     bytes += chunk.byteLength;
     // Leaving the loop cancels the rest.
     if (bytes > 64 * 1024) throw new ProviderFailure('answer_too_large', url);
-    text += decoder.decode(chunk, { stream: true });
+    chunks.push(chunk);
   }
-  return text + decoder.decode();
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-function parsed({ status, headers }: Response, text: string, url: string): unknown {
+function parsed({ statusCode = 0, headers }: IncomingMessage, text: string, url: string): unknown {
   try {
-    if (isJson(headers.get('content-type') ?? '')) return JSON.parse(text);
+    if (isJson(headers['content-type'] ?? '')) return JSON.parse(text);
   } catch {
     // Malformed JSON is treated like another content type.
   }
-  if (status >= 400) return undefined;
+  if (statusCode >= 400) return undefined;
   throw new ProviderFailure('answer_not_json', url);
 }
 
 /** @see RFC 6839 section 3.1 for the suffix */
 const isJson = (contentType: string): boolean => /^application\/([\w.+-]+\+)?json *(;|$)/i.test(contentType);
 
-function connectionFailure(error: unknown, url: string): ProviderFailure {
-  const timedOut = error instanceof Error && error.name === 'TimeoutError';
-  const cause =
-    error instanceof Error && error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';
-  return new ProviderFailure(timedOut ? 'timed_out' : 'unreachable', url, String(cause));
+function connectionFailure(error: unknown, url: string, { aborted }: AbortSignal): ProviderFailure {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  return new ProviderFailure(aborted ? 'timed_out' : 'unreachable', url, aborted ? '' : String(code));
 }

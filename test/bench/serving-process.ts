@@ -1,4 +1,7 @@
 import { createHmac, createSecretKey, randomBytes, webcrypto } from 'node:crypto';
+import { once } from 'node:events';
+import http, { type ClientRequest, type RequestOptions } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
@@ -50,11 +53,25 @@ Object.assign(documentClient, {
   },
 });
 
-const { fetch } = globalThis;
-globalThis.fetch = (address, init) => {
-  if (isRecording) calls.calls.push(async () => (await fetch(address, { ...init, signal: null })).text());
-  return fetch(address, init);
-};
+const { request } = http;
+/** Sends a request, and records it if it is one to a provider, which has no agent. */
+function recordRequest(address: string, options: RequestOptions): ClientRequest {
+  const sent = request(address, options);
+  const end = sent.end.bind(sent);
+  const recordEnd = (body?: string) => {
+    calls.calls.push(async () => {
+      const [response] = await once(
+        request(address, { ...options, signal: undefined }).end(body),
+        'response',
+      );
+      await response.toArray();
+    });
+    return end(body);
+  };
+  return isRecording && options.agent === false ? Object.assign(sent, { end: recordEnd }) : sent;
+}
+Object.assign(http, { request: recordRequest });
+syncBuiltinESMExports();
 
 const { subtle } = webcrypto;
 const rs256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
