@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import * as v from 'valibot';
 import type { Access } from '../../lib/http/endpoint.ts';
 import { documentClient } from '../../lib/storage/client.ts';
+import { operationOf } from '../../lib/storage/first-attempt.ts';
 import { MissingRight, type TableRight, tableRightsOf } from '../table-rights.ts';
 
 interface Running {
@@ -46,16 +47,15 @@ function leadingKeysOf(call: unknown): string[] {
 const fits = (pk: string, form: string): boolean =>
   form.endsWith('*') ? pk.startsWith(form.slice(0, -1)) : pk === form;
 
-documentClient.middlewareStack.add(
-  (next, { commandName = '' }) =>
-    async (call) => {
-      const store = running.getStore();
-      // Outside of a function it is the local stack itself that asks.
-      if (store) requireRight(store, commandName.replace('Command', ''), leadingKeysOf(call.input));
-      return next(call);
-    },
-  { step: 'initialize', name: 'enforceTableRights' },
-);
+const send = documentClient.send.bind(documentClient);
+Object.assign(documentClient, {
+  send: async (command: Parameters<typeof send>[0]) => {
+    const store = running.getStore();
+    // Outside of a function it is the local stack itself that asks.
+    if (store) requireRight(store, operationOf(command), leadingKeysOf(command.input));
+    return send(command);
+  },
+});
 
 /** @throws Error also for a call whose keys are not recognised, so that none goes unchecked */
 function requireRight(store: Running, action: string, keys: string[]): void {

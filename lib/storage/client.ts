@@ -6,9 +6,7 @@ import { makeFirstAttempts } from './first-attempt.ts';
 
 export const tableName = environment('TABLE_NAME');
 
-const client = new DynamoDBClient(requestTimeouts(3));
-makeFirstAttempts(client, patience);
-
-export const documentClient = DynamoDBDocumentClient.from(client, {
+export const documentClient = DynamoDBDocumentClient.from(new DynamoDBClient(requestTimeouts(3)), {
   marshallOptions: { removeUndefinedValues: true },
 });
+makeFirstAttempts(documentClient, patience);

@@ -1,6 +1,7 @@
 import { Agent, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as TlsAgent } from 'node:https';
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { requestSigner } from './signature.ts';
@@ -24,57 +25,76 @@ interface Answer {
   body: Uint8Array;
 }
 
+const operationSchema = v.tupleWithRest([v.unknown(), v.unknown(), v.string()], v.unknown());
+const commandSchema = v.object({ clientCommand: v.object({ schema: operationSchema }) });
+type Command = Parameters<DynamoDBDocumentClient['send']>[0];
+
+/** The operation of the store that a command of the document client stands for: `GetItem`. */
+export const operationOf = (command: Command): string =>
+  v.parse(commandSchema, command).clientCommand.schema[2];
+
 /**
- * Lets a client make the first attempt of each call by itself, at half the CPU time of the SDK's middlewares: a signed POST
- * with a JSON body. Whatever comes of it but a 200, the SDK gets as if it had sent the request itself: it reads the error,
+ * Lets a client make the first attempt of each call by itself, without the SDK's middlewares, which take most of a call's CPU time:
+ * it sends a signed POST with a JSON body. Whatever comes of it but a 200, the SDK gets as if it had sent the request itself: it reads the error,
  * corrects the clock and repeats, with its own pauses and counts. The first call of all goes the SDK's way, which tells the
- * endpoint. Middlewares of the step `initialize` alone see each call; a signal that aborts one is not heard here.
+ * endpoint. Middlewares see only calls that the SDK makes; a signal that aborts a call is not heard here.
  * @param milliseconds without a sign of the store after which an attempt is given up
  * @see Amazon DynamoDB developer guide, "DynamoDB low-level API"
  */
-export function makeFirstAttempts({ config, middlewareStack }: DynamoDBClient, milliseconds: number): void {
+export function makeFirstAttempts(client: DynamoDBDocumentClient, milliseconds: number): void {
+  const { config, middlewareStack } = client;
+  const sendBySdk = client.send.bind(client);
   let endpoint: Endpoint | undefined;
   let sign: ReturnType<typeof requestSigner> | undefined;
   let noteSuccess: (() => void) | undefined;
-  /** Errors and answers of first attempts that the SDK has to deal with, by the context of their calls. */
-  const failures = new WeakMap<object, () => Answer>();
 
   middlewareStack.add(
-    (next, context) => async (args) => {
-      if (!endpoint) return next(args);
-      sign ??= requestSigner(await config.region(), 'dynamodb');
-      noteSuccess ??= await successNoter(config);
-      const target = `DynamoDB_20120810.${context.commandName?.replace(/Command$/, '')}`;
-      const body = JSON.stringify(converted(args.input, toStore));
-      const { host } = endpoint.headers;
-      const time = new Date(Date.now() + config.systemClockOffset);
-      const parts = { host, path: endpoint.path, contentType, target, body, time };
-      const headers = sign(parts, await config.credentials());
-      try {
-        const response = await exchange(endpoint, headers, body, milliseconds);
-        if (response.statusCode === 200) {
-          const output = converted(JSON.parse(response.body.toString()), fromStore);
-          noteSuccess();
-          return { response, output: { ...output, $metadata: { httpStatusCode: 200, attempts: 1 } } };
-        }
-        failures.set(context, () => ({ ...response, body: new Uint8Array(response.body) }));
-      } catch (error) {
-        failures.set(context, () => {
-          throw error;
-        });
-      }
+    (next) => (args) => {
+      endpoint ??= v.parse(endpointSchema, args.request);
       return next(args);
     },
-    { step: 'initialize', priority: 'low', name: 'firstAttempt' },
+    { step: 'deserialize', name: 'noteEndpoint' },
   );
-  middlewareStack.add(
-    (next, context) => async (args) => {
-      endpoint ??= v.parse(endpointSchema, args.request);
-      const failure = failures.get(context);
-      failures.delete(context);
-      return failure ? { response: failure() } : next(args);
+
+  async function send(command: Command): Promise<object> {
+    if (!endpoint) return sendBySdk(command);
+    sign ??= requestSigner(await config.region(), 'dynamodb');
+    noteSuccess ??= await successNoter(config);
+    const target = `DynamoDB_20120810.${operationOf(command)}`;
+    const body = JSON.stringify(converted(command.input, toStore));
+    const { host } = endpoint.headers;
+    const time = new Date(Date.now() + config.systemClockOffset);
+    const parts = { host, path: endpoint.path, contentType, target, body, time };
+    const headers = sign(parts, await config.credentials());
+    try {
+      const response = await exchange(endpoint, headers, body, milliseconds);
+      if (response.statusCode === 200) {
+        const output = converted(JSON.parse(response.body.toString()), fromStore);
+        noteSuccess();
+        return { ...output, $metadata: { httpStatusCode: 200, attempts: 1 } };
+      }
+      beginWith(command, () => ({ ...response, body: new Uint8Array(response.body) }));
+    } catch (error) {
+      beginWith(command, () => {
+        throw error;
+      });
+    }
+    return sendBySdk(command);
+  }
+  Object.assign(client, { send });
+}
+
+/** Lets the SDK take what came of the first attempt of a command as what came of its own. */
+function beginWith(command: Command, outcome: () => Answer): void {
+  let isFirst = true;
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      if (!isFirst) return next(args);
+      isFirst = false;
+      return { response: outcome() };
     },
-    { step: 'deserialize', priority: 'low', name: 'failedFirstAttempt' },
+    // A command of the document client adds its own twice, so this has no name.
+    { step: 'deserialize', priority: 'low' },
   );
 }
 
@@ -86,45 +106,30 @@ async function successNoter(config: DynamoDBClient['config']): Promise<() => voi
   return () => strategy.recordSuccess(token);
 }
 
-const agents = {
-  http: new Agent({ keepAlive: true, maxSockets: 50 }),
-  https: new TlsAgent({ keepAlive: true, maxSockets: 50 }),
-};
+const pool = { keepAlive: true, maxSockets: 50 };
+const plain = { send: requestHttp, agent: new Agent(pool) };
+const secured = { send: requestHttps, agent: new TlsAgent(pool) };
 
 /** Sends a request and reads the whole answer. @throws Error as Node's `http` has it, or a `TimeoutError` */
 const exchange = (
   { protocol, hostname, port, path }: Endpoint,
   headers: Record<string, string>,
   body: string,
-  milliseconds: number,
+  timeout: number,
 ) =>
   new Promise<Answer & { body: Buffer }>((resolve, reject) => {
-    const isTls = protocol === 'https:';
-    const send = isTls ? requestHttps : requestHttp;
-    const agent = isTls ? agents.https : agents.http;
-    const request = send({ method: 'POST', hostname, port, path, headers, agent });
-    const noSign = new Error(`The store gave no sign for ${milliseconds} ms.`);
-    const timer = setTimeout(
-      () => request.destroy(Object.assign(noSign, { name: 'TimeoutError' })),
-      milliseconds,
-    );
-    const fail = (error: Error) => {
-      clearTimeout(timer);
-      reject(error);
-    };
-    request.on('error', fail);
-    request.on('socket', (socket) => {
-      if (socket.connecting) socket.once('connect', () => timer.refresh());
+    const { send, agent } = protocol === 'https:' ? secured : plain;
+    const request = send({ method: 'POST', hostname, port, path, headers, agent, timeout });
+    request.on('timeout', () => {
+      const error = new Error(`The store gave no sign for ${timeout} ms.`);
+      request.destroy(Object.assign(error, { name: 'TimeoutError' }));
     });
+    request.on('error', reject);
     request.on('response', (response) => {
       const chunks: Buffer[] = [];
-      response.on('error', fail);
-      response.on('data', (chunk: Buffer) => {
-        timer.refresh();
-        chunks.push(chunk);
-      });
+      response.on('error', reject);
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () => {
-        clearTimeout(timer);
         const { statusCode = 0, headers } = response;
         resolve({ statusCode, headers, body: Buffer.concat(chunks) });
       });

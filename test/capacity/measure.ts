@@ -2,6 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
 import { domainEventsOf } from '../../lib/publishing/changes.ts';
+import { operationOf } from '../../lib/storage/first-attempt.ts';
 import type { Item } from '../../lib/storage/items.ts';
 import { type GlobalIndex, table } from '../../lib/storage/table.ts';
 import { assumptions, prices } from './prices.ts';
@@ -93,22 +94,20 @@ export class Meter {
   #written = new Map<string, Map<string, number>>();
 
   constructor(client: DynamoDBDocumentClient) {
-    client.middlewareStack.add(
-      (next, { commandName }) =>
-        async (call) => {
-          Object.assign(call.input, { ReturnConsumedCapacity: 'TOTAL' });
-          this.#cost.storeRequests += 1;
-          const isRead = /^(Get|BatchGet|Query)/.test(commandName ?? '');
-          const before = isRead ? undefined : await this.#itemOf(call.input);
-          const result = await next(call);
-          const taken = v.parse(consumed, result.output).ConsumedCapacity;
-          const units = total(taken.map(({ CapacityUnits }) => CapacityUnits));
-          if (isRead) this.#cost.readUnits += units;
-          else this.#count(before, await this.#itemOf(call.input), units);
-          return result;
-        },
-      { step: 'initialize', name: 'meter' },
-    );
+    const send = client.send.bind(client);
+    const metered = async (command: Parameters<typeof send>[0]) => {
+      Object.assign(command.input, { ReturnConsumedCapacity: 'TOTAL' });
+      this.#cost.storeRequests += 1;
+      const isRead = /^(Get|BatchGet|Query)/.test(operationOf(command));
+      const before = isRead ? undefined : await this.#itemOf(command.input);
+      const output = await send(command);
+      const taken = v.parse(consumed, output).ConsumedCapacity;
+      const units = total(taken.map(({ CapacityUnits }) => CapacityUnits));
+      if (isRead) this.#cost.readUnits += units;
+      else this.#count(before, await this.#itemOf(command.input), units);
+      return output;
+    };
+    Object.assign(client, { send: metered });
     // The functions log to standard output; from now on, their lines are counted and not shown.
     process.stdout.write = (text: string | Uint8Array) => {
       this.#cost.logBytes += Buffer.byteLength(text);

@@ -74,8 +74,8 @@ async function newClient({
   credentials = async (): Promise<Credentials> => ({ accessKeyId: 'id', secretAccessKey: 'secret' }),
 } = {}) {
   const client = new DynamoDBClient({ region: 'eu-central-1', endpoint: url, credentials, maxAttempts: 3 });
-  if (own) makeFirstAttempts(client, milliseconds);
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  if (own) makeFirstAttempts(documents, milliseconds);
   await documents.send(command());
   asked = [];
   return documents;
