@@ -356,23 +356,22 @@ describe('alarms', () => {
   });
 
   test.each([
-    [{ failed: 5, whole: 100 }, true],
-    [{ crashed: 5, whole: 100 }, true],
-    [{ failed: 3, crashed: 2, whole: 5 }, true],
-    [{ failed: 5, whole: 101 }, false],
-    [{ failed: 4, whole: 4 }, false],
-  ])('about a new version go off in a minute like %j: %s', (counts, goesOff) => {
-    const alarm = alarmNamed('NewVersionErrorsOfIssueToken');
-    expect(alarm && calculated(alarm, counts) >= alarm.Threshold).toBe(goesOff);
-  });
-
-  test.each([
-    ['one provider fails in the new version alone', { part: 5, whole: 5 }, true],
-    ['it fails as often as the version before, with a ninth of its requests', { part: 5, whole: 10 }, true],
-    ['a provider is down for both', { part: 5, whole: 50 }, false],
-    ['four failures, which could be chance', { part: 4, whole: 4 }, false],
-  ])('about a new version compare it with the version before: %s', (_, counts, goesOff) => {
-    const alarm = alarmNamed('NewVersionWorseOfIssueToken');
+    ['five of a hundred', 'ErrorsOf', { failed: 5, whole: 100 }, true],
+    ['five crashes of a hundred', 'ErrorsOf', { crashed: 5, whole: 100 }, true],
+    ['all five of both kinds', 'ErrorsOf', { failed: 3, crashed: 2, whole: 5 }, true],
+    ['fewer than five in a hundred', 'ErrorsOf', { failed: 5, whole: 101 }, false],
+    ['four, which could be chance', 'ErrorsOf', { failed: 4, whole: 4 }, false],
+    ['one provider fails in the new version alone', 'WorseOf', { part: 5, whole: 5 }, true],
+    [
+      'it fails as often as the version before, with a ninth of its requests',
+      'WorseOf',
+      { part: 5, whole: 10 },
+      true,
+    ],
+    ['a provider is down for both', 'WorseOf', { part: 5, whole: 50 }, false],
+    ['four failures, which could be chance', 'WorseOf', { part: 4, whole: 4 }, false],
+  ])('about a new version: %s, for NewVersion%s', (_, name, counts, goesOff) => {
+    const alarm = alarmNamed(`NewVersion${name}IssueToken`);
     expect(alarm && calculated(alarm, counts) >= alarm.Threshold).toBe(goesOff);
   });
 
