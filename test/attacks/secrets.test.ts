@@ -217,12 +217,12 @@ describe('credentials of another kind or in another place are none', () => {
 
 describe('the list of providers', () => {
   const options = {
-    appIds: ['our-app-id'],
-    appSecret: privateKey,
-    redirectUris: ['https://app.example/callback'],
+    'app-id': ['our-app-id'],
+    'app-secret': privateKey,
+    'redirect-uri': ['https://app.example/callback'],
     tenant: '9188040d-6c67-4c5b-b112-36a304b66dad',
-    teamId: 'our-team-id',
-    keyId: 'our-key-id',
+    'team-id': 'our-team-id',
+    'key-id': 'our-key-id',
     issuer: 'https://login.example',
   };
   const list = (client = demo.login_app, query = '') =>

@@ -166,7 +166,7 @@ describe('a code that counts by its exchange alone', () => {
 
   describe('by the preset x', () => {
     const redirectUris = ['https://app.example/callback'];
-    const options = { appIds: ['our-app'], appSecret: 'our-secret', redirectUris };
+    const options = { 'app-id': ['our-app'], 'app-secret': 'our-secret', 'redirect-uri': redirectUris };
     /** The preset's settings, with X at a scene. */
     const setUpAt = ({ url }: Scene) =>
       setUp(
@@ -343,9 +343,9 @@ test.each<[PresetName, number, { error: string }, { status: number; error: strin
   scene.answer('token', { status, body });
   const { settings } = Object(
     applyPreset(preset, 'provider_b', {
-      ...{ appIds: [ourApp], teamId: 'our-team', keyId: 'our-key' },
-      appSecret: privateKey,
-      redirectUris: ['https://app.example/callback'],
+      ...{ 'app-id': [ourApp], 'team-id': 'our-team', 'key-id': 'our-key' },
+      'app-secret': privateKey,
+      'redirect-uri': ['https://app.example/callback'],
     }),
   );
   const authorization_code = { ...settings.authorization_code, token_url: `${scene.url}/token` };

@@ -106,7 +106,7 @@ describe('the namespace of an OAuth provider', () => {
 });
 
 describe('Facebook, whose access tokens and id tokens have the same ids', () => {
-  const options = { appIds: [ourApp], appSecret: 'our-secret' };
+  const options = { 'app-id': [ourApp], 'app-secret': 'our-secret', 'redirect-uri': [] };
 
   /** The settings of a preset, with Facebook at a scene. */
   const facebookAt = ({ url }: Scene, name: PresetName, provider: ProviderId): Record<string, unknown> => {

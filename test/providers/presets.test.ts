@@ -18,16 +18,17 @@ import { checkSettings, mergeSettings } from '../../lib/providers/settings/merge
 import { privateKey } from '../support/provider-stand-in.ts';
 
 const options: PresetOptions = {
-  appIds: ['our-app'],
-  appSecret: privateKey,
+  'app-id': ['our-app'],
+  'app-secret': privateKey,
+  'redirect-uri': [],
   tenant: '9188040d-6c67-4c5b-b112-36a304b66dad',
-  teamId: 'our-team',
-  keyId: 'our-key',
+  'team-id': 'our-team',
+  'key-id': 'our-key',
   issuer: 'https://accounts.example',
-  jwksUri: 'https://accounts.example/keys',
+  'jwks-uri': 'https://accounts.example/keys',
 };
 const redirectUris = ['https://app.example/callback', 'app.example:/callback'];
-const withCode = { ...options, redirectUris };
+const withCode = { ...options, 'redirect-uri': redirectUris };
 
 const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
@@ -114,27 +115,27 @@ describe('a preset is an error', () => {
   });
 
   test('without what it needs, each named', () => {
-    const nothing = { appIds: [], appSecret: '' };
+    const nothing = { 'app-id': [], 'redirect-uri': [] };
     expect(applyPreset('facebook', families.oauth2, nothing)).toEqual({
       problems: ['--app-id is missing', '--app-secret-file is needed for the preset facebook'],
     });
-    expect(applyPreset('apple', 'provider_b', { ...nothing, appIds: ['our-app'] })).toEqual({
+    expect(applyPreset('apple', 'provider_b', { ...nothing, 'app-id': ['our-app'] })).toEqual({
       problems: ['app-secret-file', 'team-id', 'key-id'].map(
         (flag) => `--${flag} is needed for the preset apple`,
       ),
     });
     expect(applyPreset('google', families.oidc, nothing)).toEqual({ problems: ['--app-id is missing'] });
-    expect(applyPreset('x', 'provider_b', { ...nothing, appIds: ['our-app'] })).toEqual({
+    expect(applyPreset('x', 'provider_b', { ...nothing, 'app-id': ['our-app'] })).toEqual({
       problems: ['app-secret-file', 'redirect-uri'].map((flag) => `--${flag} is needed for the preset x`),
     });
-    expect(applyPreset('oidc', families.oidc, { ...nothing, appIds: ['our-app'] })).toEqual({
+    expect(applyPreset('oidc', families.oidc, { ...nothing, 'app-id': ['our-app'] })).toEqual({
       problems: ['--issuer is needed for the preset oidc'],
     });
   });
 
   test.each(['facebook', 'github', 'twitter'] as const)('%s: with several app ids and one secret', (name) => {
     const provider = name === 'twitter' ? families.oauth1 : families.oauth2;
-    expect(applyPreset(name, provider, { ...options, appIds: ['ios', 'android'] })).toEqual({
+    expect(applyPreset(name, provider, { ...options, 'app-id': ['ios', 'android'] })).toEqual({
       problems: [`the preset ${name} takes one --app-id: the secret belongs to it`],
     });
   });

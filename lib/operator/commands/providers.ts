@@ -40,22 +40,12 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
   if ((settings === undefined) === (preset === undefined))
     throw invalid('Give either --settings or --preset.');
   if (preset === undefined) return { settings, isPreset: false };
-  const { namespace, issuer, 'jwks-uri': jwksUri, notifications } = flags;
-  if (preset !== 'oidc' && (issuer ?? jwksUri) !== undefined)
+  const { namespace, issuer, 'jwks-uri': jwks_uri } = flags;
+  if (preset !== 'oidc' && (issuer ?? jwks_uri) !== undefined)
     throw invalid('--issuer and --jwks-uri are for the preset oidc.');
-  const applied = applyPreset(preset, provider, {
-    appIds: listOf(flags['app-id']),
-    appSecret: flags['app-secret'] ?? '',
-    redirectUris: listOf(flags['redirect-uri']),
-    tenant: flags.tenant,
-    teamId: flags['team-id'],
-    keyId: flags['key-id'],
-    issuer,
-    jwksUri,
-    namespace,
-    notifications,
-  });
-  const named = definedOnly({ namespace, jwks_uri: jwksUri });
+  const lists = { 'app-id': listOf(flags['app-id']), 'redirect-uri': listOf(flags['redirect-uri']) };
+  const applied = applyPreset(preset, provider, { ...flags, ...lists });
+  const named = definedOnly({ namespace, jwks_uri });
   return { settings: accepted(provider, applied), isPreset: true, named };
 }
 

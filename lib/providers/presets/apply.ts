@@ -1,4 +1,3 @@
-import { definedOnly } from '../../foundation/defined-only.ts';
 import type { MergeResult } from '../protocol.ts';
 import { authorizationCodeProvider, type ProviderId, protocolNames } from '../provider-ids.ts';
 import { type Need, type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
@@ -6,65 +5,48 @@ import { type Need, type Preset, type PresetName, type PresetOptions, presets } 
 /** The settings of a preset for a provider, or every problem with the options. */
 export function applyPreset(name: PresetName, provider: ProviderId, options: PresetOptions): MergeResult {
   const preset: Preset = presets[name];
-  const fitting = fittingPart(preset, provider);
-  if (!fitting) {
-    const names = Object.keys(preset).filter((name) => protocols.includes(name));
+  const protocol = protocolNames[provider];
+  const isForCodes = !preset[protocol] && provider === authorizationCodeProvider;
+  const settingsOf = isForCodes ? preset.codes : preset[protocol];
+  if (!settingsOf) {
+    const names = Object.keys(preset).filter((part) => protocols.includes(part));
     const purposes = [
       ...(names.length > 0 ? [`a provider of the family ${names.join(' or ')}`] : []),
       ...(preset.codes ? [`authorization codes of ${authorizationCodeProvider}`] : []),
     ];
     return {
-      problems: [
-        `the preset ${name} is for ${purposes.join(', or for ')}, and ${provider} is ${protocolNames[provider]}`,
-      ],
+      problems: [`the preset ${name} is for ${purposes.join(', or for ')}, and ${provider} is ${protocol}`],
     };
   }
-  const needs = new Set(fitting.needs);
-  if (options.redirectUris?.length) needs.add('app-secret');
-  const { exchangeNeeds = [] } = preset;
-  if (exchangeNeeds.some((need) => isGiven[need](options)))
-    exchangeNeeds.forEach((need) => void needs.add(need));
-  const belongsToOneApp = fitting.needs.includes('app-secret');
+  const isGiven = (need: Need) =>
+    need === 'tenant' ? isGuid(options.tenant) : Boolean(options[need]?.length);
+  const { needs = [], exchangeNeeds } = preset;
+  const ofExchange: Need[] = ['app-secret', ...(exchangeNeeds ?? [])];
+  const isExchange = isForCodes || isGiven('redirect-uri') || (exchangeNeeds && ofExchange.some(isGiven));
+  const needed = new Set([...(isExchange ? ofExchange : []), ...needs]);
+  const belongsToOneApp = isForCodes || needs.includes('app-secret');
+  const appIds = options['app-id'];
   const problems = [
-    ...(options.appIds.length === 0 ? ['--app-id is missing'] : []),
-    ...(belongsToOneApp && options.appIds.length > 1
+    ...(appIds.length === 0 ? ['--app-id is missing'] : []),
+    ...(belongsToOneApp && appIds.length > 1
       ? [`the preset ${name} takes one --app-id: the secret belongs to it`]
       : []),
-    ...[...needs].filter((need) => !isGiven[need](options)).map((need) => missing(need, name)),
+    ...[...needed].filter((need) => !isGiven(need)).map((need) => missing(need, name)),
   ];
   if (problems.length > 0) return { problems };
-  const { namespace } = options;
-  const settings = fitting.settings(options);
+  const { namespace, notifications } = options;
+  const made = settingsOf(options);
+  const settings = protocol === 'oidc' ? { issuers: [{ ...made, audiences: appIds, notifications }] } : made;
+  if (notifications !== undefined && !JSON.stringify(settings).includes('"notifications"'))
+    return { problems: [`the preset ${name} sends ${provider} no notifications`] };
   // An issuer of id tokens has its own: from the preset, or by the way in which it is combined with what is stored.
   const namesItsPeople = 'user_info' in settings || 'verify_url' in settings;
-  if (options.notifications !== undefined && !JSON.stringify(settings).includes('"notifications"'))
-    return { problems: [`the preset ${name} sends ${provider} no notifications`] };
   return { settings: namespace && namesItsPeople ? { ...settings, namespace } : settings };
 }
 
 const protocols: string[] = Object.values(protocolNames);
 
-function fittingPart(preset: Preset, provider: ProviderId): Preset['codes'] {
-  const { needs = [], oidc, codes } = preset;
-  const protocol = protocolNames[provider];
-  const issuer = (options: PresetOptions) => {
-    const { appIds: audiences, notifications } = options;
-    return definedOnly({ ...oidc?.(options), audiences, notifications });
-  };
-  if (protocol === 'oidc') return oidc && { needs, settings: (options) => ({ issuers: [issuer(options)] }) };
-  const settings = preset[protocol];
-  if (settings) return { needs, settings };
-  return provider === authorizationCodeProvider ? codes : undefined;
-}
-
-const isGiven: Record<Need, (options: PresetOptions) => boolean> = {
-  'app-secret': ({ appSecret }) => appSecret !== '',
-  'team-id': ({ teamId }) => teamId !== undefined,
-  'key-id': ({ keyId }) => keyId !== undefined,
-  issuer: ({ issuer }) => issuer !== undefined,
-  'redirect-uri': ({ redirectUris = [] }) => redirectUris.length > 0,
-  tenant: ({ tenant = '' }) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(tenant),
-};
+const isGuid = (text = ''): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
 const missing = (need: Need, name: PresetName): string => {
   if (need === 'tenant')
