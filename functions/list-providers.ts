@@ -19,33 +19,17 @@ export const { endpoint, handler } = serve({
         providers: [
           {
             provider: 'provider_b',
-            companies: ['Facebook'],
+            companies: ['Google'],
             protocol: 'oauth2',
             grants: [
               { grant_type: 'provider_credentials', required: ['access_token'], optional: [] },
               {
                 grant_type: 'provider_authorization_code',
                 required: ['authorization_code'],
-                optional: ['code_verifier', 'redirect_uri'],
+                optional: ['code_verifier', 'redirect_uri', 'nonce'],
               },
             ],
-            issuers: [],
-          },
-          {
-            provider: 'provider_f',
-            companies: ['Apple', 'Google'],
-            protocol: 'oidc',
-            grants: [
-              {
-                grant_type: 'provider_credentials',
-                required: ['id_token'],
-                optional: ['access_token', 'nonce'],
-              },
-            ],
-            issuers: [
-              { issuer: 'https://appleid.apple.com', nonce: 'required' },
-              { issuer: 'https://accounts.google.com', nonce: 'optional' },
-            ],
+            issuers: [{ issuer: 'https://accounts.google.com', nonce: 'optional' }],
           },
         ],
       },

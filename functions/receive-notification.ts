@@ -6,7 +6,7 @@ import { anyOf, type Body, form, json, text } from '../lib/http/body.ts';
 import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
 import { type Message, receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
-import { mustBeOneOf, once, optional } from '../lib/schema/form-parameters.ts';
+import { once, optional, queryChoice } from '../lib/schema/form-parameters.ts';
 import { described, jsonSchema } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { notificationsPath } from '../lib/tokens/issuer.ts';
@@ -65,15 +65,13 @@ const badSecurityEvent = {
 const formSchema = v.pipe(
   v.object({ logout_token: optional('logout_token'), signed_request: optional('signed_request') }),
   v.rawTransform(({ dataset: { value }, addIssue, NEVER }): Message => {
-    const [sent, ...others] = Object.entries(value).filter(([, text]) => text !== undefined);
-    const form = sent?.[0] === 'logout_token' ? 'logout_token' : 'signed_request';
-    if (sent?.[1] !== undefined && others.length === 0) return { form, text: sent[1] };
+    const { logout_token, signed_request } = value;
+    if (logout_token && !signed_request) return { form: 'logout_token', text: logout_token };
+    if (signed_request && !logout_token) return { form: 'signed_request', text: signed_request };
     addIssue({ message: 'Send either the parameter logout_token or signed_request.' });
     return NEVER;
   }),
 );
-
-const signedEvents = ['deauthorize', 'data_deletion'] as const;
 
 const receiptSchema = v.pipe(
   v.object({
@@ -85,11 +83,11 @@ const receiptSchema = v.pipe(
 
 /** The response to each kind of message. */
 const answers = {
-  payload: () => noContent(),
-  secevent: () => accepted(),
+  payload: noContent,
+  secevent: accepted,
   logout_token: () => ok({}),
-  signed_request: (receipt = {}) => ok(receipt),
-} satisfies Record<Message['form'], (receipt?: v.InferOutput<typeof receiptSchema>) => unknown>;
+  signed_request: (receipt: v.InferOutput<typeof receiptSchema> = {}) => ok(receipt),
+};
 
 const loginAppRequired = 'The query parameter login_app_id must be the id of a Login App.';
 
@@ -116,10 +114,10 @@ export const { endpoint, handler } = serve({
         jsonSchema({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),
-      event: v.pipe(
-        v.optional(once('event', v.picklist(signedEvents, mustBeOneOf('parameter event', signedEvents)))),
-        jsonSchema({ type: 'string', enum: [...signedEvents] }),
-        v.description('The event that a signed request is about: it does not say so itself.'),
+      event: queryChoice(
+        'event',
+        ['deauthorize', 'data_deletion'],
+        'The event that a signed request is about: it does not say so itself.',
       ),
     },
   },

@@ -118,7 +118,7 @@ describe('signed requests', () => {
 
   test.each<[string, object | null, string, string, RegExp]>([
     ['no event', {}, '', 'provider_a', /query parameter event/],
-    ['another event', {}, '&event=x', 'provider_a', /event must be one of/],
+    ['another event', {}, '&event=x', 'provider_a', /event must be deauthorize or data_deletion/],
     ['no data_deletion_url', {}, deletion, 'provider_a', /no data_deletion_url/],
     ['no notifications in the settings', null, deletion, 'provider_a', /no notifications/],
     ['a provider that is not set up', {}, deletion, 'provider_f', /not set up/],

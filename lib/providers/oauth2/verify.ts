@@ -45,9 +45,9 @@ export async function verifyAccessToken(
     askUserInfo(user_info, token, signal),
   ]);
   if (audience.status === 'fulfilled' && user.status === 'fulfilled') {
-    const { subject, answer } = user.value;
-    if (audience.value !== undefined && audience.value !== subject) throw rejected('subject_mismatch');
-    return { namespace, subject, profile: profileIn(answer, user_info.profile) };
+    if (audience.value !== undefined && audience.value !== user.value.subject)
+      throw rejected('subject_mismatch');
+    return { namespace, ...user.value };
   }
   const errors = [audience, user]
     .filter((result) => result.status === 'rejected')
@@ -67,13 +67,12 @@ export async function verifyOwnToken(
   signal: AbortSignal,
 ): Promise<VerifiedIdentity | undefined> {
   if (namespace === undefined || !user_info) return undefined;
-  const { subject, answer } = await askUserInfo(user_info, wellFormedCredential(accessToken), signal);
-  return { namespace, subject, profile: profileIn(answer, user_info.profile) };
+  return { namespace, ...(await askUserInfo(user_info, wellFormedCredential(accessToken), signal)) };
 }
 
-/** The answer of the user info endpoint, and the subject that it names. @throws ServiceError, ProviderFailure */
+/** The subject that the user info endpoint names, and their profile. @throws ServiceError, ProviderFailure */
 export async function askUserInfo(
-  { url, subject_field, subject_type }: UserInfo,
+  { url, subject_field, subject_type, profile }: UserInfo,
   token: string,
   signal: AbortSignal,
 ) {
@@ -81,7 +80,8 @@ export async function askUserInfo(
   const { status, body } = await presentCredential({ url, headers, signal });
   if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  return { subject: requiredSubject(body, url, subject_field, subject_type), answer: body };
+  const subject = requiredSubject(body, url, subject_field, subject_type);
+  return { subject, profile: profileIn(body, profile) };
 }
 
 /**

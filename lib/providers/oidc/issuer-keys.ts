@@ -61,17 +61,15 @@ const renewals = new Map<string, Promise<Knowledge>>();
  * @throws JOSEError when the issuer has no such key
  */
 export async function issuerKey(source: KeySource, header: JWSHeaderParameters) {
-  const key = await findKey(source.issuer, await knowledgeOf(source, freshFor), header);
-  if (key) return key;
-  const newKey = await findKey(source.issuer, await knowledgeOf(source, coolDown), header);
-  if (newKey) return newKey;
+  for (const age of [freshFor, coolDown]) {
+    const key = await findKey(source.issuer, await knowledgeOf(source, age), header);
+    if (key) return key;
+  }
   throw recentFailure(nameOf(source)) ?? new errors.JWKSNoMatchingKey();
 }
 
 /** Has an issuer's keys at hand before a token needs them. @throws ProviderFailure */
-export async function prepareIssuerKeys(source: KeySource): Promise<void> {
-  await knowledgeOf(source, freshFor);
-}
+export const prepareIssuerKeys = (source: KeySource): Promise<unknown> => knowledgeOf(source, freshFor);
 
 /** The key that a token's header names; undefined if the issuer has none. @throws ProviderFailure for one that is unusable */
 async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderParameters) {
@@ -90,9 +88,7 @@ async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderPar
 async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
   const name = nameOf(source);
   const memory = remembered.get(name);
-  if (memory && isYounger(memory.keys.fetched_at, age)) return memory;
-  if (memory && recentFailure(name) && isYounger(memory.keys.fetched_at, usableFor)) return memory;
-
+  if (memory && isYounger(memory.keys.fetched_at, recentFailure(name) ? usableFor : age)) return memory;
   const renewal = renewals.get(name) ?? renew(source, age).finally(() => renewals.delete(name));
   renewals.set(name, renewal);
   return renewal;
