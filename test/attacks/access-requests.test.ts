@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { removeItem } from '../support/items-about.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -10,17 +10,14 @@ const { demo } = service;
 const stranger = { account: demo.other_account };
 
 /** An access request of somebody else with many long comments. */
-let foreign: number;
 const unknown = 999_999_999;
 
-beforeAll(async () => {
-  foreign = (await service.createAccessRequest()).body.id;
-  const comment = { actor_type: 'custom', actor_id: 'a', comment: 'x'.repeat(10_000) };
-  for (let number = 1; number <= 10; number += 1) {
-    expect((await service.addEvent('comments', comment, { id: foreign })).status).toBe(201);
-  }
-  await service.search('', stranger);
-});
+const foreign = (await service.createAccessRequest()).body.id;
+const comment = { actor_type: 'custom', actor_id: 'a', comment: 'x'.repeat(10_000) };
+for (let number = 1; number <= 10; number += 1) {
+  expect((await service.addEvent('comments', comment, { id: foreign })).status).toBe(201);
+}
+await service.search('', stranger);
 
 const costOf = (send: () => Promise<{ status: number; text: string }>) => measure(proxy, send);
 

@@ -3,12 +3,10 @@ import { decodeJwt } from 'jose';
 import { logLines, writtenDuring } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
 import { accountOf } from '../support/people.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService({ METRICS_NAMESPACE: 'login' });
-const { call, demo, json, token } = service;
-const client = basic(demo.login_app.client_id, demo.login_app.client_secret);
-const account = basic(demo.account.account_id, demo.account.account_secret);
+const { call, demo, token } = service;
 const tokenPath = '/v2/marketing/oauth/token';
 
 /** A forged line, by each way to begin a new one, and what a terminal would obey. */
@@ -24,10 +22,7 @@ const payloads = {
 
 /** Every place of a request whose text could get into a line. */
 const places: Record<string, (text: string) => Promise<unknown>> = {
-  'a path': (text) =>
-    call(`/v1/rbac/access_requests/${encodeURIComponent(text)}/events`, {
-      headers: { authorization: account },
-    }),
+  'a path': (text) => service.search('', { id: encodeURIComponent(text) }),
   'a query': (text) => service.search(`?${new URLSearchParams({ actor_id: text, [text]: text })}`),
   'a parameter of the form': (text) => token({ grant_type: text, provider: text, [text]: text }),
   'a credential': (text) =>
@@ -46,16 +41,8 @@ const places: Record<string, (text: string) => Promise<unknown>> = {
       ),
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     }),
-  'a JSON body': (text) =>
-    json(
-      `/v1/rbac/access_requests/${demo.access_request_id}/comments`,
-      { [text]: text, actor_type: text },
-      { authorization: account },
-    ),
-  'malformed JSON': (text) =>
-    json(`/v1/rbac/access_requests/${demo.access_request_id}/comments`, `{"a":"${text}`, {
-      authorization: account,
-    }),
+  'a JSON body': (text) => service.addEvent('comments', { [text]: text, actor_type: text }),
+  'malformed JSON': (text) => service.addEvent('comments', `{"a":"${text}`),
 };
 
 describe('what a caller sends stands in no line of the log', () => {
@@ -64,17 +51,9 @@ describe('what a caller sends stands in no line of the log', () => {
       const written = await writtenDuring(running, () => send(text));
       // The local server's own line of a request has its path as it came, percent-encoded.
       const lines = written.split('\n').filter((line) => !/^(GET|POST) \/\S* \d{3} \d+ ms/.test(line));
-      expect({ what, lines: lines.filter((line) => line !== '' && !isLine(line)) }).toEqual({
-        what,
-        lines: [],
-      });
-      expect({
-        what,
-        found: lines.filter((line) => line.includes('marker') || line.includes('\u001b')),
-      }).toEqual({
-        what,
-        found: [],
-      });
+      const strange = lines.filter((line) => line !== '' && !isLine(line));
+      const found = lines.filter((line) => line.includes('marker') || line.includes('\u001b'));
+      expect({ what, strange, found }).toEqual({ what, strange: [], found: [] });
     }
   });
 
@@ -124,17 +103,8 @@ describe('callers cannot make the log or its metrics grow beyond measure', () =>
     const text = 'x'.repeat(200_000);
     const written = await writtenDuring(running, async () => {
       await token({ grant_type: text });
-      await json(
-        `/v1/rbac/access_requests/${demo.access_request_id}/comments`,
-        { actor_id: text },
-        { authorization: account },
-      );
+      await service.addEvent('comments', { actor_id: text });
     });
     expect(Math.max(...written.split('\n').map((line) => line.length))).toBeLessThan(2_000);
-  });
-
-  test('[CWE-209] an unexpected error says nothing of the inside', async () => {
-    const { body } = await call(tokenPath, { method: 'POST', headers: { authorization: client } });
-    expect(JSON.stringify(body)).not.toMatch(/at |\.ts|node:|dynamodb|stack/i);
   });
 });

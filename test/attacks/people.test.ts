@@ -5,7 +5,15 @@ import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { writtenDuring } from '../support/log-lines.ts';
-import { accountOf, identityIdsOf, newPerson, newPhone, subOf } from '../support/people.ts';
+import {
+  accountOf,
+  deviceIdsOf,
+  eventuallyHas,
+  identityIdsOf,
+  newPerson,
+  newPhone,
+  subOf,
+} from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
@@ -58,6 +66,7 @@ describe("another person's ids are worth nothing", () => {
       expect(cost.status).toBe(404);
       expect(cost).toEqual(await costOf(proxy, () => end(unknown)));
     }
+    expect(await eventuallyHas(1, () => deviceIdsOf(service, victim))).toEqual([phone]);
   });
 });
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { base64url, exportJWK, type JWK, SignJWT } from 'jose';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
-import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import { selfSigned, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { forgeries, type TakenToken, takenToken } from '../support/tokens.ts';
@@ -14,23 +14,14 @@ const { credentials, demo, logIn, loginForm, token } = service;
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 
-let withJwts: LoginApp;
-
-beforeAll(async () => {
-  withJwts = await createLoginApp(service, unique('app'));
-  const audience_validation = { method: 'jwt', issuer, audiences: ['provider_f-our-app'] };
-  await service.setProvider(withJwts, 'provider_a', { audience_validation });
-});
+const withJwts = await createLoginApp(service, unique('app'));
+const audience_validation = { method: 'jwt', issuer, audiences: ['provider_f-our-app'] };
+await service.setProvider(withJwts, 'provider_a', { audience_validation });
 
 /** The JWTs that log people in: how an app gets one, and how it sends it. */
 const kinds = {
-  id_token: {
-    what: 'provider_f, an id token',
-    query: {},
-    send: (id_token: string) => service.byIdToken(id_token),
-  },
+  id_token: { query: {}, send: (id_token: string) => service.byIdToken(id_token) },
   access_token: {
-    what: 'provider_a, an access token that is a JWT,',
     query: { with_access_token: 'jwt' },
     send: (access_token: string) =>
       token({ grant_type: 'provider_credentials', provider: 'provider_a', access_token }, withJwts),
@@ -49,8 +40,8 @@ const grants = [
 ];
 
 describe.each<[string, Kind]>([
-  [kinds.id_token.what, 'id_token'],
-  [kinds.access_token.what, 'access_token'],
+  ['provider_f, an id token', 'id_token'],
+  ['provider_a, an access token that is a JWT,', 'access_token'],
 ])('%s that somebody else has made', (_what, kind) => {
   const { send } = kinds[kind];
   let taken: TakenToken;
@@ -174,23 +165,19 @@ describe('provider_c', () => {
 describe('a code that was made for another login', () => {
   const code_verifier = randomBytes(32).toString('base64url');
   const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
-  const withCode = async (query: Record<string, string>, more: Record<string, string> = {}) =>
-    token({ ...(await loginForm('provider_b', query, byCode)), ...more });
+  const other = randomBytes(32).toString('base64url');
 
-  test('[RFC 9700 4.5] injected without the verifier of its challenge', async () => {
-    expectError(await withCode({ code_challenge }), invalidGrant);
-  });
-
-  test('[RFC 9700 4.5] injected with the verifier of another login', async () => {
-    const other = randomBytes(32).toString('base64url');
-    expectError(await withCode({ code_challenge }, { code_verifier: other }), invalidGrant);
-  });
-
-  test('[RFC 9700 4.8] downgraded to PKCE plain', async () => {
-    expectError(await withCode({ code_challenge }, { code_verifier: code_challenge }), invalidGrant);
-  });
-
-  test('[RFC 9700 4.8] a verifier though the code has no challenge', async () => {
-    expectError(await withCode({}, { code_verifier }), invalidGrant);
+  test.each<[string, string, Record<string, string>, Record<string, string>]>([
+    ['RFC 9700 4.5', 'injected without the verifier of its challenge', { code_challenge }, {}],
+    [
+      'RFC 9700 4.5',
+      'injected with the verifier of another login',
+      { code_challenge },
+      { code_verifier: other },
+    ],
+    ['RFC 9700 4.8', 'downgraded to PKCE plain', { code_challenge }, { code_verifier: code_challenge }],
+    ['RFC 9700 4.8', 'a verifier though the code has no challenge', {}, { code_verifier }],
+  ])('[%s] %s', async (_source, _what, query, more) => {
+    expectError(await token({ ...(await loginForm('provider_b', query, byCode)), ...more }), invalidGrant);
   });
 });

@@ -10,7 +10,7 @@ import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf } from '../support/store-proxy.ts';
 
 const service = sharedService();
-const { demo, listDevices, logIn, refresh, token } = service;
+const { demo, logIn, refresh, token } = service;
 const own = await sharedServiceWithStore();
 const { login_app, other_login_app } = demo;
 
@@ -24,7 +24,7 @@ const otherClients = async () => [await createClient(service, login_app.login_ap
 
 /** Whether a session goes on, as its own person notices it. */
 const isAlive = async (access_token: string): Promise<boolean> =>
-  (await listDevices(access_token)).status === 200;
+  (await service.listDevices(access_token)).status === 200;
 
 /** Of a phone, the thief has the key, too: malware on it does. */
 describe.each<[string, Service]>([
@@ -221,20 +221,13 @@ describe('what a refresh token costs a client of another Login App', () => {
     refresh: (refresh_token: string) => own.service.refresh(refresh_token, attacker),
   };
 
-  /** A token of a session that goes on, one whose session the table has removed, and one that nobody signed. */
-  async function newTokens() {
+  /**
+   * The answer and the calls to the store, when only the attacker's own Login App is cached: for a token of a session that
+   * goes on, one whose session the table has removed, and one that nobody signed.
+   */
+  async function costsOf(action: keyof typeof send) {
     const [foreign, removed] = [await newPerson(own.service), await newPerson(own.service)];
     await removeItem(own, sessionKey(removed.loginUserId, removed.sessionId));
-    return {
-      foreign: foreign.refreshToken,
-      removed: removed.refreshToken,
-      dummy: foreign.refreshToken.replace(/.{43}$/, 'A'.repeat(43)),
-    };
-  }
-
-  /** The answer to each token and the calls to the store, when only the attacker's own Login App is cached. */
-  async function costsOf(action: keyof typeof send) {
-    const tokens = await newTokens();
     const cost = async (token: string) => {
       running.advance(30);
       await send[action]('made-up');
@@ -242,9 +235,9 @@ describe('what a refresh token costs a client of another Login App', () => {
       return { answer, calls: calls.map(({ operation }) => operation) };
     };
     return {
-      foreign: await cost(tokens.foreign),
-      removed: await cost(tokens.removed),
-      dummy: await cost(tokens.dummy),
+      foreign: await cost(foreign.refreshToken),
+      removed: await cost(removed.refreshToken),
+      dummy: await cost(foreign.refreshToken.replace(/.{43}$/, 'A'.repeat(43))),
     };
   }
 
