@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError, timestamp } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -7,10 +7,7 @@ const comment = { actor_type: 'login_user', actor_id: '1001', comment: 'Looks go
 const review = { ...comment, status: 'approved' };
 const plainText = 'well-formed Unicode without control characters';
 const allowed = 'tab, line feed and carriage return';
-let id: number;
-beforeAll(async () => {
-  id = (await service.createAccessRequest()).body.id;
-});
+const id = (await service.createAccessRequest()).body.id;
 
 const lastOf = async (path = 'events') => {
   const { total } = (await service.search('?page_size=1', { id, path })).body;
@@ -159,7 +156,8 @@ describe.each([
     ['of 256 characters', 'k'.repeat(256)],
   ])('400 when the Idempotency-Key is %s', async (_, key) => {
     const headers = { 'idempotency-key': key };
-    expect((await service.addEvent(path, sent, { id, headers })).status).toBe(400);
+    const naming = 'The header Idempotency-Key must have 1 to 255 characters.';
+    expectError(await service.addEvent(path, sent, { id, headers }), { ...badRequest, naming });
   });
 });
 

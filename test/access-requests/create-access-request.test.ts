@@ -1,7 +1,7 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectError, timestamp } from '../support/expectations.ts';
+import { expectAnswer, timestamp } from '../support/expectations.ts';
 import { itemsAbout, removeItem } from '../support/items-about.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -100,12 +100,6 @@ describe('POST /v1/rbac/access_requests with an Idempotency-Key', () => {
     await service.operate('access-requests', 'revoke', { 'access-request': id, account: account.account_id });
     expect((await create(options)).body.id).toBe(id);
     expect((await service.search('', { id })).status).toBe(403);
-  });
-
-  test('400 when it is longer than 255 characters', async () => {
-    const naming = 'The header Idempotency-Key must have 1 to 255 characters.';
-    const answer = await create({ headers: { 'idempotency-key': 'k'.repeat(256) } });
-    expectError(answer, { status: 400, error: 'invalid_request', naming });
   });
 });
 

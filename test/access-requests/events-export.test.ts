@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { newCommentSchema, newReviewSchema } from '../../lib/access-requests/new-event.ts';
 import { writeEvents } from '../support/many-events.ts';
 import { operatorWithFiles } from '../support/operator.ts';
@@ -18,13 +18,10 @@ const linesOf = (text: string) =>
 const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
 
 /** An access request with 250 events and one with a text that breaks lines. */
-let id: number;
-beforeAll(async () => {
-  id = await newAccessRequest();
-  await writeEvents(own.dynamoDb, own.tableName, id, [1, 250], new Map());
-  const comment = 'Ключ 🔑 "quoted"\n\\ and {"access_request_id":1}\u2028';
-  await own.service.addEvent('comments', { actor_type: 'custom', actor_id: 'a\\"b', comment }, { id });
-});
+const id = await newAccessRequest();
+await writeEvents(own.dynamoDb, own.tableName, id, [1, 250], new Map());
+const comment = 'Ключ 🔑 "quoted"\n\\ and {"access_request_id":1}\u2028';
+await own.service.addEvent('comments', { actor_type: 'custom', actor_id: 'a\\"b', comment }, { id });
 
 describe('operator events export --access-request ID', () => {
   test('prints every event as the search shows it, one JSON object per line, in ascending order', async () => {

@@ -1,21 +1,15 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { writeEvents } from '../support/many-events.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const own = await startServiceWithStore({}, { movableClock: true });
-let small: number;
-let large: number;
-const largeSize = 2_000;
-beforeAll(async () => {
-  const { dynamoDb, tableName, service } = own;
-  [small, large] = [
-    (await service.createAccessRequest()).body.id,
-    (await service.createAccessRequest()).body.id,
-  ];
-  await writeEvents(dynamoDb, tableName, small, [1, 50], new Map());
-  await writeEvents(dynamoDb, tableName, large, [1, largeSize], new Map());
-});
+const withEvents = async (count: number): Promise<number> => {
+  const { id } = (await own.service.createAccessRequest()).body;
+  await writeEvents(own.dynamoDb, own.tableName, id, [1, count], new Map());
+  return id;
+};
+const [small, large] = [await withEvents(50), await withEvents(2_000)];
 
 const searches = [
   ['events', ''],

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { expectError } from '../support/expectations.ts';
 import { createAccount } from '../support/login-app.ts';
 import { sharedService } from '../support/service.ts';
@@ -7,14 +7,7 @@ const service = sharedService();
 const { demo, operate } = service;
 
 /** The access request of these tests. */
-let id: number;
-
-beforeAll(async () => {
-  const created = await operate('access-requests', 'create', { account: demo.account.account_id });
-  id = Number(created.access_request_id);
-  const flags = { 'access-request': id, 'actor-type': 'custom', 'actor-id': 'risk-desk' };
-  await operate('reviews', 'add', { ...flags, status: 'approved' });
-});
+const id = (await service.createAccessRequest()).body.id;
 
 const search = (query: string, path: string) => service.search(query, { id, path });
 

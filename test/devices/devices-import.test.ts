@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
-import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import { operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
@@ -11,14 +11,10 @@ const own = await sharedServiceWithStore();
 const { service } = own;
 const { run, fileOf, importFile } = operatorWithFiles(own.running);
 
-let app: LoginApp;
-let appToken: string;
 const newApp = () =>
   createLoginApp(service, unique('app'), { platforms: ['ios', 'android'], providers: ['provider_f'] });
-beforeAll(async () => {
-  app = await newApp();
-  appToken = await service.loginAppToken(app);
-});
+const app = await newApp();
+const appToken = await service.loginAppToken(app);
 
 const importLines = (lines: unknown[] | string, { login_app_id } = app) =>
   importFile('devices', fileOf(lines), '--login-app', login_app_id);

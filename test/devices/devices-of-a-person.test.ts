@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, timestamp } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import {
@@ -12,10 +12,7 @@ import {
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-let appToken: string;
-beforeAll(async () => {
-  appToken = await service.loginAppToken();
-});
+const appToken = await service.loginAppToken();
 
 /** The ids of a person's devices, when there are so many of them. */
 const idsWhen = (person: Person, count: number) => eventuallyHas(count, () => deviceIdsOf(service, person));

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, eventuallyHas, newPerson, newPhone } from '../support/people.ts';
@@ -8,13 +8,9 @@ import { type Fault, failing, isWrite, type StoreCall } from '../support/store-p
 
 const { service, proxy } = await startServiceWithStore();
 const { demo } = service;
-let appToken: string;
-
-beforeAll(async () => {
-  appToken = await service.loginAppToken();
-  // From now on the public signing keys and the mobile application are cached.
-  await service.register({ platform: 'android', token: unique('phone') }, appToken);
-});
+const appToken = await service.loginAppToken();
+// From now on the public signing keys and the mobile application are cached.
+await service.register({ platform: 'android', token: unique('phone') }, appToken);
 
 const register = (token: string, installation_id?: string) =>
   service.register({ platform: 'android', token, ...(installation_id && { installation_id }) }, appToken);

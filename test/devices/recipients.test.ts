@@ -55,10 +55,7 @@ function tokensInShard(shard: number, loginAppId: string, count: number): string
 
 const newApp = () => createLoginApp(service, unique('app'), { platforms: ['ios', 'android'] });
 
-let appToken: string;
-beforeAll(async () => {
-  appToken = await service.loginAppToken();
-});
+const appToken = await service.loginAppToken();
 
 describe('GET recipients?login_user_id', () => {
   test('the active devices of a person, with what is known of each', async () => {

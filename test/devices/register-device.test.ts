@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -15,11 +15,7 @@ const ios = (details: object = {}) => ({ platform: 'ios', token: hexToken(), ...
 const badRequest = { status: 400, error: 'invalid_request', naming: /\bdevice\b/ };
 const notFound = (platform: string) => ({ status: 404, error: 'not_found', naming: new RegExp(platform) });
 
-let appToken: string;
-
-beforeAll(async () => {
-  appToken = await loginAppToken();
-});
+const appToken = await loginAppToken();
 
 const send = (body: unknown) => json(path, body, { authorization: `Bearer ${appToken}` });
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, test } from '@jest/globals';
+import { describe, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -9,15 +9,9 @@ const path = '/v2/marketing/login/user/push_notifications/devices';
 const unprocessable = { status: 422, error: 'unprocessable_entity', naming: /device_id/ };
 const unknownDevice = `d_${'A'.repeat(43)}`;
 
-let appToken: string;
-let userToken: string;
-
-beforeAll(async () => {
-  [appToken, userToken] = await Promise.all([loginAppToken(), userTokenOf(unique('alice'))]);
-});
-
 const userTokenOf = async (subject: string, client = demo.login_app): Promise<string> =>
   (await logIn(subject, 'provider_f', client)).body.access_token;
+const [appToken, userToken] = [await loginAppToken(), await userTokenOf(unique('alice'))];
 
 const newDevice = async (token = appToken): Promise<string> =>
   (await register({ platform: 'ios', token: hexToken() }, token)).body.id;

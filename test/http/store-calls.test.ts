@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { accountOf, newPhone } from '../support/people.ts';
@@ -10,11 +10,9 @@ import { hexToken } from '../support/tokens.ts';
 const { running, service, proxy } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
 
-beforeAll(async () => {
-  // Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
-  await service.logIn(unique('alice'));
-  await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
-});
+// Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
+await service.logIn(unique('alice'));
+await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
 
 /**
  * Expects the operations of the store that an action causes, in rounds. Every call is held until all of its

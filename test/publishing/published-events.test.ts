@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
@@ -30,10 +30,7 @@ const standIn = await startProviderStandIn();
 afterAll(() => bus.close());
 const { handler } = await import('../../functions/publish-events.ts');
 
-let appToken: string;
-beforeAll(async () => {
-  appToken = await service.loginAppToken();
-});
+const appToken = await service.loginAppToken();
 beforeEach(() => {
   bus.forget();
   running.resetClock();

@@ -10,8 +10,8 @@ import {
   PutCommand,
   QueryCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { makeFirstAttempts } from '../../lib/storage/first-attempt.ts';
 import { requestSigner } from '../../lib/storage/signature.ts';
 import { selfSigned } from '../support/provider-stand-in.ts';
@@ -55,10 +55,7 @@ const listener: RequestListener = async (request, response) => {
   else json(response, 200, { Item: item });
 };
 
-let store: LoopbackServer;
-beforeAll(async () => {
-  store = await serve(listener);
-});
+const store = await serve(listener);
 afterAll(() => store.close());
 afterEach(() => {
   answers = [];
