@@ -11,9 +11,6 @@ import {
 } from '../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
-/** Whether a command may be carried out twice: it only reads, or skips the lines that are there already. */
-const isRepeatable = (verb: string): boolean => /\b(list|show|find|check|export|import)$/.test(verb);
-
 /** Runs a command in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
 export async function callOperator(
   target: FunctionTarget,
@@ -23,9 +20,12 @@ export async function callOperator(
 ): Promise<Record<string, unknown>> {
   const command = { noun, verb, flags };
   const call: OperatorCall = { ...command, proof: await proveIdentity(target, command) };
-  const attempts = isRepeatable(verb) ? {} : { maxAttempts: 1 };
+  // A command may be carried out twice that only reads, or skips the lines that are there already.
+  const isRepeatable = /\b(list|show|find|check|export|import)$/.test(verb);
+  const attempts = isRepeatable ? {} : { maxAttempts: 1 };
   const result = await invokeFunction(target, call, attempts).catch((error: unknown) => {
-    throw isLost(error) && !isRepeatable(verb) ? new Error(lostAnswer(`${noun} ${verb}`)) : error;
+    const message = `No answer came, so ${noun} ${verb} may have been carried out: its audit line says so. Look there before you run it again.`;
+    throw isLost(error) && !isRepeatable ? new Error(message) : error;
   });
   const answer = v.parse(operatorAnswerSchema, result);
   if ('error' in answer) throw new Error(answer.error);
@@ -37,9 +37,6 @@ function isLost(error: unknown): boolean {
   const { name, $metadata }: { name?: string; $metadata?: { httpStatusCode?: number } } = Object(error);
   return name === 'TimeoutError' || ($metadata?.httpStatusCode ?? 0) >= 500;
 }
-
-const lostAnswer = (command: string): string =>
-  `No answer came, so ${command} may have been carried out: its audit line says so. Look there before you run it again.`;
 
 /** Seconds for which a proof is meant; STS itself takes it for up to 15 minutes. */
 const lifetime = 60;

@@ -32,16 +32,12 @@ export async function invokeFunction(
     requestHandler: { requestTimeout, throwOnRequestTimeout: true },
     ...(endpoint && localAws(endpoint)),
   });
-  try {
-    const { Payload, FunctionError } = await client.send(
-      new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(event) }),
-    );
-    const text = Payload?.transformToString() ?? '';
-    if (FunctionError) throw new Error(`The function ${name} failed: ${text}`);
-    return text === '' ? undefined : JSON.parse(text);
-  } finally {
-    client.destroy();
-  }
+  const { Payload, FunctionError } = await client.send(
+    new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(event) }),
+  );
+  const text = Payload?.transformToString() ?? '';
+  if (FunctionError) throw new Error(`The function ${name} failed: ${text}`);
+  return text === '' ? undefined : JSON.parse(text);
 }
 
 /** The configuration of an SDK client for such an address. @param accessKeyId the name by which STS knows the caller */

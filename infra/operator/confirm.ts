@@ -26,7 +26,9 @@ export async function confirm(
   terminal: Terminal,
 ): Promise<void> {
   if (isConfirmed) return;
-  const removed = words === 'providers set' ? await removedIssuers(flags, call) : [];
+  const { 'login-app': loginApp, provider } = flags;
+  const shown = () => call('providers show', { 'login-app': loginApp, provider });
+  const removed = words === 'providers set' ? issuersRemovedBy(flags, await shown()) : [];
   if (!asksFirst.test(words) && removed.length === 0) return;
   const effect = removed.length > 0 ? `removes ${removed.join(', ')}` : 'takes effect at once';
   if (!terminal.stdin.isTTY) throw new Error(`${words} ${effect}: add --yes to confirm it.`);
@@ -45,11 +47,6 @@ export async function ask(what: string, { stdin, stderr }: Terminal): Promise<vo
 async function firstLine(stdin: NodeJS.ReadableStream): Promise<string> {
   for await (const line of createInterface({ input: stdin })) return line;
   return '';
-}
-
-async function removedIssuers(flags: CommandLine['flags'], call: Call): Promise<string[]> {
-  const { 'login-app': loginApp, provider } = flags;
-  return issuersRemovedBy(flags, await call('providers show', { 'login-app': loginApp, provider }));
 }
 
 const namedSchema = v.looseObject({

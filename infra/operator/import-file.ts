@@ -4,6 +4,7 @@ import type { Grouping } from '../../lib/operator/command.ts';
 import { type ImportLine, importResultSchema } from '../../lib/schema/import-lines.ts';
 import type { CommandLine } from './parse-command-line.ts';
 import { mostLines, type ReadLine, type Rewrite, readLines } from './read-lines.ts';
+import type { Output } from './readable.ts';
 
 /** A line of a map of ids: the id that an access request had, and the one that it has now. */
 const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
@@ -147,13 +148,10 @@ const withNewId =
 
 const jsonSchema = v.pipe(v.string(), v.parseJson());
 
-/** A bar on standard error, when that is a terminal; otherwise nothing. */
-export function progressBar(stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr): Progress {
-  if (!stream.isTTY) return () => undefined;
-  return (share, lines) => {
-    const width = 30;
-    const done = Math.round(share * width);
-    const bar = '#'.repeat(done) + '.'.repeat(width - done);
-    stream.write(`\r[${bar}] ${Math.floor(share * 100)} %  ${lines} lines${share === 1 ? '\n' : ''}`);
+/** How far it is, on a terminal; otherwise nothing. */
+export const progressOn =
+  (stream: Output): Progress =>
+  (share, lines) => {
+    const end = share === 1 ? '\n' : '';
+    if (stream.isTTY) stream.write(`\r${Math.floor(share * 100)} %  ${lines} lines${end}`);
   };
-}

@@ -36,17 +36,10 @@ function tableOf(rows: Row[]): string {
 
 function columns(lines: string[][]): string {
   const widths = (lines[0] ?? []).map((_, column) =>
-    Math.max(...lines.map((line) => [...(line[column] ?? '')].length)),
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
   );
-  const padded = (text: string, width = 0) => text + ' '.repeat(width - [...text].length);
-  return lines
-    .map((line) =>
-      line
-        .map((text, column) => padded(text, widths[column]))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const padded = lines.map((line) => line.map((text, column) => text.padEnd(widths[column] ?? 0)));
+  return padded.map((line) => line.join('  ').trimEnd()).join('\n');
 }
 
 /** Whether a number in a field of this name is a time, in epoch seconds. */

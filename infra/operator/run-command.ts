@@ -19,7 +19,13 @@ export async function printLines(
   if (format === 'csv') print(columns.join(','));
   let next: number | string | undefined;
   do {
-    const result = await callFrom(from, next, call);
+    const flags = next === undefined ? {} : { [from]: next };
+    const result = await call(flags).catch((error: Error) => {
+      if (next === undefined) throw error;
+      throw new Error(
+        `The output is incomplete. Run the command again with --${from} ${next} for the rest. ${error.message}`,
+      );
+    });
     for (const member of v.parse(v.array(v.unknown()), result[members])) print(lineOf(member));
     next = v.parse(v.optional(v.union([v.number(), v.string()])), result.next);
   } while (next !== undefined);
@@ -33,18 +39,6 @@ const cell = (value: unknown): string =>
   `"${String(value ?? '')
     .replace(/^[=+\-@\t\r]/, "'$&")
     .replaceAll('"', '""')}"`;
-
-async function callFrom(flag: string, next: number | string | undefined, call: CallWith) {
-  if (next === undefined) return call({});
-  try {
-    return await call({ [flag]: next });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `The output is incomplete. Run the command again with --${flag} ${next} for the rest. ${why}`,
-    );
-  }
-}
 
 /** A deletion that is not finished: what this step removed, and how long to wait before the next one. */
 const stepSchema = v.looseObject({
@@ -85,7 +79,13 @@ export async function secretToFile(
   file: string,
   run: () => Promise<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
-  const descriptor = createFile(file);
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'wx', 0o600);
+  } catch (error) {
+    const exists = Object(error).code === 'EEXIST';
+    throw new Error(`--secret-to: the file ${file} ${exists ? 'exists already' : 'cannot be created'}.`);
+  }
   try {
     const fields = Object.entries(await run());
     const [, secret] = fields.find(([name]) => secretFields.includes(name)) ?? [];
@@ -100,14 +100,5 @@ export async function secretToFile(
     throw error;
   } finally {
     closeSync(descriptor);
-  }
-}
-
-function createFile(file: string): number {
-  try {
-    return openSync(file, 'wx', 0o600);
-  } catch (error) {
-    const exists = Object(error).code === 'EEXIST';
-    throw new Error(`--secret-to: the file ${file} ${exists ? 'exists already' : 'cannot be created'}.`);
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { readableCheck, runCheck } from './check/run-check.ts';
 import { confirm, type Terminal } from './confirm.ts';
-import { progressBar, runImport } from './import-file.ts';
+import { progressOn, runImport } from './import-file.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { harmless, harmlessOn, isShown, type Output, readable } from './readable.ts';
 import { runRelease } from './release/run-release.ts';
@@ -59,7 +59,7 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     }
     if (lines) {
       const send = (batch: unknown) => call({ [lines.flag]: batch });
-      const summary = await runImport({ ...lines, files }, send, progressBar(outputs.stderr));
+      const summary = await runImport({ ...lines, files }, send, progressOn(outputs.stderr));
       print(JSON.stringify(summary, null, 2));
       return summary.refused > 0 ? 2 : 0;
     }

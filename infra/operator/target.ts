@@ -111,7 +111,5 @@ async function explainDeployed(): Promise<string> {
     return `Deployed in this AWS account and region: ${names.toSorted().join(', ')}.`;
   } catch (error) {
     return `AWS could not be asked which are deployed. ${explainAwsFailure(Object(error))}`;
-  } finally {
-    client.destroy();
   }
 }

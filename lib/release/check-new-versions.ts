@@ -91,7 +91,7 @@ type Send = (key: string, request: Request) => Promise<unknown>;
 
 /** The first thing that is wrong ends it. @throws Error */
 async function tryVersions(probe: Probe, send: Send): Promise<void> {
-  const pathParameters = { access_request_id: String(probe.accessRequestId) };
+  const pathParameters = { access_request_id: String(probe.access_request_id) };
   const search = 'GET /v1/rbac/access_requests/{access_request_id}/events';
   await smokeTest(
     { ...probe, issuer: issuer() },
@@ -114,12 +114,14 @@ async function tryVersions(probe: Probe, send: Send): Promise<void> {
 }
 
 /** Logs the probe's person in, through its provider. @returns their access token */
-async function logIn({ client, loginAppId, expiresAt }: Probe, send: Send): Promise<string> {
-  const id_token = await setUpProvider(loginAppId, expiresAt);
+async function logIn(probe: Probe, send: Send): Promise<string> {
+  const id_token = await setUpProvider(probe.login_app_id, probe.expires_at);
   const form = { grant_type: 'provider_credentials', provider, id_token };
-  const answer = await send('issue-token', tokenRequest({ authorization: basic(client) }, form));
+  const answer = await send('issue-token', tokenRequest({ authorization: clientOf(probe) }, form));
   return v.parse(loginSchema, answer).access_token;
 }
+
+const clientOf = (probe: Probe): string => basic(probe.client_id, probe.client_secret);
 
 const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });
 
@@ -134,10 +136,10 @@ const tokenRequest = (headers: Record<string, string>, form: Record<string, stri
  * person; the others are to be rejected, so that they leave nothing.
  * @param ofPerson the person's value of the header `Authorization`
  */
-async function tryExamples({ client, account, accessRequestId }: Probe, ofPerson: string, send: Send) {
+async function tryExamples(probe: Probe, ofPerson: string, send: Send) {
   const credentials = new Map([
-    [basic({ id: 'CLIENT_ID', secret: 'CLIENT_SECRET' }), basic(client)],
-    [basic({ id: 'ACCOUNT_ID', secret: 'ACCOUNT_SECRET' }), basic(account)],
+    [basic('CLIENT_ID', 'CLIENT_SECRET'), clientOf(probe)],
+    [basic('ACCOUNT_ID', 'ACCOUNT_SECRET'), basic(probe.account_id, probe.account_secret)],
     ['Bearer LOGIN_USER_TOKEN', ofPerson],
   ]);
   for (const [key, example] of Object.entries(examples)) {
@@ -147,7 +149,7 @@ async function tryExamples({ client, account, accessRequestId }: Probe, ofPerson
       ? credentials.get(headers.authorization ?? '')
       : undefined;
     if (real) headers.authorization = real;
-    if (pathParameters?.access_request_id) pathParameters.access_request_id = String(accessRequestId);
+    if (pathParameters?.access_request_id) pathParameters.access_request_id = String(probe.access_request_id);
     await send(key, request);
   }
 }

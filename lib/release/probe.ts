@@ -23,23 +23,16 @@ import {
 } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
-/** A client of a Login App and an account, which exist while something is tried out. */
-export interface Probe {
-  client: { id: string; secret: string };
-  account: { id: string; secret: string };
-  loginAppId: string;
-  /** Epoch seconds of its end. */
-  expiresAt: number;
-  /** The access request that the account has access to: the largest id that a path can name, so it has no events. */
-  accessRequestId: number;
-}
+/** A client of a Login App and an account, which exist while something is tried out, until `expires_at` in epoch seconds. */
+export type Probe = Awaited<ReturnType<typeof createProbe>>;
 
 const name = 'Probe of a check';
 /** Seconds after which no check uses a probe any longer, and the table may delete it: a check takes five minutes at most. */
 const lifetimeSeconds = 600;
 /** Seconds for which the access of a probe leads a later check to what a killed one has left. */
 const traceSeconds = 30 * 86_400;
-const accessRequestId = 9_999_999_999_999;
+/** The largest id that a path can name, so that it has no events. */
+const access_request_id = 9_999_999_999_999;
 
 /** The provider of a probe's Login App. */
 export const provider: ProviderId = 'provider_f';
@@ -67,7 +60,7 @@ export async function withProbe(use: (probe: Probe) => Promise<void>, end: Abort
   try {
     await use(probe);
   } finally {
-    await removeProbe(probe.loginAppId, probe.account.id, end.aborted ? probe.expiresAt : undefined);
+    await removeProbe(probe.login_app_id, probe.account_id, end.aborted ? probe.expires_at : undefined);
   }
 }
 
@@ -75,7 +68,7 @@ export async function withProbe(use: (probe: Probe) => Promise<void>, end: Abort
  * Makes a probe, or nothing when it fails. Removes those first that killed checks have left: the access of an account is
  * written before everything else of a probe and removed after it, so it leads to what is left.
  */
-export async function createProbe(): Promise<Probe> {
+export async function createProbe() {
   await removeExpiredProbes();
   const [loginAppId, accountId] = [probeId(probeIds.loginApp), probeId(probeIds.account)];
   const expires_at = epochSeconds() + lifetimeSeconds;
@@ -85,17 +78,11 @@ export async function createProbe(): Promise<Probe> {
     expires_at: epochSeconds() + traceSeconds,
   };
   try {
-    await putAccess(accessRequestId, accountId, access);
+    await putAccess(access_request_id, accountId, access);
     await createLoginApp(name, { loginAppId, expires_at });
     const client = await createClient(loginAppId, { recipients: true, expires_at });
-    const { account_secret } = await createAccount(name, true, { accountId, expires_at });
-    return {
-      client: { id: client.client_id, secret: client.client_secret },
-      account: { id: accountId, secret: account_secret },
-      loginAppId,
-      expiresAt: expires_at,
-      accessRequestId,
-    };
+    const account = await createAccount(name, true, { accountId, expires_at });
+    return { login_app_id: loginAppId, ...client, ...account, access_request_id, expires_at };
   } catch (error) {
     await removeProbe(loginAppId, accountId);
     throw error;
@@ -124,7 +111,7 @@ export async function removeProbe(
     const blocked = { blocked_at: timestamp(), expires_at: blockedUntil };
     await putItem<Item>({ ...loginUserKey(person), parse: asItIs }, blocked);
   }
-  await deleteAccess(accessRequestId, accountId);
+  await deleteAccess(access_request_id, accountId);
 }
 
 const accessOfProbeItem = v.object({
@@ -134,7 +121,7 @@ const accessOfProbeItem = v.object({
 });
 
 async function removeExpiredProbes(): Promise<void> {
-  const accesses = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
+  const accesses = await readPartition(accessRequestPartition(access_request_id), accessPrefix);
   const probes = accesses.filter((item) => v.is(accessOfProbeItem, item));
   for (const { account_id, login_app_id, used_until } of probes)
     if (used_until <= epochSeconds()) await removeProbe(login_app_id, account_id);

@@ -1,7 +1,17 @@
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { tokenAlgorithms } from '../signing/settings.ts';
-import type { Probe } from './probe.ts';
+
+const text = v.string();
+/** A client of a Login App and an account, with which a deployment is tried out. */
+export const probeSchema = v.object({
+  issuer: text,
+  ...{ login_app_id: text, client_id: text, client_secret: text },
+  ...{ account_id: text, account_secret: text },
+  /** That of an access request which the account has access to, without events. */
+  access_request_id: v.number(),
+});
+export type Probe = v.InferOutput<typeof probeSchema>;
 
 /** A request to a deployment that is tried out: a form is posted, everything else is read. */
 interface TestRequest<Schema extends v.GenericSchema> {
@@ -25,25 +35,24 @@ const keySchema = v.looseObject({ kty: v.string(), kid: v.string() });
  * @see RFC 9068, section 4
  */
 export async function smokeTest(
-  own: Pick<Probe, 'client' | 'account' | 'loginAppId'> & { issuer: string },
+  { issuer, login_app_id: audience, ...own }: Omit<Probe, 'access_request_id'>,
   send: Send,
   note: (problem: string) => void,
 ): Promise<void> {
-  const { issuer, client, account, loginAppId } = own;
   const keys = await send({ step: 'signing keys', body: v.object({ keys: v.array(keySchema) }) });
   if (!keys) return;
   const token = await send({
     step: 'token',
-    headers: { authorization: basic(client) },
+    headers: { authorization: basic(own.client_id, own.client_secret) },
     form: { grant_type: 'client_credentials' },
     body: v.looseObject({ access_token: v.string() }),
   });
-  const expected = { issuer, audience: loginAppId, typ: 'at+jwt', algorithms: [...tokenAlgorithms] };
+  const expected = { issuer, audience, typ: 'at+jwt', algorithms: [...tokenAlgorithms] };
   if (token)
     await jwtVerify(token.access_token, createLocalJWKSet(keys), expected).catch(() => note(unverifiable));
   const found = await send({
     step: 'search',
-    headers: { authorization: basic(account) },
+    headers: { authorization: basic(own.account_id, own.account_secret) },
     body: v.looseObject({ results: v.array(v.unknown()) }),
   });
   if (found && found.results.length > 0) note('The search found events that nobody wrote.');
@@ -53,5 +62,5 @@ const unverifiable =
   'The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.';
 
 /** The value of a header with HTTP Basic credentials. */
-export const basic = ({ id, secret }: Probe['client']): string =>
+export const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;

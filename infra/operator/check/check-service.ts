@@ -1,18 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { definedOnly } from '../../../lib/foundation/defined-only.ts';
-import { smokeTest } from '../../../lib/release/smoke-test.ts';
-
-export const probeSchema = v.object({
-  issuer: v.string(),
-  login_app_id: v.string(),
-  client_id: v.string(),
-  client_secret: v.string(),
-  account_id: v.string(),
-  account_secret: v.string(),
-  access_request_id: v.number(),
-});
-type Probe = v.InferOutput<typeof probeSchema>;
+import { type Probe, smokeTest } from '../../../lib/release/smoke-test.ts';
 
 const metadataSchema = v.looseObject({
   issuer: v.string(),
@@ -27,7 +15,7 @@ export interface Step {
   step: string;
   request: string;
   /** Undefined without a response. */
-  status?: number;
+  status?: number | undefined;
   milliseconds: number;
   headers?: Record<string, string>;
   problem?: string;
@@ -58,12 +46,7 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
   const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
   const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
   await smokeTest(
-    {
-      issuer: own.issuer,
-      loginAppId: own.login_app_id,
-      client: { id: own.client_id, secret: own.client_secret },
-      account: { id: own.account_id, secret: own.account_secret },
-    },
+    own,
     async ({ step, headers = {}, form, body }) => {
       const init = form ? { headers, method: 'POST', body: new URLSearchParams(form) } : { headers };
       const request = { step, url: urls[step], init, body };
@@ -105,26 +88,23 @@ async function take<Schema extends v.GenericSchema>(
   wanted: { step: string; url: string; init?: RequestInit; status?: number; body: Schema },
 ): Promise<v.InferOutput<Schema> | undefined> {
   const { step, url, init = {}, status: expected = 200 } = wanted;
+  const request = `${init.method ?? 'GET'} ${url}`;
+  const taken: Step = { step, request, status: undefined, milliseconds: 0 };
+  steps.push(taken);
   const begun = performance.now();
-  const add = ({ status, ...seen }: Partial<Step>): void => {
-    const milliseconds = Math.round(performance.now() - begun);
-    const request = `${init.method ?? 'GET'} ${url}`;
-    steps.push({ step, request, ...definedOnly({ status }), milliseconds, ...seen });
-  };
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(patience), redirect: 'manual' });
     const text = await response.text();
     const { status } = response;
+    Object.assign(taken, { status, headers: Object.fromEntries(response.headers) });
     const body = v.safeParse(v.pipe(v.string(), v.parseJson(), wanted.body), text);
-    const reported = { status, headers: Object.fromEntries(response.headers) };
-    if (status === expected && body.success) {
-      add(reported);
-      return body.output;
-    }
-    const unknown = 'The response is not what this version of the service sends.';
-    add({ ...reported, problem: status === expected ? unknown : explainStatus(status, expected, text) });
+    if (status !== expected) taken.problem = explainStatus(status, expected, text);
+    else if (body.success) return body.output;
+    else taken.problem = 'The response is not what this version of the service sends.';
   } catch (error) {
-    add({ problem: explainNetwork(error, new URL(url)) });
+    taken.problem = explainNetwork(error, new URL(url));
+  } finally {
+    taken.milliseconds = Math.round(performance.now() - begun);
   }
   return undefined;
 }

@@ -2,27 +2,19 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
+import { probeSchema } from '../../../lib/release/smoke-test.ts';
 import { deploymentFolder, readDeployment } from '../../settings/deployment-file.ts';
 import { pinName, pinnedValue, pins } from '../../settings/pins.ts';
 import { versionOutput } from '../../version.ts';
 import { harmless } from '../readable.ts';
 import { callOf, type Target } from '../target.ts';
-import { checkService, probeSchema, type Step } from './check-service.ts';
-
-export interface CheckResult {
-  ok: boolean;
-  issuer: string;
-  /** The version of the deployed stack. Undefined of the one on this machine, and before 1.0.0. */
-  version?: string | undefined;
-  steps: Step[];
-  problems: string[];
-}
+import { checkService } from './check-service.ts';
 
 /**
- * Tries a stack out as a client and an account of its own, which it removes again.
+ * Tries a stack out as a client and an account of its own, which it removes again. The version is that of a deployed stack.
  * @throws Error when the operator function can't be called
  */
-export async function runCheck(target: Target): Promise<CheckResult> {
+export async function runCheck(target: Target) {
   const call = callOf(target);
   const own = v.parse(probeSchema, await call('probes create', {}));
   const problems: string[] = [];
@@ -40,7 +32,12 @@ export async function runCheck(target: Target): Promise<CheckResult> {
 }
 
 /** For a terminal: a line for each call with the response headers below it, then what is wrong. */
-export function readableCheck({ issuer, version, steps, problems }: CheckResult): string {
+export function readableCheck({
+  issuer,
+  version,
+  steps,
+  problems,
+}: Awaited<ReturnType<typeof runCheck>>): string {
   const width = Math.max(...steps.map(({ step }) => step.length));
   const lines = steps.flatMap(({ step, status = 'none', milliseconds, headers = {}, problem }) => {
     const mark = problem ? 'WRONG' : 'ok';
@@ -78,8 +75,6 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder) 
   } catch (error) {
     const why = error instanceof Error ? error.message : error;
     return { version: undefined, problems: [`The stack can't be checked: ${why}`] };
-  } finally {
-    client.destroy();
   }
 }
 

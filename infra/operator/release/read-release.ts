@@ -54,29 +54,24 @@ export const patiently = { maxAttempts: 8 };
 export async function readRelease(StackName: string): Promise<Release> {
   const cloudFormation = new CloudFormationClient(patiently);
   const lambda = new LambdaClient(patiently);
-  try {
-    const { Stacks: [stack] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
-    const resources: StackResourceSummary[] = [];
-    for await (const page of paginateListStackResources({ client: cloudFormation }, { StackName }))
-      resources.push(...(page.StackResourceSummaries ?? []));
-    const ofType = (type: string) => resources.filter(({ ResourceType }) => ResourceType === type);
-    const deployed = new Map(
-      ofType('AWS::Lambda::Version').map(({ PhysicalResourceId }) => qualifiedName(PhysicalResourceId)),
-    );
-    const functions: Served[] = [];
-    await forEachInBatches(ofType('AWS::Lambda::Alias'), async (alias) => {
-      functions.push(await readServed(lambda, alias, deployed));
-    });
-    return {
-      stack: StackName,
-      status: String(stack?.StackStatus),
-      begunAt: stack?.LastUpdatedTime ?? stack?.CreationTime ?? new Date(0),
-      functions: functions.toSorted((one, other) => one.key.localeCompare(other.key)),
-    };
-  } finally {
-    cloudFormation.destroy();
-    lambda.destroy();
-  }
+  const { Stacks: [stack] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
+  const resources: StackResourceSummary[] = [];
+  for await (const page of paginateListStackResources({ client: cloudFormation }, { StackName }))
+    resources.push(...(page.StackResourceSummaries ?? []));
+  const ofType = (type: string) => resources.filter(({ ResourceType }) => ResourceType === type);
+  const deployed = new Map(
+    ofType('AWS::Lambda::Version').map(({ PhysicalResourceId }) => qualifiedName(PhysicalResourceId)),
+  );
+  const functions: Served[] = [];
+  await forEachInBatches(ofType('AWS::Lambda::Alias'), async (alias) => {
+    functions.push(await readServed(lambda, alias, deployed));
+  });
+  return {
+    stack: StackName,
+    status: String(stack?.StackStatus),
+    begunAt: stack?.LastUpdatedTime ?? stack?.CreationTime ?? new Date(0),
+    functions: functions.toSorted((one, other) => one.key.localeCompare(other.key)),
+  };
 }
 
 /** @param deployed the number of the version that CloudFormation deployed last, by the name of the function */
@@ -172,13 +167,9 @@ async function sumsOf(MetricDataQueries: MetricDataQuery[]): Promise<Map<string,
   const sums = new Map<string, number>();
   const now = Date.now();
   const period = { StartTime: new Date(now - minutes * 60_000), EndTime: new Date(now) };
-  try {
-    for await (const page of paginateGetMetricData({ client }, { MetricDataQueries, ...period })) {
-      for (const { Id = '', Values = [] } of page.MetricDataResults ?? [])
-        sums.set(Id, (sums.get(Id) ?? 0) + Values.reduce((sum, value) => sum + value, 0));
-    }
-    return sums;
-  } finally {
-    client.destroy();
+  for await (const page of paginateGetMetricData({ client }, { MetricDataQueries, ...period })) {
+    for (const { Id = '', Values = [] } of page.MetricDataResults ?? [])
+      sums.set(Id, (sums.get(Id) ?? 0) + Values.reduce((sum, value) => sum + value, 0));
   }
+  return sums;
 }

@@ -40,39 +40,29 @@ type Confirm = (what: string) => Promise<void>;
 const isInCanary = ({ status, functions }: Release): boolean =>
   status === 'UPDATE_IN_PROGRESS' && functions.some(({ isShifting }) => isShifting);
 
-async function endDeployment(release: Release, confirm: Confirm): Promise<ReleaseResult> {
-  await confirm('stops the canaries, which rolls the whole deployment back');
-  const stopped = await stopCanaries(release);
-  const warnings = stopped.length > 0 ? [] : ['CodeDeploy runs no deployment: look again with release show.'];
-  return { ok: stopped.length > 0, warnings, stack: release.stack, stopped_canaries: stopped };
-}
-
 /**
  * Stops the canaries of the deployment that is under way. CodeDeploy moves all requests to the version before, and
  * CloudFormation rolls the whole deployment back.
- * @returns keys of the functions whose canary was stopped
  */
-async function stopCanaries({ stack, functions }: Release): Promise<string[]> {
+async function endDeployment({ stack, functions }: Release, confirm: Confirm): Promise<ReleaseResult> {
+  await confirm('stops the canaries, which rolls the whole deployment back');
   const client = new CodeDeployClient(patiently);
   const stopped: string[] = [];
   const shifting = functions.filter(({ isShifting }) => isShifting);
-  try {
-    await forEachInBatches(shifting, async ({ key }) => {
-      const running = new ListDeploymentsCommand({
-        applicationName: stack,
-        deploymentGroupName: key,
-        includeOnlyStatuses: ['Created', 'Queued', 'InProgress', 'Ready'],
-      });
-      const { deployments = [] } = await client.send(running);
-      for (const deploymentId of deployments) {
-        await client.send(new StopDeploymentCommand({ deploymentId, autoRollbackEnabled: true }));
-        stopped.push(key);
-      }
+  await forEachInBatches(shifting, async ({ key }) => {
+    const running = new ListDeploymentsCommand({
+      applicationName: stack,
+      deploymentGroupName: key,
+      includeOnlyStatuses: ['Created', 'Queued', 'InProgress', 'Ready'],
     });
-    return stopped;
-  } finally {
-    client.destroy();
-  }
+    const { deployments = [] } = await client.send(running);
+    for (const deploymentId of deployments) {
+      await client.send(new StopDeploymentCommand({ deploymentId, autoRollbackEnabled: true }));
+      stopped.push(key);
+    }
+  });
+  const warnings = stopped.length > 0 ? [] : ['CodeDeploy runs no deployment: look again with release show.'];
+  return { ok: stopped.length > 0, warnings, stack, stopped_canaries: stopped };
 }
 
 interface Move extends Pick<Served, 'key' | 'name' | 'revisionId'> {
@@ -173,7 +163,6 @@ async function moveAliases(moves: readonly Move[]) {
       failures.set(move, `${move.key} was not moved: ${error instanceof Error ? error.message : error}`);
     }
   });
-  client.destroy();
   return { moved: moves.filter((move) => !failures.has(move)), failures: [...failures.values()] };
 }
 

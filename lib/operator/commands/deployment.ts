@@ -31,16 +31,8 @@ export const deploymentCommands = defineCommands({
     summary: 'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
     flags: {},
     run: async () => {
-      const { client, account, loginAppId, accessRequestId } = await createProbe();
-      return {
-        issuer: issuer(),
-        login_app_id: loginAppId,
-        client_id: client.id,
-        client_secret: client.secret,
-        account_id: account.id,
-        account_secret: account.secret,
-        access_request_id: accessRequestId,
-      };
+      const { expires_at: _, ...probe } = await createProbe();
+      return { issuer: issuer(), ...probe };
     },
   },
   'probes remove': {
