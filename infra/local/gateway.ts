@@ -8,7 +8,7 @@ import type { RequestFields } from '../../lib/log/events.ts';
 import { annotateLog, withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { MissingRight } from '../table-rights.ts';
-import { ignoredNames, nearestRoute, patternOf } from './hints.ts';
+import { ignoredNames, nearestRoute } from './hints.ts';
 import { readBody } from './loopback-server.ts';
 import { localAccount } from './signature.ts';
 
@@ -16,19 +16,6 @@ import { localAccount } from './signature.ts';
 export interface Route {
   endpoint: Pick<AnyEndpoint, 'method' | 'path'> & Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
-}
-
-/** The report of a finished request, with nothing of its query, headers or body. */
-export interface RequestLine {
-  method: string;
-  path: string;
-  status: number;
-  milliseconds: number;
-  /** The code of an error, and the reason that only the log holds. */
-  error: string | undefined;
-  reason: string | undefined;
-  /** Fields and headers of the request that have no effect. */
-  ignored: string[];
 }
 
 /** The result of a handler; API Gateway would accept more. */
@@ -46,18 +33,21 @@ const mostHeaderBytes = 10_240;
  * Stands in for API Gateway: turns HTTP requests into HTTP API events (payload format 2.0) for the handlers,
  * and their results into responses.
  * @param routes may be filled later
+ * @param print takes a line for each request: with the code of an error, the reason that only the log holds, and the fields and
+ * headers that have no effect, but nothing of its query, headers or body
  */
-export function gateway(routes: readonly Route[], report: (line: RequestLine) => void): RequestListener {
+export function gateway(routes: readonly Route[], print: (line: string) => void = () => {}): RequestListener {
   return (request, response) => {
     const startedAt = performance.now();
-    const method = request.method ?? '';
     const { pathname } = urlOf(request);
     const noted: Partial<RequestFields> = {};
     const ignored: string[] = [];
     response.on('finish', () => {
       const milliseconds = Math.round(performance.now() - startedAt);
-      const { error, reason } = noted;
-      report({ method, path: pathname, status: response.statusCode, milliseconds, error, reason, ignored });
+      const outcome = [noted.error, noted.reason].filter((text) => text !== undefined).join(': ');
+      const without = ignored.length > 0 && `(ignored: ${ignored.join(', ')})`;
+      const parts = [request.method, pathname, response.statusCode, `${milliseconds} ms`, outcome, without];
+      print(parts.filter(Boolean).join(' '));
     });
     withRequest(noted, () => answer(routes, request, response, ignored)).catch((error) =>
       sendMessage(response, 500, error instanceof MissingRight ? error.message : 'Internal Server Error'),
@@ -90,12 +80,10 @@ async function answer(
     return void response.writeHead(statusCode, headers).end(sent);
   }
   const endpoints = routes.map(({ endpoint }) => endpoint);
-  const hint = nearestRoute(endpoints, { method, path: url.pathname });
-  if (hint !== undefined) {
-    annotateLog({ reason: hint });
-    // The body is API Gateway's own, to the letter.
-    response.setHeader('x-hint', hint);
-  }
+  const hint = `There is ${nearestRoute(endpoints, { method, path: url.pathname })}.`;
+  annotateLog({ reason: hint });
+  // The body is API Gateway's own, to the letter.
+  response.setHeader('x-hint', hint);
   return sendMessage(response, 404, 'Not Found');
 }
 
@@ -145,6 +133,12 @@ function eventOf(
       timeEpoch: now.getTime(),
     },
   };
+}
+
+/** The expression that the paths of a route match, with a group for each parameter. */
+function patternOf(path: string): RegExp {
+  const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+  return new RegExp(`^${segments}$`);
 }
 
 /** The content types whose bodies API Gateway passes on as text; it encodes all others in base64. */

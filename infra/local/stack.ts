@@ -16,7 +16,7 @@ import {
   startDynalite,
 } from './dynamodb.ts';
 import { followStream } from './follow-stream.ts';
-import { gateway, type RequestLine, type Route } from './gateway.ts';
+import { gateway, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
@@ -33,7 +33,8 @@ export interface StackOptions {
   startStore?: ((path?: string) => Promise<LoopbackServer>) | undefined;
   /** Keeps the data for the next start; without it they end with the process. */
   data?: LocalData | undefined;
-  report: (line: RequestLine) => void;
+  /** Takes a line for each request. */
+  print?: (line: string) => void;
   /** Receives what is published. */
   bus?: Bus;
 }
@@ -44,11 +45,11 @@ export interface StackOptions {
  * @throws the listen error, such as EADDRINUSE, when the port is taken
  */
 export async function startStack(options: StackOptions) {
-  const { port, dynamoDbEndpoint, startStore = startDynalite, data, report, bus } = options;
+  const { port, dynamoDbEndpoint, startStore = startDynalite, data, print, bus } = options;
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
-  const api = await serve(gateway(routes, report), port);
+  const api = await serve(gateway(routes, print), port);
   const [aws, sandbox, store] = await Promise.all([
     startLocalAws(functions, { bus, secretsFile: data?.secretsFile }),
     startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder),

@@ -9,7 +9,7 @@ import { type Demo, reviveDemo, seedDemo, tryIt } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import { startDynamoDbLocal } from './dynamodb-local/start-dynamodb-local.ts';
 import { forwardEvents } from './forward-events.ts';
-import { gateway, type RequestLine, type Route } from './gateway.ts';
+import { gateway, type Route } from './gateway.ts';
 import { loadRoutes, setEnvironment } from './load-functions.ts';
 import { openLocalData, portOf } from './local-data.ts';
 import {
@@ -48,12 +48,6 @@ function readStartSettings(): v.InferOutput<typeof startSettingsSchema> {
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-const reportRequest = ({ method, path, status, milliseconds, error, reason, ignored }: RequestLine): void => {
-  const outcome = [error, reason].filter((text) => text !== undefined).join(': ');
-  const without = ignored.length > 0 ? ` (ignored: ${ignored.join(', ')})` : '';
-  print(`${method} ${path} ${status} ${milliseconds} ms${outcome && ` ${outcome}`}${without}`);
-};
-
 /**
  * Starts the service on this machine, fills it with a demo and serves until it is interrupted. `JOIN` names the
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
@@ -91,7 +85,7 @@ async function main(): Promise<void> {
     takeDeadLetter: (message) => print(`dead letter ${message}`),
   };
   const startStore = EVENTS_TO ? () => startDynamoDbLocal(print) : undefined;
-  const options = { port, report: reportRequest, bus, startStore };
+  const options = { port, print, bus, startStore };
   const stack = JOIN
     ? await joinStack(JOIN, options)
     : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT || undefined });
@@ -139,12 +133,12 @@ async function startDemo(options: StackOptions) {
  * deployment has many such processes.
  * @param directory the `LOCAL_DIR` of the other stack
  */
-async function joinStack(directory: string, { port, report }: StackOptions) {
+async function joinStack(directory: string, { port }: StackOptions) {
   const files = filesIn(directory);
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
   const { aws_endpoint: awsEndpoint } = readStackFile(files);
   const routes: Route[] = [];
-  const api = await serve(gateway(routes, report), port);
+  const api = await serve(gateway(routes, print), port);
   setEnvironment({
     issuer: demo.base_url,
     tableName: demo.table_name,

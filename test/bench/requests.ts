@@ -21,7 +21,7 @@ type Kind = [Operation[], () => Promise<Send>];
 const print = process.stdout.write.bind(process.stdout);
 process.stdout.write = () => true;
 process.env.METRICS_NAMESPACE = 'login-service';
-const stack = await startStack({ port: 0, report: () => {} });
+const stack = await startStack({ port: 0 });
 const demo = await seedDemo(stack);
 const requests = demoRequests(demo);
 

@@ -15,14 +15,9 @@ import { type Operation, question } from './serving-messages.ts';
 setEnvironment(JSON.parse(process.argv[2] ?? ''));
 const routes: Route[] = [];
 await loadRoutes(routes);
-const served = await serve(gateway(routes, () => {}));
+const served = await serve(gateway(routes));
 const handler = async () => ({ statusCode: 200, headers: {}, body: '' });
-const empty = await serve(
-  gateway(
-    routes.map((route) => ({ ...route, handler })),
-    () => {},
-  ),
-);
+const empty = await serve(gateway(routes.map((route) => ({ ...route, handler }))));
 const { documentClient } = await import('../../lib/storage/client.ts');
 
 type Call = () => Promise<unknown>;

@@ -7,7 +7,7 @@ import { measureRequests } from './requests.ts';
 const print = process.stdout.write.bind(process.stdout);
 process.env.METRICS_NAMESPACE = 'login-service';
 process.stdout.write = () => true;
-const stack = await startStack({ port: 0, report: () => {} });
+const stack = await startStack({ port: 0 });
 const demo = await seedDemo(stack);
 // Both load AWS clients, which read the environment that the stack has set.
 const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import('./tables.ts');
