@@ -2,7 +2,13 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { AnyEndpoint, SchemeName } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 
-const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+const basic = (pair: string) => `Basic ${btoa(pair)}`;
+
+/** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
+const formInBase64 = (fields = {}): string => {
+  const texts = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
+  return btoa(String(new URLSearchParams(texts)));
+};
 
 /** Placeholders for credentials, as callers of each scheme send them. */
 const credentials: Record<SchemeName, Record<string, string>> = {
@@ -56,13 +62,6 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
     ...(body && { body: isForm ? formInBase64(sent) : JSON.stringify(sent) }),
     isBase64Encoded: isForm,
   };
-}
-
-/** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
-function formInBase64(fields: Record<string, unknown> = {}): string {
-  const form = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
-  return Buffer.from(form.toString()).toString('base64');
 }
 
 /**

@@ -15,14 +15,11 @@ export type InvocableFunction = (
 /** A published event as EventBridge delivers it. Its time is to the second. */
 export type Envelope = EventBridgeEvent<string, Record<string, unknown>>;
 
-/** Receiver of everything that is published. */
+/** Receivers of what is published, and of what is sent to the dead-letter queue, in JSON. */
 export interface Bus {
-  takeEvent(event: Envelope): void;
-  /** Takes a message to the dead-letter queue, in JSON. */
-  takeDeadLetter(message: string): void;
+  takeEvent?(event: Envelope): void;
+  takeDeadLetter?(message: string): void;
 }
-
-const noBus: Bus = { takeEvent: () => {}, takeDeadLetter: () => {} };
 
 export type LocalAws = Awaited<ReturnType<typeof startLocalAws>>;
 
@@ -30,12 +27,11 @@ export type LocalAws = Awaited<ReturnType<typeof startLocalAws>>;
  * Serves the AWS services that the service uses, apart from DynamoDB, on a loopback port: Lambda's Invoke, Secrets Manager,
  * EventBridge, SQS and STS. It has an access key of its own, with which requests must be signed.
  * @param functions by name; may be filled later
- * @param options.bus receives what is published
  * @param options.secretsFile keeps the secrets; without one they end with the process
  */
 export async function startLocalAws(
   functions: ReadonlyMap<string, InvocableFunction>,
-  { bus = noBus, secretsFile }: { bus?: Bus | undefined; secretsFile?: string | undefined } = {},
+  { secretsFile, ...bus }: Bus & { secretsFile?: string | undefined } = {},
 ) {
   const secrets = new LocalSecrets(secretsFile);
   const secret_access_key = randomBytes(32).toString('base64url');
@@ -102,7 +98,7 @@ function putEvents(bus: Bus, body: unknown) {
   const { Entries } = v.parse(requestSchema, body);
   const ids = Entries.map(({ Source, DetailType, Time, Detail }) => {
     const id = randomUUID();
-    bus.takeEvent({
+    bus.takeEvent?.({
       version: '0',
       id,
       'detail-type': DetailType,
@@ -121,9 +117,9 @@ function putEvents(bus: Bus, body: unknown) {
 const letterSchema = v.object({ MessageBody: v.string() });
 
 /** Answers SQS's SendMessage to the dead-letter queue. */
-export function sendMessage({ takeDeadLetter }: Pick<Bus, 'takeDeadLetter'>, body: unknown) {
+export function sendMessage({ takeDeadLetter }: Bus, body: unknown) {
   const { MessageBody } = v.parse(letterSchema, body);
-  takeDeadLetter(MessageBody);
+  takeDeadLetter?.(MessageBody);
   // The SDK compares it.
   return { MessageId: randomUUID(), MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex') };
 }

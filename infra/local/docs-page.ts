@@ -9,13 +9,12 @@ import type { Route } from './gateway.ts';
 
 /** The routes of the page that shows the API document and tries it out, with the demo's credentials. Of this machine alone. */
 export function docsRoutes(demo: Demo): Route[] {
-  let files: Record<string, string> | undefined;
+  let files: Map<string, string> | undefined;
   const serveFile = async (name = '') => {
-    files ??= pageFiles({ document: '../openapi.json', demo: 'demo' });
-    const type = contentTypes[extname(name)];
-    const text = Object.hasOwn(files, name) ? files[name] : undefined;
-    if (text === undefined || !type) return answer(404, '{"message":"Not Found"}', 'application/json');
-    return answer(200, text, `${type}; charset=utf-8`);
+    files ??= new Map(Object.entries(pageFiles({ document: '../openapi.json', demo: 'demo' })));
+    const text = files.get(name);
+    if (text === undefined) return answer(404, '{"message":"Not Found"}', 'application/json');
+    return answer(200, text, `${contentTypes[extname(name)]}; charset=utf-8`);
   };
   return [
     route('GET', '/docs', async () => ({ statusCode: 302, headers: { location: '/docs/' } })),
@@ -44,16 +43,16 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
   body,
 });
 
-const text = v.optional(v.string(), '');
 /** The fields of an answer, of the sandbox or the API, that the page has a use for. */
-const answerSchema = v.object({
-  access_token: text,
-  access_secret: text,
-  id_token: text,
-  authorization_code: text,
-  refresh_token: text,
-  id: text,
-});
+const fields = [
+  'access_token',
+  'access_secret',
+  'id_token',
+  'authorization_code',
+  'refresh_token',
+  'id',
+] as const;
+const answerSchema = v.object(v.entriesFromList(fields, v.optional(v.string(), '')));
 
 const read = async (url: string, init?: RequestInit) =>
   v.parse(answerSchema, await (await fetch(url, init)).json());

@@ -38,23 +38,20 @@ function refuseStrangers(server: Server): void {
   const listeners = server.listeners('request');
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
-    const message = faultOfStranger(request);
-    if (message === undefined)
+    if (!isStrange(request))
       for (const listener of listeners) Reflect.apply(listener, server, [request, response]);
-    else response.writeHead(403, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+    else response.writeHead(403).end('No other web page may send requests here, nor under another name.');
   });
 }
 
 /**
- * The fault of a request that a web page of somebody else sends. Its name may have been pointed at this machine (DNS
- * rebinding), which an IP address cannot be: emulators have one for the machine that they run on.
+ * Whether a web page of somebody else sends a request. Its name may have been pointed at this machine (DNS rebinding), which
+ * an IP address cannot be: emulators have one for the machine that they run on.
  */
-function faultOfStranger({ headers: { host = '', origin } }: IncomingMessage): string | undefined {
+function isStrange({ headers: { host = '', origin } }: IncomingMessage): boolean {
   const { hostname = '' } = URL.parse(`http://${host}`) ?? {};
-  if (!/^([\d.]+|\[.*\]|(.*\.)?localhost)$/.test(hostname))
-    return 'Only addresses such as 127.0.0.1 and localhost lead here: the Host header names another.';
-  if (origin !== undefined && origin !== `http://${host}`) return 'No other web page may send requests here.';
-  return undefined;
+  const isHere = /^([\d.]+|\[.*\]|(.*\.)?localhost)$/.test(hostname);
+  return !isHere || (origin !== undefined && origin !== `http://${host}`);
 }
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {

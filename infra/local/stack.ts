@@ -51,7 +51,7 @@ export async function startStack(options: StackOptions) {
   // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, print), port);
   const [aws, sandbox, store] = await Promise.all([
-    startLocalAws(functions, { bus, secretsFile: data?.secretsFile }),
+    startLocalAws(functions, { ...bus, secretsFile: data?.secretsFile }),
     startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder),
     dynamoDbEndpoint ? undefined : startStore(data?.tableFolder),
   ]);

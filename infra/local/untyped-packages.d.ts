@@ -14,38 +14,27 @@ declare module 'dynalite' {
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
-  interface Grant {
+  export interface AccessToken {
     accountId: string;
     clientId: string;
+    grantId: string;
+    scope: string;
     /** Epoch seconds. */
     iat: number;
     /** Epoch seconds. */
     exp: number;
   }
 
-  export interface AccessToken extends Grant {
-    grantId: string;
-    scope: string;
-  }
-
-  interface Model<Properties> {
-    new (properties: Properties): { save(): Promise<string>; addOIDCScope(scope: string): void };
-    find(id: string): Promise<Properties | undefined>;
-  }
+  type Model<Properties> = new (properties: Properties) => { save(): Promise<string> };
 
   export default class Provider {
     constructor(issuer: string, configuration: object);
     silent: boolean;
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-    readonly Grant: Model<Grant>;
-    readonly AccessToken: Model<AccessToken>;
-    readonly AuthorizationCode: Model<
-      AccessToken & {
-        redirectUri: string;
-        nonce?: string;
-        codeChallenge?: string;
-        codeChallengeMethod?: string;
-      }
-    >;
+    readonly Grant: new (
+      properties: object,
+    ) => { save(): Promise<string>; addOIDCScope(scope: string): void };
+    readonly AccessToken: Model<AccessToken> & { find(id: string): Promise<AccessToken | undefined> };
+    readonly AuthorizationCode: Model<AccessToken & { redirectUri: string }>;
   }
 }

@@ -39,28 +39,26 @@ describe('a stack on this machine', () => {
     ['the table', store.url],
   ])('[CWE-346] no web page of somebody else reaches %s', async (_, url) => {
     const { host, port } = new URL(url);
-    /** Why a request is turned away as one of a stranger; undefined when it is not. */
-    const strange = async (headers: Record<string, string>, method = 'POST') => {
+    /** Whether a request is turned away as one of a stranger. */
+    const isStrange = async (headers: Record<string, string>, method = 'POST') => {
       const response = await new Promise<IncomingMessage>((resolve) => {
         request(url, { method, headers }, resolve).end();
       });
-      const said = (await readBody(response)).toString().match(/Host header|No other web page/)?.[0];
-      if (said === undefined) return undefined;
+      if (!(await readBody(response)).toString().includes('No other web page')) return false;
       expect(response.statusCode).toBe(403);
       expect(Object.keys(response.headers).filter((name) => /^access-control/.test(name))).toEqual([]);
-      return said;
+      return true;
     };
     // The Android emulator has 10.0.2.2 for this machine.
     for (const name of ['127.0.0.1', 'localhost', '10.0.2.2']) {
       const host = `${name}:${port}`;
       for (const own of [{ host }, { host, origin: `http://${host}` }])
-        expect(await strange(own)).toBeUndefined();
+        expect(await isStrange(own)).toBe(false);
     }
     for (const name of ['attacker.example', '127.0.0.1.attacker.example', 'localhost.attacker.example'])
-      expect(await strange({ host: `${name}:${port}` })).toBe('Host header');
+      expect(await isStrange({ host: `${name}:${port}` })).toBe(true);
     for (const origin of ['https://attacker.example', 'null', 'http://127.0.0.1:1', `https://${host}`])
-      for (const method of ['OPTIONS', 'POST', 'GET'])
-        expect(await strange({ origin }, method)).toBe('No other web page');
+      for (const method of ['OPTIONS', 'POST', 'GET']) expect(await isStrange({ origin }, method)).toBe(true);
   });
 
   test('[CWE-347] whoever does not know the access key of the stack gets no secret, and no command carried out', async () => {

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import * as v from 'valibot';
 
-const run = promisify(execFile);
 const text = readFileSync('docs/openapi.json', 'utf8');
 const schema = v.looseObject({ $ref: v.optional(v.string()) });
 type Schema = v.InferOutput<typeof schema>;
@@ -106,17 +103,4 @@ describe('links', () => {
       if (one['x-request-body'] !== undefined) expect(target?.requestBody).toBeDefined();
     },
   );
-});
-
-test.each([
-  [['/etc/hostname'], /^The page cannot be written to \/etc\/hostname \(EEXIST.+\)\. Name a folder .+\.\n$/],
-  [['--server', 'foo'], /argument 'foo' is invalid\. It must be an address such as https:\/\/\S+\.\n$/],
-])('npm run docs -- %j: one clear line, exit code 1', async (words, line) => {
-  const env = { ...process.env, NODE_OPTIONS: '' };
-  await expect(
-    run(process.execPath, ['infra/docs/page/write-page.ts', ...words], { env }),
-  ).rejects.toMatchObject({
-    ...{ code: 1, stdout: '' },
-    stderr: expect.stringMatching(line),
-  });
 });
