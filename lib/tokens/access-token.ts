@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { clock } from '../foundation/clock.ts';
 import { idForms, refreshTokenForm } from '../foundation/ids.ts';
 import type { LogReason } from '../foundation/reasons.ts';
-import { ServiceError } from '../foundation/service-error.ts';
 import { isLongLived } from '../login-apps/login-app-tokens.ts';
 import { loginClaimsSchema } from '../login-users/linked-identity.ts';
 import { publicKey } from '../signing/published-keys.ts';
@@ -57,32 +56,10 @@ export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayloadSchema>;
 export type TokenUse = AccessTokenPayload['token_use'];
 export type AccessTokenClaims<Use extends TokenUse> = Extract<AccessTokenPayload, { token_use: Use }>;
 
-/** The payload of one of our own access tokens; undefined for anything but a valid one. */
-export const readAccessToken = async (token: string): Promise<AccessTokenPayload | undefined> =>
-  (await verify(token)).payload;
-
-/** The claims of a Login User Token. @throws ServiceError `invalid_token`, whatever is wrong with it */
-export async function verifyLoginUserToken(token: string) {
-  const { payload, reason = 'login_app_token_sent' } = await verify(token);
-  if (payload?.token_use === 'login_user') return payload;
-  throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', { reason });
-}
-
-/** The claims of a Login App Token. @throws ServiceError `invalid_token`, whatever is wrong with it */
-export async function verifyLoginAppToken(token: string) {
-  const { payload, reason = 'login_user_token_sent' } = await verify(token);
-  if (payload?.token_use === 'login_app') return payload;
-  throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', { reason });
-}
-
-/** The claims of a token for recipients; undefined for anything else. */
-export async function readRecipientsToken(token: string) {
-  const { payload } = await verify(token);
-  return payload?.token_use === 'recipients' ? payload : undefined;
-}
-
-/** The payload of an access token, or the reason why it is none of ours. @see RFC 9068 section 4 */
-async function verify(token: string): Promise<{ payload?: AccessTokenPayload; reason?: LogReason }> {
+/** The claims of an access token, or the reason why it is none of ours, or no valid one. @see RFC 9068 section 4 */
+export async function readAccessToken(
+  token: string,
+): Promise<{ claims?: AccessTokenPayload; reason?: LogReason }> {
   try {
     const { payload } = await jwtVerify(token, async (header) => (await keyOf(header)).key, {
       algorithms: [...tokenAlgorithms],
@@ -91,7 +68,7 @@ async function verify(token: string): Promise<{ payload?: AccessTokenPayload; re
       currentDate: clock.now(),
     });
     const claims = v.safeParse(accessTokenPayloadSchema, payload);
-    return claims.success ? { payload: claims.output } : { reason: 'claim_invalid' };
+    return claims.success ? { claims: claims.output } : { reason: 'claim_invalid' };
   } catch (error) {
     if (error instanceof errors.JOSEError) return { reason: reasonOf(token, error) };
     throw error;

@@ -20,6 +20,6 @@ export async function readToken(token: string): Promise<PresentedToken | undefin
   }
   const content = await readRefreshToken(token);
   if (content) return { kind: 'refresh_token', content };
-  const claims = await readAccessToken(token);
+  const { claims } = await readAccessToken(token);
   return claims && { kind: 'access_token', claims };
 }

@@ -71,15 +71,19 @@ function basicCredentials(header: string | undefined): { user: string; password:
 }
 
 /** The token of a Bearer header, or undefined. @see RFC 6750 section 2.1 */
-export function bearerToken(header: string | undefined): string | undefined {
-  return header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
-}
+export const bearerToken = (header: string | undefined): string | undefined =>
+  header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
 
-/** The error of a request without a usable bearer token. Its reason tells a missing one from a malformed one. */
-export function noBearerToken(message: string, headers: (string | undefined)[]): ServiceError {
-  const isMissing = !headers.some((header) => /^Bearer\b/i.test(header ?? ''));
+/** The token of the Bearer headers among some. @throws ServiceError `invalid_token` when they have none, or do not agree */
+export function requiredBearerToken(kind: string, headers: (string | undefined)[]): string {
+  const sent = headers.filter((header) => header !== undefined);
+  const [token, ...others] = new Set(sent.map(bearerToken));
+  if (others.length > 0)
+    throw new ServiceError('invalid_token', 'The Authentication and the Authorization header do not agree.');
+  if (token) return token;
+  const isMissing = !sent.some((header) => /^Bearer\b/i.test(header));
   const reason = isMissing ? 'credentials_missing' : undefined;
-  return new ServiceError('invalid_token', message, { reason });
+  throw new ServiceError('invalid_token', `Send a ${kind} as Authorization: Bearer.`, { reason });
 }
 
 function formDecoded(text: string): string | undefined {

@@ -8,76 +8,59 @@ import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';
 import type { Authentication, RequestHeaders } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 
-/** A method by which a client authenticates: whether a request uses it, and whom that makes of it. */
-interface Method {
-  isUsed: (headers: RequestHeaders, form: URLSearchParams) => boolean;
-  identify: (headers: RequestHeaders, form: URLSearchParams) => Promise<AuthenticatedClient>;
-}
+/** What a public client has to show besides its id, which anybody can know. */
+type Prove = (headers: RequestHeaders) => Promise<Pick<AuthenticatedClient, 'proofKey'>>;
 
-const basic: Method = {
-  isUsed: ({ authorization }) => authorization !== undefined,
-  identify: (headers, form) => clientSecretBasic.identify(headers, () => form),
-};
-
-/** An assertion in the form. @see RFC 7521, section 4.2; RFC 7523, section 2.2 */
-const assertion: Method = {
-  isUsed: (_, form) => ['client_assertion', 'client_assertion_type'].some((name) => parameter(form, name)),
-  identify: async (_, form) => {
-    const sent = parameter(form, 'client_assertion');
-    if (sent && parameter(form, 'client_assertion_type') === jwtAssertionType)
-      return verifyClientAssertion(sent, parameter(form, 'client_id'));
-    const message = `Send a client_assertion with the client_assertion_type ${jwtAssertionType}.`;
-    throw new ServiceError('invalid_client', message, { reason: 'credentials_missing' });
-  },
-};
-
-/** The id of a public client alone, which anybody can know. @see RFC 6749, section 3.2.1 */
-const publicClientId: Method = {
-  isUsed: (headers, form) =>
-    ![assertion, basic].some((method) => method.isUsed(headers, form)) &&
-    parameter(form, 'client_id') !== undefined,
-  identify: async (_, form) => {
-    const id = parameter(form, 'client_id') ?? '';
-    if (isId('la_….c_…', id)) annotateLog({ client_id: id });
-    const client = await findPublicClient(id);
-    if (!client) return basic.identify({}, form);
-    annotateLog({ client_id: id, login_app_id: client.loginAppId, client_kind: 'public' });
-    return client;
-  },
-};
-
-/** A public client that proves its key. @param path of the endpoint @see RFC 9449, section 5 */
-const provenPublicClient = (path: string): Method => ({
-  ...publicClientId,
-  identify: async (headers, form) => {
-    const client = await publicClientId.identify(headers, form);
-    return { ...client, proofKey: await verifyProof(headers.dpop, path) };
-  },
-});
-
-const byOneOf = (methods: Method[]): Authentication<AuthenticatedClient> => ({
+/**
+ * Authentication of clients by HTTP Basic or an assertion, and of public ones by their id.
+ * @param prove absent where no public client may call
+ */
+const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient> => ({
   ...clientSecretBasic,
   table: { login_apps: ['GetItem'], issuer_keys: ['GetItem'], used_once: ['GetItem', 'PutItem'] },
   identify: async (headers, readForm) => {
     const form = readForm();
-    const [used = basic, another] = methods.filter((method) => method.isUsed(headers, form));
-    const message = 'Authenticate by HTTP Basic or by a client assertion, not both.';
-    if (another) throw new ServiceError('invalid_request', message);
-    return used.identify(headers, form);
+    const sendsBasic = headers.authorization !== undefined;
+    if (['client_assertion', 'client_assertion_type'].some((name) => parameter(form, name))) {
+      const message = 'Authenticate by HTTP Basic or by a client assertion, not both.';
+      if (sendsBasic) throw new ServiceError('invalid_request', message);
+      return clientOfAssertion(form);
+    }
+    const id = prove && !sendsBasic ? parameter(form, 'client_id') : undefined;
+    const client = id === undefined ? undefined : await publicClient(id);
+    if (client && prove) return { ...client, ...(await prove(headers)) };
+    return clientSecretBasic.identify(headers, readForm);
   },
 });
 
-export const confidentialClient = byOneOf([assertion, basic]);
+/** The client of an assertion in the form. @see RFC 7521, section 4.2; RFC 7523, section 2.2 */
+async function clientOfAssertion(form: URLSearchParams): Promise<AuthenticatedClient> {
+  const sent = parameter(form, 'client_assertion');
+  if (sent && parameter(form, 'client_assertion_type') === jwtAssertionType)
+    return verifyClientAssertion(sent, parameter(form, 'client_id'));
+  const message = `Send a client_assertion with the client_assertion_type ${jwtAssertionType}.`;
+  throw new ServiceError('invalid_client', message, { reason: 'credentials_missing' });
+}
 
-/** Authentication of any client at the endpoint with a path: a public one proves its key. */
+/** The public client with an id; undefined when there is none. @see RFC 6749, section 3.2.1 */
+async function publicClient(id: string): Promise<AuthenticatedClient | undefined> {
+  if (isId('la_….c_…', id)) annotateLog({ client_id: id });
+  const client = await findPublicClient(id);
+  if (client) annotateLog({ login_app_id: client.loginAppId, client_kind: 'public' });
+  return client;
+}
+
+export const confidentialClient = clientAuthentication();
+
+/** Authentication of any client at the endpoint with a path: a public one proves its key. @see RFC 9449, section 5 */
 export const clientAt = (path: string): Authentication<AuthenticatedClient> => ({
-  ...byOneOf([assertion, basic, provenPublicClient(path)]),
+  ...clientAuthentication(async ({ dpop }) => ({ proofKey: await verifyProof(dpop, path) })),
   alternative: 'dpop_proof',
 });
 
 /** Authentication of any client where a public one needs to prove nothing. */
 export const anyClient: Authentication<AuthenticatedClient> = {
-  ...byOneOf([assertion, basic, publicClientId]),
+  ...clientAuthentication(async () => ({})),
   alternative: 'client_id',
 };
 

@@ -4,9 +4,9 @@ import { annotateLog } from '../../log/request-fields.ts';
 import { isCurrentClient } from '../../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../../login-apps/login-app-tokens.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import { verifyLoginAppToken } from '../../tokens/access-token.ts';
+import { readAccessToken } from '../../tokens/access-token.ts';
 import type { Authentication } from '../endpoint.ts';
-import { bearerToken, noBearerToken } from './credentials.ts';
+import { requiredBearerToken } from './credentials.ts';
 
 /**
  * Login App Token: a bearer token that stands for the app itself. One that was issued to a client is valid while the Login
@@ -21,9 +21,7 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
   },
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'] },
   identify: async (headers) => {
-    const token = bearerToken(headers.authorization);
-    if (!token)
-      throw noBearerToken('Send a Login App Token as Authorization: Bearer.', [headers.authorization]);
+    const token = requiredBearerToken('Login App Token', [headers.authorization]);
     const loginAppId = await (isLongLived(token)
       ? authenticateLoginAppToken(token)
       : loginAppOfClientsToken(token));
@@ -36,9 +34,11 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
 
 /** The id of the Login App of a client's token; undefined once the client is revoked. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
-  const { aud, client_id } = await verifyLoginAppToken(token);
-  annotateLog({ client_id });
-  return (await isCurrentClient(client_id)) ? aud : undefined;
+  const { claims, reason = 'login_user_token_sent' } = await readAccessToken(token);
+  if (claims?.token_use !== 'login_app')
+    throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', { reason });
+  annotateLog({ client_id: claims.client_id });
+  return (await isCurrentClient(claims.client_id)) ? claims.aud : undefined;
 }
 
 const noLongerValid = (reason: LogReason): ServiceError =>

@@ -5,9 +5,9 @@ import { isCurrentClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { AuthenticatedUser } from '../../login-users/login-user.ts';
 import { hasIssued, isActive, readLoginUserWithSession } from '../../people/sessions/session.ts';
-import { verifyLoginUserToken } from '../../tokens/access-token.ts';
+import { readAccessToken } from '../../tokens/access-token.ts';
 import type { Authentication } from '../endpoint.ts';
-import { bearerToken, noBearerToken } from './credentials.ts';
+import { requiredBearerToken } from './credentials.ts';
 
 /**
  * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
@@ -23,8 +23,10 @@ export const loginUserTokenForDeletion: Authentication<AuthenticatedUser> = {
   },
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'], login_users: ['BatchGetItem'] },
   identify: async (headers) => {
-    const token = oneBearerToken([headers.authentication, headers.authorization]);
-    const claims = await verifyLoginUserToken(token);
+    const token = requiredBearerToken('Login User Token', [headers.authentication, headers.authorization]);
+    const { claims, reason = 'login_app_token_sent' } = await readAccessToken(token);
+    if (claims?.token_use !== 'login_user')
+      throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', { reason });
     annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
     const [{ user, isDeleted, session }, hasClient, status] = await Promise.all([
       readLoginUserWithSession(claims.sub, claims.sid),
@@ -66,13 +68,3 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
 
 const sessionEnded = (reason: LogReason): ServiceError =>
   new ServiceError('invalid_token', 'The session of this Login User Token has ended.', { reason });
-
-function oneBearerToken(headers: (string | undefined)[]): string {
-  const sent = headers.filter((header) => header !== undefined);
-  const tokens = new Set(sent.map(bearerToken));
-  if (tokens.size > 1)
-    throw new ServiceError('invalid_token', 'The Authentication and the Authorization header do not agree.');
-  const [token] = tokens;
-  if (!token) throw noBearerToken('Send a Login User Token as Authorization: Bearer.', sent);
-  return token;
-}
