@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
@@ -129,12 +128,6 @@ async function identityOf(owner: Owner): Promise<UserIdentity | undefined> {
 
 /** The identity of a person as its provider has just vouched for it; undefined when it was unlinked meanwhile. */
 async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIdentity) {
-  const identity = await identityOf(owner);
-  const { profile, told_by_app, revocableToken, code } = verified;
-  const shown = identity && shownIdentity(identity);
-  const told = [told_by_app, revocableToken, code, shown?.unverified];
-  const isSame = isDeepStrictEqual(shown?.profile, profile) && told.every((one) => one === undefined);
-  if (!identity || isSame) return identity;
   const { done } = await updateItem(loginUserItem(owner.login_user_id), {
     ...(await changeBy(owner, place, verified)),
     when: { ...whileExisting, [attributeOf(owner)]: { exists: true } },
