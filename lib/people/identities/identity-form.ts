@@ -8,9 +8,7 @@ import type { StoredSettings } from '../../providers/settings/encryption.ts';
 import { choiceProblem, forbidden } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 
-const credentialNames = ['access_token', 'access_secret', 'id_token'];
 const withCode = 'with an authorization_code';
-const besideCode = `None of ${credentialNames.join(', ')} may be supplied ${withCode}.`;
 
 const credentialForms = providerIds.map((provider) =>
   v.pipe(
@@ -42,28 +40,20 @@ const withoutIgnoredCode = <Form extends Credential>(form: Form) => ({
   verify: async (stored: StoredSettings) => {
     const identity = await form.verify(stored);
     if (identity && !identity.code && form.id_token !== undefined && form.authorization_code !== undefined)
-      throw new ServiceError('invalid_request', besideCode);
+      throw new ServiceError('invalid_request', `The parameter id_token must not be supplied ${withCode}.`);
     return identity;
   },
 });
 
-const isWithIdToken = (form: Record<string, unknown>): boolean =>
-  'id_token' in form && form.provider === 'provider_f';
+const isCodeAlone = (form: object): boolean =>
+  'authorization_code' in form &&
+  !('id_token' in form && 'provider' in form && form.provider === 'provider_f');
 
 /** The form with a credential of the identity that a person links: the parameters of a grant, without `grant_type`. */
 export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
-  v.check(
-    (form) =>
-      !('authorization_code' in form && credentialNames.some((name) => name in form)) || isWithIdToken(form),
-    besideCode,
-  ),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
-  v.lazy((form) =>
-    'authorization_code' in Object(form) && !isWithIdToken(Object(form))
-      ? codeFormSchema
-      : credentialFormSchema,
-  ),
+  v.lazy((form) => (isCodeAlone(Object(form)) ? codeFormSchema : credentialFormSchema)),
   jsonSchema(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
   v.transform(withoutIgnoredCode),
 );
