@@ -31,7 +31,6 @@ export const { endpoint, handler } = serve({
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
     const user = requireActiveUser(caller);
-    await endSessions(user.login_user_id, user, 'person', query.except && caller.sessionId);
-    return noContent();
+    return noContent(endSessions(user.login_user_id, user, 'person', query.except && caller.sessionId));
   },
 });

@@ -3,6 +3,7 @@ import { endRelation } from '../lib/devices/relate-device.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { described } from '../lib/schema/json-schema.ts';
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
@@ -13,9 +14,7 @@ export const { endpoint, handler } = serve({
     'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',
   tag: 'Devices',
   authenticate: loginUserToken,
-  parameters: {
-    path: { device_id: v.pipe(v.string(), v.description('The `id` that the registration returned.')) },
-  },
+  parameters: { path: { device_id: described(v.string(), 'The `id` that the registration returned.') } },
   responses: { 204: { description: 'The device is no longer related to the person.' } },
   errors: {
     forbidden: activeUserErrors.forbidden,
@@ -26,8 +25,6 @@ export const { endpoint, handler } = serve({
   },
   table: { devices: ['GetItem', 'UpdateItem'] },
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
-  handle: async ({ caller, path }) => {
-    await endRelation(requireActiveUser(caller).login_user_id, path.device_id);
-    return noContent();
-  },
+  handle: async ({ caller, path }) =>
+    noContent(endRelation(requireActiveUser(caller).login_user_id, path.device_id)),
 });

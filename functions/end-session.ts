@@ -3,6 +3,7 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endOwnSession } from '../lib/people/sessions/end-sessions.ts';
+import { described } from '../lib/schema/json-schema.ts';
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
@@ -13,9 +14,7 @@ export const { endpoint, handler } = serve({
     'Its tokens are invalid at once, and the relations of devices that it made end. It may be the session of the request.',
   tag: 'People',
   authenticate: loginUserToken,
-  parameters: {
-    path: { session_id: v.pipe(v.string(), v.description('The `id` in the list of sessions.')) },
-  },
+  parameters: { path: { session_id: described(v.string(), 'The `id` in the list of sessions.') } },
   responses: { 204: { description: 'The session has ended.' } },
   errors: {
     forbidden: activeUserErrors.forbidden,
@@ -29,8 +28,5 @@ export const { endpoint, handler } = serve({
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
   example: { path: { session_id: `s_${'A'.repeat(22)}` } },
-  handle: async ({ caller, path }) => {
-    await endOwnSession(requireActiveUser(caller), path.session_id);
-    return noContent();
-  },
+  handle: async ({ caller, path }) => noContent(endOwnSession(requireActiveUser(caller), path.session_id)),
 });

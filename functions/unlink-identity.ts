@@ -4,6 +4,7 @@ import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { unlinkIdentity } from '../lib/people/identities/link-identity.ts';
+import { described } from '../lib/schema/json-schema.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
@@ -14,9 +15,7 @@ export const { endpoint, handler } = serve({
     'From then on, a login with it creates a new Login User. Sessions go on, even those that were started with it: end them if somebody else may have used it.',
   tag: 'People',
   authenticate: loginUserToken,
-  parameters: {
-    path: { identity_id: v.pipe(v.string(), v.description('The `id` of one of their identities.')) },
-  },
+  parameters: { path: { identity_id: described(v.string(), 'The `id` of one of their identities.') } },
   responses: { 204: { description: 'The identity is no longer theirs.' } },
   errors: {
     forbidden: activeUserErrors.forbidden,
@@ -38,7 +37,6 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, path }) => {
     const { login_user_id } = requireActiveUser(caller);
     requireStepUp(caller);
-    await unlinkIdentity({ login_user_id, identity_id: path.identity_id });
-    return noContent();
+    return noContent(unlinkIdentity({ login_user_id, identity_id: path.identity_id }));
   },
 });

@@ -6,8 +6,9 @@ import { logEvent, logFailure } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import { bodyFor } from './body.ts';
-import type { AnyAnswer, AnyEndpoint } from './endpoint.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 
+/** An answer as it is sent. */
 interface Response {
   status: number;
   /** Becomes JSON; undefined leaves the body empty. */
@@ -33,19 +34,6 @@ export const jsonResponse = (
     ...headers,
   }),
   body: JSON.stringify(body),
-});
-
-export type Reply = AnyAnswer | APIGatewayProxyStructuredResultV2;
-
-/** Turns the answer of a handler into a response. */
-export const renderAnswer = ({ responses }: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> => ({
-  after: (request) => {
-    const { response } = request;
-    if (!response || !('status' in response)) return;
-    const { mayBeCached = true, ...answer } = response;
-    const { cacheSeconds } = mayBeCached ? (responses[answer.status] ?? {}) : {};
-    request.response = jsonResponse({ ...answer, cacheSeconds }, request.event.requestContext.requestId);
-  },
 });
 
 /** The authentication scheme that would work. @see RFC 6749 section 5.2, RFC 6750 section 3, RFC 9470 section 3 */

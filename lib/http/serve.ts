@@ -2,16 +2,21 @@
 // the rendering of errors. It decides nothing about the domain. It calls the rooms that know the callers.
 
 import middy, { type MiddlewareObj, type Request } from '@middy/core';
-import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
+import type {
+  APIGatewayProxyEventV2 as ApiEvent,
+  APIGatewayProxyStructuredResultV2 as ApiResponse,
+  Context,
+} from 'aws-lambda';
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
-import { type Reply, renderAnswer, renderErrors } from './answers.ts';
+import { jsonResponse, renderErrors } from './answers.ts';
 import { parseBody, rawFormOf, validateBody } from './body.ts';
 import {
+  type AnyAnswer,
   type AnyEndpoint,
   type Authentication,
   type Endpoint,
@@ -26,7 +31,12 @@ import { requireOriginSecret } from './origin-secret.ts';
 export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
 export const accepted = () => ({ status: 202 as const, body: undefined });
 export const created = <Body>(body: Body) => ({ status: 201 as const, body });
-export const noContent = () => ({ status: 204 as const, body: undefined });
+
+/** The answer without a body, once something is done. */
+export async function noContent(work?: Promise<void>) {
+  await work;
+  return { status: 204 as const, body: undefined };
+}
 
 /**
  * An endpoint with its Lambda handler. A request passes the middlewares from the first to the last: each checks it, or adds
@@ -39,17 +49,18 @@ export function serve<
   Content = undefined,
 >(endpoint: Endpoint<Caller, Schemas, Content, R>) {
   requireEnvironmentInLambda();
-  const chain = middy<ApiEvent, Reply>()
+  const chain = middy<ApiEvent, ApiResponse>()
     .use(writeAuditLine(endpoint))
     .use(renderErrors(endpoint))
-    .use(renderAnswer(endpoint))
     .use(requireOriginSecret)
     .use(authenticate(endpoint.authenticate))
     .use(readParameters(endpoint.parameters))
     .use(parseBody(endpoint.body))
     .use(validateBody(endpoint.body))
-    .use(annotateIdsOf(endpoint))
-    .handler(endpoint.handle);
+    .handler(async (request) => {
+      if (endpoint.body) annotateIds(request.body);
+      return renderAnswer(endpoint, await endpoint.handle(request), request.requestContext.requestId);
+    });
 
   // For middy, what the middlewares add belongs to the event from the start.
   const handler = (event: Parameters<typeof chain>[0], context: Context) => {
@@ -71,26 +82,24 @@ const authenticate = <Caller>({
 });
 
 /** Writes the audit line of a request that may write anything, whatever its outcome. */
-function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> {
-  const write = ({ response }: Request<ApiEvent, Reply>) => {
+function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiResponse> {
+  const write = ({ response }: Request<ApiEvent, ApiResponse>) => {
     if (!isAudited(endpoint)) return;
-    const status = (response && 'statusCode' in response && response.statusCode) || 500;
+    const status = response?.statusCode ?? 500;
     const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
     logAudit({ ...auditFields(), result, status });
   };
   return { before: ({ event }) => annotateIds(event.pathParameters), after: write, onError: write };
 }
 
-/** Notes the ids that the body and the answer name, for the audit line. */
-const annotateIdsOf = ({ body, idIs }: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> => ({
-  before: ({ event }) => {
-    if (body) annotateIds(event.body);
-  },
-  after: ({ response }) => {
-    const fields: object = Object(response && 'status' in response && response.body);
-    annotateIds(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields);
-  },
-});
+/** Turns the answer of a handler into a response, and notes the ids that it names, for the audit line. */
+function renderAnswer({ responses, idIs }: AnyEndpoint, answer: AnyAnswer, requestId: string): ApiResponse {
+  const { status, body, mayBeCached = true } = answer;
+  const fields: object = Object(body);
+  annotateIds(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields);
+  const cacheSeconds = mayBeCached ? responses[status]?.cacheSeconds : undefined;
+  return jsonResponse({ status, body, cacheSeconds }, requestId);
+}
 
 /**
  * Reads the parameters that an endpoint's schemas describe: `event.path`, `event.query`, and headers in their place.
