@@ -8,17 +8,16 @@ import { functions, named, resources, template, templateWith, text } from '../su
 const { endpoints } = readFunctions();
 const development = await templateWith({ stage: 'development', auditRetentionDays: '731' });
 
-const groups = (of = template) =>
-  resources(
-    'AWS::Logs::LogGroup',
-    v.object({
-      LogGroupName: v.optional(v.string()),
-      RetentionInDays: v.number(),
-      DeletionProtectionEnabled: v.optional(v.boolean()),
-    }),
-    of,
-  );
-const auditGroup = (of = template) => groups(of).find(({ id }) => id.startsWith('AuditLog'));
+const logSchema = v.object({
+  LogGroupName: v.optional(v.string()),
+  RetentionInDays: v.number(),
+  DeletionProtectionEnabled: v.optional(v.boolean()),
+});
+const auditGroup = (of = template) =>
+  resources('AWS::Logs::LogGroup', logSchema, of).find(({ id }) => id.startsWith('AuditLog'));
+/** What becomes of a resource when its stack is deleted. */
+const fate = (type: string, prefix: string, of: typeof template) =>
+  Object.entries(of.findResources(type)).find(([id]) => id.startsWith(prefix))?.[1];
 
 describe('the audit log group', () => {
   test('is apart from the logs of functions, kept for 400 days, and protected', () => {
@@ -27,15 +26,21 @@ describe('the audit log group', () => {
     expect(own).not.toContain(auditGroup()?.id);
   });
 
-  test('outlives a production stack, but not one for development', async () => {
-    const fate = (of: typeof template) => of.findResources('AWS::Logs::LogGroup')[auditGroup(of)?.id ?? ''];
-    expect(fate(template)).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
-    expect(fate(development)).toMatchObject({ DeletionPolicy: 'Delete' });
-    expect(auditGroup(development)?.properties.DeletionProtectionEnabled).toBe(false);
+  test('and the lines that cannot be forwarded outlive a production stack, but not one for development', () => {
+    const both = (of: typeof template) => [
+      fate('AWS::Logs::LogGroup', 'AuditLog', of),
+      fate('AWS::SQS::Queue', 'AuditUndelivered', of),
+    ];
+    expect(both(template)).toMatchObject([
+      { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' },
+      { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' },
+    ]);
+    expect(both(development)).toMatchObject([{ DeletionPolicy: 'Delete' }, { DeletionPolicy: 'Delete' }]);
   });
 
-  test('is kept for as long as is set', async () => {
-    expect(auditGroup(development)?.properties.RetentionInDays).toBe(731);
+  test('is kept for as long as is set, and not protected in development', async () => {
+    const properties = { RetentionInDays: 731, DeletionProtectionEnabled: false };
+    expect(auditGroup(development)?.properties).toEqual(properties);
     await expect(templateWith({ auditRetentionDays: 401 })).rejects.toThrow('must be one of 1, 3, 5');
   });
 });
@@ -81,17 +86,5 @@ describe('the audit lines', () => {
       DestinationConfig: { OnFailure: {} },
     });
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 14 * 86_400 });
-  });
-
-  test('that wait there outlive a production stack, as the log does, but not one for development', async () => {
-    const fate = (of: typeof template) =>
-      Object.entries(of.findResources('AWS::SQS::Queue')).find(([id]) =>
-        id.startsWith('AuditUndelivered'),
-      )?.[1];
-    expect(fate(template)).toMatchObject({
-      DeletionPolicy: 'RetainExceptOnCreate',
-      UpdateReplacePolicy: 'Retain',
-    });
-    expect(fate(development)).toMatchObject({ DeletionPolicy: 'Delete' });
   });
 });
