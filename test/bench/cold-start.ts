@@ -2,15 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App, Stack } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
-import { Runtime } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { build } from 'esbuild';
 import * as v from 'valibot';
+import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
 import { readSettings, tokenVariables } from '../../infra/settings/settings.ts';
-import { bundling } from '../../infra/stack/bundling.ts';
-import { deployService } from '../../infra/stack/deployment.ts';
-import { context } from '../support/synthesize.ts';
+import { bundleOptions } from '../support/bundle-options.ts';
 
 /** How often each is measured. The least counts, since other work on the machine can only add to it. */
 const rounds = 30;
@@ -46,29 +42,23 @@ const environment = {
 /** The name of the bundle that the functions are compared with. */
 const documentClientAlone = 'the DynamoDB document client';
 
-const bundled = v.object({ Metadata: v.object({ 'aws:asset:path': v.string() }) });
-
 /**
- * Every function of the stack, built as for a deployment, and before them one that has nothing but the DynamoDB document
- * client; each with the file that Lambda loads.
+ * Every function, bundled as for a deployment, and before them one that has nothing but the DynamoDB document client. Each for
+ * itself: esbuild keeps for one what another can reach.
  */
-function bundledFunctions(outdir: string): { name: string; file: string }[] {
-  const app = new App({ outdir, context: { ...context, 'aws:cdk:enable-asset-metadata': true } });
-  const alone = new Stack(app, 'Alone');
-  new NodejsFunction(alone, 'DocumentClient', {
-    entry: join(import.meta.dirname, 'document-client.ts'),
-    runtime: Runtime.NODEJS_24_X,
-    bundling,
-  });
-  const { stack: service } = deployService(app, readSettings({}));
-  app.synth();
-  return [alone, service].flatMap((stack) =>
-    Object.entries(Template.fromStack(stack).findResources('AWS::Lambda::Function')).map(
-      ([name, resource]) => ({
-        name: stack === alone ? documentClientAlone : name,
-        file: join(outdir, v.parse(bundled, resource).Metadata['aws:asset:path'], 'index.mjs'),
-      }),
-    ),
+function bundledFunctions(outdir: string): Promise<{ name: string; file: string }[]> {
+  const { endpoints, others } = readFunctions();
+  const functions = [...endpoints.keys(), ...others.keys()].map((key) => [
+    logicalIdOf(key),
+    `functions/${key}.ts`,
+  ]);
+  const entries = [[documentClientAlone, 'test/bench/document-client.ts'], ...functions];
+  return Promise.all(
+    entries.map(async ([name = '', entry = '']) => {
+      const file = join(outdir, `${name}.mjs`);
+      await build({ ...bundleOptions, entryPoints: [entry], outfile: file });
+      return { name, file };
+    }),
   );
 }
 
@@ -90,7 +80,7 @@ async function main(directory: string): Promise<void> {
   const loader = inDirectory('load.mjs', load);
   const files = [
     { name: 'node:https', file: inDirectory('https.mjs', 'process.getBuiltinModule("node:https");') },
-    ...bundledFunctions(join(directory, 'cdk.out')),
+    ...(await bundledFunctions(directory)),
   ];
   const all = files.map((file) => ({ ...file, loadings: [] as Loading[] }));
   // In rounds, so that other work on the machine affects all of them alike.

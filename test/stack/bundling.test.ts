@@ -3,25 +3,16 @@ import { basename } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import { readFunctions } from '../../infra/endpoints.ts';
-import { bundling } from '../../infra/stack/bundling.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
+import { bundleOptions } from '../support/bundle-options.ts';
 
 const { endpoints, others } = readFunctions();
 const accesses: [string, Access][] = [...endpoints, ...others];
 
-// What the CDK leaves to the runtime's SDK, unless it is told otherwise.
-const { mainFields = [], externalModules = ['@aws-sdk/*', '@smithy/*'], esbuildArgs = {} } = bundling;
 const { metafile } = await build({
+  ...bundleOptions,
   entryPoints: accesses.map(([key]) => `functions/${key}.ts`),
   outdir: 'bundles',
-  bundle: true,
-  external: externalModules,
-  format: 'esm',
-  platform: 'node',
-  mainFields,
-  alias: Object.fromEntries(
-    Object.entries(esbuildArgs).map(([flag, file]) => [flag.replace('--alias:', ''), String(file)]),
-  ),
   metafile: true,
   write: false,
 });
