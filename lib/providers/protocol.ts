@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { annotateLog } from '../log/request-fields.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { forbidden, parameters } from '../schema/form-parameters.ts';
-import type { CheckResult } from './checks.ts';
+import type { CheckResult } from './provider-failure.ts';
 import type { ProviderId } from './provider-ids.ts';
 import {
   type BoundParameters,
@@ -16,8 +16,7 @@ import { findProviderSettings, notSetUp } from './settings/stored.ts';
 /** Settings as an operator gives them: all of a provider, or those of a preset. */
 export interface SettingsInput {
   settings: unknown;
-  isPreset: boolean;
-  /** Settings that the operator names beside a preset. Unlike the preset's own, they replace what is stored. */
+  /** For a preset: settings that the operator names beside it. Unlike the preset's own, they replace what is stored. */
   named?: { namespace?: string; jwks_uri?: string };
 }
 

@@ -1,3 +1,5 @@
+import { ServiceError } from '../foundation/service-error.ts';
+
 /** Faults of a provider that gave no verdict, each with what an operator should know about it. */
 const explanations = {
   unreachable: (address: string, detail: string) =>
@@ -42,3 +44,41 @@ export class ProviderFailure extends Error {
 /** A sentence for the operator about what a provider did instead of answering. */
 export const explainFailure = ({ code, address, detail }: ProviderFailure): string =>
   explanations[code](address, detail);
+
+/** Outcome of one call to the provider, with a sentence for the person who set it up. */
+export interface CheckResult {
+  check: string;
+  ok: boolean;
+  detail: string;
+}
+
+/** A credential that no provider has issued. How the provider answers it shows whether our settings are right. */
+export const dummy = 'made-up-to-check-the-settings';
+
+export async function check(name: string, call: () => Promise<Omit<CheckResult, 'check'>>) {
+  try {
+    return { check: name, ...(await call()) };
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error;
+    return { check: name, ok: false, detail: explainFailure(error) };
+  }
+}
+
+/** Passes when the provider rejects a made-up credential. */
+export const rejectsDummy = (
+  name: string,
+  present: () => Promise<unknown>,
+  passed = 'The provider answers, and rejects a made-up credential.',
+): Promise<CheckResult> =>
+  check(name, async () => {
+    try {
+      await present();
+    } catch (error) {
+      if (error instanceof ServiceError) return { ok: true, detail: passed };
+      throw error;
+    }
+    return {
+      ok: false,
+      detail: 'The provider accepts a made-up credential: this address does not verify anything.',
+    };
+  });

@@ -196,7 +196,7 @@ describe('an address on this machine', () => {
   );
 
   test('that is stored from before keeps a preset from replacing the other issuers', () => {
-    const given = { settings: oidc({}), isPreset: true };
+    const given = { settings: oidc({}), named: {} };
     expect(mergeSettings('provider_f', given, oidc({ issuer: 'https://10.0.0.1' }))).toEqual({
       problems: ['the stored issuers are no longer valid; give all with --settings'],
     });

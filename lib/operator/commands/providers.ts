@@ -39,14 +39,13 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
   const { settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined))
     throw invalid('Give either --settings or --preset.');
-  if (preset === undefined) return { settings, isPreset: false };
+  if (preset === undefined) return { settings };
   const { namespace, issuer, 'jwks-uri': jwks_uri } = flags;
   if (preset !== 'oidc' && (issuer ?? jwks_uri) !== undefined)
     throw invalid('--issuer and --jwks-uri are for the preset oidc.');
   const lists = { 'app-id': listOf(flags['app-id']), 'redirect-uri': listOf(flags['redirect-uri']) };
   const applied = applyPreset(preset, provider, { ...flags, ...lists });
-  const named = definedOnly({ namespace, jwks_uri });
-  return { settings: accepted(provider, applied), isPreset: true, named };
+  return { settings: accepted(provider, applied), named: definedOnly({ namespace, jwks_uri }) };
 }
 
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);

@@ -7,7 +7,9 @@ import { type LoginUser, loginUserItem, readLoginUser, whileExisting } from '../
 import { type SignedEvent, verifySignedRequest } from '../../providers/oauth2/signed-request.ts';
 import {
   longestAge,
+  type MessageForm,
   type Notification,
+  notAccepted,
   type Received,
   verifyLogoutToken,
   verifyNotification,
@@ -29,9 +31,9 @@ import {
 import { endSessionsAtProvider, endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
-/** A message of a provider: the parameter that holds it, or the content type, and for a signed request the event. */
+/** A message of a provider, and for a signed request the event. */
 export interface Message {
-  form: 'payload' | 'secevent' | 'logout_token' | 'signed_request';
+  form: MessageForm;
   text: string;
   event?: SignedEvent | undefined;
 }
@@ -52,7 +54,9 @@ export async function receiveNotification(loginAppId: string, provider: Provider
   if (!stored) throw notSetUp(provider);
   const verify = verifierOf(stored, provider, message);
   annotateLog({ login_app_id: loginAppId, provider });
-  const { id, notifications, receipt } = await verify(message.text);
+  const { id, notifications, receipt } = await verify(message.text).catch((error) => {
+    throw notAccepted(error, message.form);
+  });
   const isRepeated = id !== undefined && (await readItem(notificationItem(loginAppId, id))) !== undefined;
   annotateLog({ outcome: isRepeated ? 'repeated' : 'ignored' });
   if (isRepeated) return receipt;

@@ -4,11 +4,10 @@ import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
-import { dummy, rejectsDummy } from '../checks.ts';
 import { rejected, requiredSubject, wellFormedCredential } from '../credential.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
-import { ProviderFailure } from '../provider-failure.ts';
+import { dummy, ProviderFailure, rejectsDummy } from '../provider-failure.ts';
 import { fieldPathSchema, hostOf, keepNamespace, providerUrlSchema, textSchema } from '../settings/fields.ts';
 
 const oauth1SettingsSchema = v.pipe(

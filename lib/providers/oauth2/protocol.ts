@@ -2,11 +2,10 @@ import type * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import { dummy, rejectsDummy } from '../checks.ts';
 import { checkKeys, verifyCode } from '../oidc/protocol.ts';
-import { requireNonce } from '../oidc/verify.ts';
 import { codeParameters, credentialParameters } from '../parameters.ts';
 import { credentialForm, protocol } from '../protocol.ts';
+import { dummy, rejectsDummy } from '../provider-failure.ts';
 import { keepNamespace } from '../settings/fields.ts';
 import {
   type AudienceValidation,
@@ -57,7 +56,6 @@ async function verifyAuthorizationCode(
   const { authorization_code: exchange, audience_validation } = settings;
   if (!exchange) return undefined;
   if (exchange.id_token) {
-    requireNonce(exchange.id_token, credential.nonce);
     const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, credential);
     return { ...person, revocableToken: revocable(exchange, refresh_token) };
   }

@@ -1,5 +1,5 @@
+import { createPrivateKey } from 'node:crypto';
 import * as v from 'valibot';
-import { clientSecretJwtSchema } from '../client-secret.ts';
 import { issuerEntries, notificationEntries } from '../oidc/issuer.ts';
 import {
   audiences,
@@ -62,6 +62,24 @@ const audienceValidationSchema = v.variant(
   [introspectionSchema, tokenInfoSchema, jwtSchema],
   'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
 );
+
+/** Material of a client secret for Apple. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
+const clientSecretJwtSchema = v.strictObject({
+  team_id: textSchema,
+  key_id: textSchema,
+  private_key_secret: v.pipe(
+    textSchema,
+    v.check(isKeyOfApple, 'must be an EC private key for ES256 in PEM form'),
+  ),
+});
+
+function isKeyOfApple(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}
 
 const exchangeEntries = {
   token_url: providerUrlSchema,

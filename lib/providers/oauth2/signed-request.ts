@@ -4,7 +4,7 @@ import type { Identity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { hashOf } from '../../storage/keys.ts';
 import { rejected, subjectAt, wellFormedCredential } from '../credential.ts';
-import { longestAge, notAccepted, type Received, refused } from '../oidc/notification.ts';
+import { longestAge, type Received, refused } from '../oidc/notification.ts';
 import { rejectOutdated } from '../oidc/verify.ts';
 import type { OAuth2Settings } from './settings.ts';
 
@@ -20,7 +20,7 @@ const payloadSchema = v.pipe(
 const ofLogins = ['code', 'oauth_token'];
 
 /**
- * Verifies a signed request of Facebook. @throws ServiceError `invalid_request`
+ * Verifies a signed request of Facebook. @throws ServiceError
  * @see https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
  */
 export function verifySignedRequest(
@@ -35,28 +35,24 @@ export function verifySignedRequest(
   const page = event === 'data_deletion' ? data_deletion_url : undefined;
   if (event === 'data_deletion' && page === undefined)
     throw refused('The provider settings have no data_deletion_url.');
-  try {
-    const [signature = '', encoded = '', ...rest] = wellFormedCredential(text).split('.');
-    const expected = createHmac('sha256', app_secret).update(encoded).digest('base64url');
-    if (rest.length > 0 || !equalInConstantTime(signature.replace(/=+$/, ''), expected))
-      throw rejected('signature_invalid');
-    const payload = v.safeParse(payloadSchema, Buffer.from(encoded, 'base64url').toString());
-    if (!payload.success || payload.output.algorithm.toUpperCase() !== 'HMAC-SHA256')
-      throw refused('The signed_request is malformed.');
-    const { issued_at: issuedAt, ...claims } = payload.output;
-    if (ofLogins.some((name) => name in claims)) throw refused('The signed_request is that of a login.');
-    rejectOutdated({ iat: issuedAt }, longestAge);
-    const subject = subjectAt(claims, 'user_id', user_info?.subject_type);
-    if (subject === undefined) throw refused('The signed_request has no usable user_id.');
-    const person = { namespace, subject };
-    const id = hashOf(namespace, event, expected);
-    if (page === undefined)
-      return { id, notifications: [{ kind: 'unlinked', person, issuedAt, action: on_unlinked }] };
-    const deletion = { kind: 'data_deletion', person, issuedAt, action: 'delete' } as const;
-    return { id, notifications: [deletion], receipt: receiptFor(person, page) };
-  } catch (error) {
-    throw notAccepted(error, 'signed_request is not one');
-  }
+  const [signature = '', encoded = '', ...rest] = wellFormedCredential(text).split('.');
+  const expected = createHmac('sha256', app_secret).update(encoded).digest('base64url');
+  if (rest.length > 0 || !equalInConstantTime(signature.replace(/=+$/, ''), expected))
+    throw rejected('signature_invalid');
+  const payload = v.safeParse(payloadSchema, Buffer.from(encoded, 'base64url').toString());
+  if (!payload.success || payload.output.algorithm.toUpperCase() !== 'HMAC-SHA256')
+    throw refused('The signed_request is malformed.');
+  const { issued_at: issuedAt, ...claims } = payload.output;
+  if (ofLogins.some((name) => name in claims)) throw refused('The signed_request is that of a login.');
+  rejectOutdated({ iat: issuedAt }, longestAge);
+  const subject = subjectAt(claims, 'user_id', user_info?.subject_type);
+  if (subject === undefined) throw refused('The signed_request has no usable user_id.');
+  const person = { namespace, subject };
+  const id = hashOf(namespace, event, expected);
+  if (page === undefined)
+    return { id, notifications: [{ kind: 'unlinked', person, issuedAt, action: on_unlinked }] };
+  const deletion = { kind: 'data_deletion', person, issuedAt, action: 'delete' } as const;
+  return { id, notifications: [deletion], receipt: receiptFor(person, page) };
 }
 
 /** Receipt for a person, whose code is always the same, so that whoever asks again gets it again. It tells nobody who they are. */

@@ -1,3 +1,6 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import {
@@ -6,10 +9,8 @@ import {
   presentCredential,
   verificationDeadline,
 } from '../call-provider.ts';
-import { dummy, rejectsDummy } from '../checks.ts';
-import { signClientSecret } from '../client-secret.ts';
 import { rejected, wellFormedCredential } from '../credential.ts';
-import { ProviderFailure } from '../provider-failure.ts';
+import { dummy, ProviderFailure, rejectsDummy } from '../provider-failure.ts';
 import { valueAtPath } from '../settings/fields.ts';
 import type { CodeExchange } from './settings.ts';
 
@@ -59,9 +60,19 @@ export async function exchangeCode(
   return { access_token, id_token, refresh_token };
 }
 
-/** The secret with which our app authenticates: that of the settings, or one that is signed for this call. */
-const clientSecretOf = async ({ client_id, client_secret = '', client_secret_jwt }: CodeExchange) =>
-  client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : client_secret;
+/** The keys of the settings that a warm function knows, each imported once. */
+const importedKeys = new WeakMap<object, KeyObject>();
+
+/** The secret with which our app authenticates: that of the settings, or for Apple one that is signed for this call. */
+async function clientSecretOf({ client_id: sub, client_secret = '', client_secret_jwt: jwt }: CodeExchange) {
+  if (!jwt) return client_secret;
+  const key = importedKeys.get(jwt) ?? createPrivateKey(jwt.private_key_secret);
+  importedKeys.set(jwt, key);
+  const iat = epochSeconds();
+  // Apple accepts six months at most; the secret is used at once.
+  const claims = { iss: jwt.team_id, sub, aud: 'https://appleid.apple.com', iat, exp: iat + 300 };
+  return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: jwt.key_id }).sign(key);
+}
 
 /** A form with our app's credentials, where the provider wants them. @see RFC 6749 section 2.3.1 */
 const authenticated = (

@@ -43,13 +43,22 @@ export interface Received {
 export const refused = (message: string): ServiceError =>
   new ServiceError('invalid_request', message, { reason: 'claim_invalid' });
 
+/** Kinds of messages, by the parameter that holds one or the content type, with the error for one that is not accepted. */
+const problems = {
+  payload: 'payload is not a notification',
+  secevent: 'body is not a security event token',
+  logout_token: 'logout_token is not a logout token',
+  signed_request: 'signed_request is not one',
+};
+export type MessageForm = keyof typeof problems;
+
 /** The error for any message that could be a stranger's: only the log says why. */
-export function notAccepted(error: unknown, what: string): unknown {
+export function notAccepted(error: unknown, form: MessageForm): unknown {
   const isRejected = error instanceof ServiceError && error.code === 'invalid_grant';
   const reason =
     error instanceof errors.JOSEError ? reasonOf(error) : isRejected ? error.detail.reason : undefined;
   if (reason === undefined) return error;
-  const message = `The ${what} of this provider for this Login App.`;
+  const message = `The ${problems[form]} of this provider for this Login App.`;
   return new ServiceError('invalid_request', message, { reason });
 }
 
@@ -67,28 +76,22 @@ const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eve
 /**
  * Verifies a notification of Apple like an id token: the issuer's signature, the issuer, the audience and the time. It
  * counts for a day; Apple sends it again for some hours while we do not answer.
- * @throws ServiceError `invalid_request`, ProviderFailure
+ * @throws ServiceError, JOSEError, ProviderFailure
  * @see https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
  */
 export async function verifyNotification(issuers: KnownIssuer[], jwt: string): Promise<Received> {
-  try {
-    const trusted = trustedIssuerOf(wellFormedCredential(jwt), issuers);
-    const { payload } = await verifiedJwt(trusted, jwt, {
-      types: /^(jwt|secevent\+jwt)?$/i,
-      claims: ['iat', 'jti'],
-    });
-    rejectOutdated(payload, 86_400);
-    const told = v.safeParse(eventsSchema, payload.events);
-    const subject = told.success ? subjectAt(told.output, 'sub') : undefined;
-    if (!told.success || subject === undefined) throw rejected('claim_invalid');
-    const kind = kinds.get(told.output.type);
-    if (kind === undefined) return { notifications: [] };
-    const person = { namespace: authorityOf(trusted), subject };
-    const action = trusted[`on_${kind}`] ?? 'end_sessions';
-    return { notifications: [{ kind, person, issuedAt: payload.iat ?? 0, action }] };
-  } catch (error) {
-    throw notAccepted(error, 'payload is not a notification');
-  }
+  const trusted = trustedIssuerOf(wellFormedCredential(jwt), issuers);
+  const types = /^(jwt|secevent\+jwt)?$/i;
+  const { payload } = await verifiedJwt(trusted, jwt, { types, claims: ['iat', 'jti'] });
+  rejectOutdated(payload, 86_400);
+  const told = v.safeParse(eventsSchema, payload.events);
+  const subject = told.success ? subjectAt(told.output, 'sub') : undefined;
+  if (!told.success || subject === undefined) throw rejected('claim_invalid');
+  const kind = kinds.get(told.output.type);
+  if (kind === undefined) return { notifications: [] };
+  const person = { namespace: authorityOf(trusted), subject };
+  const action = trusted[`on_${kind}`] ?? 'end_sessions';
+  return { notifications: [{ kind, person, issuedAt: payload.iat ?? 0, action }] };
 }
 
 /** Seconds for which a message counts: as long as transmitters repeat it. */
@@ -96,34 +99,28 @@ export const longestAge = 7 * 86_400;
 
 /**
  * A JWT that an issuer has signed to tell us something, and its settings for that. No call is made for another issuer's.
- * @param what names it in the error
- * @throws ServiceError `invalid_request`, ProviderFailure
+ * @throws ServiceError, JOSEError, ProviderFailure
  */
-export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, what: string, kind: JwtKind) {
-  try {
-    const issuer = trustedIssuerOf(wellFormedCredential(jwt), issuers);
-    const { notifications: settings } = issuer;
-    if (!settings) throw rejected('notifications_off');
-    const { audiences = issuer.audiences } = settings;
-    const { payload } = await verifiedJwt({ ...issuer, audiences }, jwt, kind);
-    const claim = claimsOfIdTokens.find((name) => payload[name] !== undefined);
-    if (claim !== undefined) throw refused(`The token must not have ${claim}, which makes it an id token.`);
-    rejectOutdated(payload, longestAge);
-    if (typeof payload.jti !== 'string') throw refused('The token needs a jti that is text.');
-    return { issuer, settings, payload, id: hashOf(issuer.issuer, payload.jti) };
-  } catch (error) {
-    throw notAccepted(error, what);
-  }
+export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind: JwtKind) {
+  const issuer = trustedIssuerOf(wellFormedCredential(jwt), issuers);
+  const { notifications: settings } = issuer;
+  if (!settings) throw rejected('notifications_off');
+  const { audiences = issuer.audiences } = settings;
+  const { payload } = await verifiedJwt({ ...issuer, audiences }, jwt, kind);
+  const claim = claimsOfIdTokens.find((name) => payload[name] !== undefined);
+  if (claim !== undefined) throw refused(`The token must not have ${claim}, which makes it an id token.`);
+  rejectOutdated(payload, longestAge);
+  if (typeof payload.jti !== 'string') throw refused('The token needs a jti that is text.');
+  return { issuer, settings, payload, id: hashOf(issuer.issuer, payload.jti) };
 }
 
 /** The event that makes a JWT a logout token. @see OpenID Connect Back-Channel Logout 1.0, section 2.4 */
 export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 const logoutSchema = v.looseObject({ [logoutEvent]: v.looseObject({}) });
 
-/** @throws ServiceError `invalid_request`, ProviderFailure @see OpenID Connect Back-Channel Logout 1.0, section 2.6 */
+/** @throws ServiceError, JOSEError, ProviderFailure @see OpenID Connect Back-Channel Logout 1.0, section 2.6 */
 export async function verifyLogoutToken(issuers: KnownIssuer[], jwt: string): Promise<Received> {
-  const what = 'logout_token is not a logout token';
-  const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, what, {
+  const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, {
     types: /^(jwt|logout\+jwt)?$/i,
     claims: ['iat', 'exp', 'jti'],
   });

@@ -4,18 +4,17 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { logFailure } from '../../log/log.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import { check } from '../checks.ts';
 import { profileIn, rejected } from '../credential.ts';
 import type { CodeExchange } from '../oauth2/settings.ts';
 import { type AuthorizationCode, checkExchange, exchangeCode } from '../oauth2/token-endpoint.ts';
 import { credentialParameters } from '../parameters.ts';
 import type { KeySource } from '../presets/companies.ts';
 import { protocol } from '../protocol.ts';
-import { ProviderFailure } from '../provider-failure.ts';
+import { check, ProviderFailure } from '../provider-failure.ts';
 import type { TrustedIssuer } from './issuer.ts';
 import { fetchIssuerKeys, prepareIssuerKeys } from './issuer-keys.ts';
 import { type Issuer, mergeIssuers, oidcSettingsSchema } from './settings.ts';
-import { trustedIssuerOf, verifyIdToken } from './verify.ts';
+import { requireNonce, trustedIssuerOf, verifyIdToken } from './verify.ts';
 
 /** An id token, verified with the keys that its issuer publishes. @see OpenID Connect Core 1.0 */
 export const oidc = protocol({
@@ -34,12 +33,12 @@ export const oidc = protocol({
   },
 });
 
-const entries = v.object(credentialParameters.oidc);
+type LoginForm = v.InferOutput<v.ObjectSchema<typeof credentialParameters.oidc, undefined>>;
 
 /** The person of an id token, with what its issuer's settings take of the parameters beside it. */
 async function verifyLogin(
   issuers: Issuer[],
-  { authorization_code, code_verifier, redirect_uri, user, ...credential }: v.InferOutput<typeof entries>,
+  { authorization_code, code_verifier, redirect_uri, user, ...credential }: LoginForm,
 ): Promise<VerifiedIdentity> {
   const signal = verificationDeadline();
   const verified = await verifyIdToken(issuers, credential);
@@ -90,6 +89,7 @@ export async function verifyCode(
   { nonce, ...code }: AuthorizationCode & { nonce?: string | undefined },
   signal = verificationDeadline(),
 ): Promise<{ person: VerifiedIdentity; refresh_token: string | undefined }> {
+  requireNonce(issuer, nonce);
   const keys = prepareIssuerKeys(issuer);
   // They are fetched meanwhile. The verdict on the code comes first, so a failure waits until then.
   keys.catch(() => undefined);

@@ -47,12 +47,11 @@ export const securityEvents = [
 const eventsSchema = v.pipe(jsonObject('no object'), v.record(v.string(), jsonObject('no object')));
 
 /**
- * @throws ServiceError `invalid_request`, ProviderFailure
+ * @throws ServiceError, JOSEError, ProviderFailure
  * @see RFC 8417 section 2.2; OpenID RISC Profile, OpenID CAEP, OpenID Shared Signals Framework 1.0
  */
 export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string): Promise<Received> {
-  const what = 'body is not a security event token';
-  const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, what, {
+  const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, {
     types: /^(jwt|secevent\+jwt)?$/i,
     claims: ['iat', 'jti'],
     isForMany: true,

@@ -34,10 +34,10 @@ type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
  */
 export function mergeIssuers(
   checked: OidcSettings,
-  { isPreset, named }: SettingsInput,
+  { named }: SettingsInput,
   current: object | undefined,
 ): MergeResult {
-  if (!isPreset) return { settings: checked };
+  if (!named) return { settings: checked };
   // Otherwise the preset would take the place of all of them.
   if (current && 'issuers' in current && issuersOf(current).length === 0)
     return { problems: ['the stored issuers are no longer valid; give all with --settings'] };

@@ -90,13 +90,13 @@ const issuerPath = 'audience_validation.issuer';
  */
 export function keepNamespace<Settings extends { namespace?: string | undefined }>(
   checked: Settings,
-  { settings: given, isPreset, named }: SettingsInput,
+  { settings: given, named }: SettingsInput,
   current: object | undefined,
 ): MergeResult {
   const known = valueAtPath(current, 'namespace');
   const [before, now] = [authorityIn(current), authorityIn(checked)];
   const isGiven = valueAtPath(given, 'namespace') !== undefined;
-  const isSaid = isPreset ? named?.namespace !== undefined : isGiven;
+  const isSaid = named ? named.namespace !== undefined : isGiven;
   if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
     return { settings: checked };
   // What a preset gives is for a new provider: those who have logged in at a known one are known by its own.
