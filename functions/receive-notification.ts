@@ -83,7 +83,7 @@ const receiptSchema = v.pipe(
 
 /** The response to each kind of message. */
 const answers = {
-  payload: noContent,
+  payload: () => noContent(),
   secevent: accepted,
   logout_token: () => ok({}),
   signed_request: (receipt: v.InferOutput<typeof receiptSchema> = {}) => ok(receipt),
