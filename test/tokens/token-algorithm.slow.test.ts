@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, type JWK } from 'jose';
 import { setEnvironment } from '../../infra/local/load-functions.ts';
 import { rotationSteps } from '../../infra/local/stack.ts';
@@ -29,6 +29,11 @@ async function otherDeployment() {
     tableName: table_name,
     dynamoDbEndpoint: dynamodb_endpoint,
     awsEndpoint: awsEndpointOf(running),
+  });
+  // The tests of other files in this process go by the same clock.
+  const { now } = performance;
+  afterAll(() => {
+    performance.now = now;
   });
   await import('../support/movable-clock.ts');
   const { handler } = await import('../../functions/rotate-signing-keys.ts');
