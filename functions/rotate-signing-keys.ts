@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { accessOf } from '../lib/http/endpoint.ts';
-import { type RevocationAnswer, signingKeyRevocationSchema } from '../lib/signing/revocation.ts';
 import { revokeSigningKey, rotateSigningKeys } from '../lib/signing/rotate.ts';
 
 /** Rights of the function. Those on the signing keys come with the rotation itself. */
@@ -9,8 +8,8 @@ export const access = accessOf({
   table: { signing_keys: ['GetItem', 'UpdateItem'] },
 });
 
-export async function handler(call: unknown): Promise<RevocationAnswer | undefined> {
-  if (v.is(signingKeyRevocationSchema, call)) return revokeSigningKey(call.revoke);
-  await rotateSigningKeys(call);
-  return undefined;
-}
+/** The event with which the operator function calls it: the id of the key to revoke. */
+const revocationSchema = v.object({ revoke: v.string() });
+
+export const handler = (event: unknown) =>
+  v.is(revocationSchema, event) ? revokeSigningKey(event.revoke) : rotateSigningKeys(event);

@@ -64,8 +64,9 @@ export async function startStack(options: StackOptions) {
   for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.endpoint });
   // As a deployment does before its code is live, and after it.
-  const { recordFormat, requireReadableFormat } = await import('../../lib/storage/table-format.ts');
-  await requireReadableFormat();
+  const { formatProblem, recordFormat } = await import('../../lib/storage/table-format.ts');
+  const problem = await formatProblem();
+  if (problem !== undefined) throw new Error(problem);
   await recordFormat();
   await loadOtherFunctions(functions);
   // The owner's login hook is invoked by the path of its file.

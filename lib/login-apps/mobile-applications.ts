@@ -13,7 +13,7 @@ export const mobileApplicationItem = itemKind(
 /** Finds a mobile application; one that a warm function does not know is read at once, so that it works as soon as it is set. */
 const findMobileApplication = cached(
   (loginAppId: string, platform: Platform) => readItem(mobileApplicationItem(loginAppId, platform)),
-  0,
+  { deniedFor: 0 },
 );
 
 export const hasMobileApplication = async (loginAppId: string, platform: Platform): Promise<boolean> =>

@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
-import { requireReadableFormat } from '../storage/table-format.ts';
+import { formatProblem } from '../storage/table-format.ts';
 import { issuer, keysPath, tokenPath } from '../tokens/issuer.ts';
 import examples from './examples.json' with { type: 'json' };
 import { type Probe, provider, setUpProvider, withProbe } from './probe.ts';
@@ -34,11 +34,7 @@ const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookE
  * @param remaining how many milliseconds the function may still run
  * @param apiId by which a version knows a direct invocation
  */
-export async function checkNewVersions(
-  event: unknown,
-  remaining: () => number,
-  apiId: string,
-): Promise<void> {
+export async function checkNewVersions(event: unknown, remaining: () => number, apiId: string) {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
   await codeDeploy.send(
     new PutLifecycleEventHookExecutionStatusCommand({
@@ -62,7 +58,8 @@ async function work(milliseconds: number, apiId: string): Promise<boolean> {
     return invokeVersion(key, request, apiId, end);
   };
   try {
-    await requireReadableFormat();
+    const problem = await formatProblem();
+    if (problem !== undefined) throw new Error(problem);
     await withProbe((probe) => tryVersions(probe, send), end);
     logEvent('new_versions_checked', {});
     return true;
@@ -73,14 +70,10 @@ async function work(milliseconds: number, apiId: string): Promise<boolean> {
 }
 
 /** A request to a function, with its route as API Gateway writes it. */
-const requestSchema = v.object({
+const requestSchema = v.looseObject({
   routeKey: v.string(),
   headers: v.record(v.string(), v.string()),
-  rawQueryString: v.exactOptional(v.string()),
-  queryStringParameters: v.exactOptional(v.record(v.string(), v.string())),
   pathParameters: v.exactOptional(v.record(v.string(), v.string())),
-  body: v.exactOptional(v.string()),
-  isBase64Encoded: v.exactOptional(v.boolean()),
   /** The status that it must be answered with. @default 200 */
   status: v.exactOptional(v.number()),
 });

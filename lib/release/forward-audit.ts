@@ -16,7 +16,7 @@ const logs = new CloudWatchLogsClient();
 const mostLines = 400;
 
 /** The message that CloudWatch Logs sends for a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
-export const deliverySchema = v.object({ awslogs: v.object({ data: v.string() }) });
+const deliverySchema = v.object({ awslogs: v.object({ data: v.string() }) });
 
 const contentSchema = v.object({
   messageType: v.picklist(['DATA_MESSAGE', 'CONTROL_MESSAGE']),
@@ -32,13 +32,10 @@ type LogEvent = v.InferOutput<typeof contentSchema>['logEvents'][number];
  * that is delivered twice can be recognised.
  * @throws Error unless CloudWatch has taken every line; Lambda then tries again, and at last keeps the delivery in a queue
  */
-export async function forwardAuditLines({
-  awslogs: { data },
-}: v.InferOutput<typeof deliverySchema>): Promise<void> {
-  const { messageType, logGroup, logEvents } = v.parse(
-    contentSchema,
-    JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString()),
-  );
+export async function forwardAuditLines(event: unknown): Promise<void> {
+  const { data } = v.parse(deliverySchema, event).awslogs;
+  const content = JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString());
+  const { messageType, logGroup, logEvents } = v.parse(contentSchema, content);
   if (messageType === 'CONTROL_MESSAGE') return;
   const inOrder = logEvents.toSorted((a, b) => a.timestamp - b.timestamp);
   for (let start = 0; start < inOrder.length; start += mostLines) {

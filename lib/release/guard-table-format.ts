@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { recordFormat, requireReadableFormat, UnreadableFormat } from '../storage/table-format.ts';
+import { formatProblem, recordFormat } from '../storage/table-format.ts';
 import { answerCloudFormation } from './cloudformation.ts';
 
 const propertiesSchema = v.object({
@@ -22,11 +22,7 @@ const propertiesSchema = v.object({
 export const guardTableFormat = (event: unknown): Promise<void> =>
   answerCloudFormation(event, async (properties) => {
     const { Step, Format: formats } = v.parse(propertiesSchema, properties);
-    try {
-      await (Step === 'check' ? requireReadableFormat(formats) : recordFormat());
-    } catch (error) {
-      if (!(error instanceof UnreadableFormat)) throw error;
-      return error.message;
-    }
+    if (Step === 'check') return formatProblem(formats);
+    await recordFormat();
     return undefined;
   });

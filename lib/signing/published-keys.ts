@@ -1,15 +1,11 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
-import { clock, epochSeconds, isYounger } from '../foundation/clock.ts';
+import { epochSeconds } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
+import { cached } from '../storage/cache.ts';
 import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
 import { type PublicJwk, type PublishedKey, publishedKeySchema } from './key-set.ts';
-
-/** Milliseconds for which a warm function uses the keys it has read. */
-const freshFor = 5 * 60_000;
-/** Milliseconds between two reads that unknown key ids can cause. */
-const coolDown = 10_000;
 
 /** The most keys that may be published: a load balancer reads no more of a key set. */
 export const mostKeys = 10;
@@ -26,21 +22,32 @@ const publishedKeysItem = itemKind(
 );
 export type Published = ItemOf<typeof publishedKeysItem>;
 
-let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
-/** Imported keys by key id; cleared whenever the keys are read again. */
-let imported = new Map<string, ReturnType<typeof importKey>>();
+/** The published keys, with those of them that have been imported; undefined until the first rotation. */
+const findPublished = cached(
+  async () => {
+    const { keys } = await readPublished();
+    return keys.length > 0 ? { keys, imported: new Map<string, ReturnType<typeof importKey>>() } : undefined;
+  },
+  { freshFor: 5 * 60_000, deniedFor: 10_000 },
+);
+
+const isValid = ({ keep_until = Infinity }: PublishedKey): boolean => keep_until > epochSeconds();
 
 /** Every key that a valid access token can be signed with. */
-export const publicKeys = async (): Promise<PublicJwk[]> =>
-  (await keysReadWithin(freshFor)).map(({ key }) => key);
+export async function publicKeys(): Promise<PublicJwk[]> {
+  // That there is none is about to change.
+  const { keys } = (await findPublished([], () => true)) ?? (await readPublished());
+  return keys.filter(isValid).map(({ key }) => key);
+}
 
 /** The public key of a key id, and the one algorithm it is for. An unknown one is looked up at once, but at most every 10 s. */
 export async function publicKey(kid: string) {
-  const withId = (keys: PublishedKey[]) => keys.find(({ key }) => key.kid === kid);
-  const found = withId(await keysReadWithin(freshFor)) ?? withId(await keysReadWithin(coolDown));
+  const withId = (keys: PublishedKey[]) => keys.find((one) => one.key.kid === kid && isValid(one));
+  const published = await findPublished([], ({ keys }) => withId(keys) !== undefined);
+  const found = published && withId(published.keys);
   if (!found) return undefined;
-  const key = imported.get(kid) ?? importKey(found.key);
-  imported.set(kid, key);
+  const key = published.imported.get(kid) ?? importKey(found.key);
+  published.imported.set(kid, key);
   return key;
 }
 
@@ -65,15 +72,3 @@ export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { 
 }
 
 const importKey = async (jwk: PublicJwk) => ({ alg: jwk.alg, key: await importJWK(jwk) });
-
-async function keysReadWithin(milliseconds: number): Promise<PublishedKey[]> {
-  if (!remembered || !isYounger(remembered.readAt, milliseconds)) {
-    const now = clock.now().getTime();
-    const { keys } = await readPublished();
-    // Until the first rotation there are none, which is about to change.
-    if (keys.length === 0) return [];
-    remembered = { keys, readAt: now };
-    imported = new Map();
-  }
-  return remembered.keys.filter(({ keep_until = Infinity }) => keep_until > epochSeconds());
-}

@@ -25,7 +25,6 @@ import {
   signingKeyKnownFrom,
 } from './key-set.ts';
 import { mostKeys, type Published, publish, readPublished } from './published-keys.ts';
-import type { RevocationAnswer } from './revocation.ts';
 import { accessTokenLifetime, type TokenAlgorithm, tokenAlgorithms } from './settings.ts';
 
 export const rotateSigningKeys = rotation<KeySet>({
@@ -135,8 +134,9 @@ const secretId = environment('SIGNING_KEYS_SECRET_ID');
  * Revokes a signing key: within five minutes no function signs with it, and none accepts its tokens. If it is a key that signs or
  * will, another one takes its place at once. It may be done again, for example after it was interrupted. The table comes first,
  * so that no rotation can bring the key back, and the key that takes its place is known before it signs.
+ * @returns the key that signs from now on and what that breaks, or why nothing was revoked
  */
-export async function revokeSigningKey(kid: string): Promise<RevocationAnswer> {
+export async function revokeSigningKey(kid: string) {
   const id = secretId();
   const published = await readPublished();
   const set = parseKeySet(await readSecret(id));

@@ -9,11 +9,11 @@ const mostRecords = 1_000;
  * Caches records for 30 s in a warm function. A cached record may grant access, but it denies only for the second after it
  * was read and denied: guessing causes at most one read per record and second, and a new secret works at once unless
  * somebody is guessing the secrets of that very record.
- * @param deniedFor milliseconds for which a record that denied is not read again
+ * @param times milliseconds for which a record is not read again when it grants, and when it has denied
  */
 export function cached<Ids extends string[], Record>(
   read: (...ids: Ids) => Promise<Record | undefined>,
-  deniedFor = 1_000,
+  { freshFor = freshForMilliseconds, deniedFor = 1_000 } = {},
 ) {
   const records = new Map<string, { record: Record | undefined; readAt: number; denied: boolean }>();
   /** @param grants whether a record grants what the caller needs; the caller applies it to the answer too */
@@ -22,7 +22,7 @@ export function cached<Ids extends string[], Record>(
     const now = clock.now().getTime();
     const cached = records.get(name);
     const isRecent = (milliseconds: number) => cached && isYounger(cached.readAt, milliseconds);
-    if (cached?.record && isRecent(freshForMilliseconds) && grants(cached.record)) return cached.record;
+    if (cached?.record && isRecent(freshFor) && grants(cached.record)) return cached.record;
     if (cached?.denied && isRecent(deniedFor)) return cached.record;
     const record = await read(...ids);
     records.delete(name);

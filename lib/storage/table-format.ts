@@ -15,18 +15,14 @@ const tableFormatItem = itemKind(
   tableFormatKey,
 );
 
-/** Makes sure that a version can read a table. @throws UnreadableFormat naming both formats */
-export async function requireReadableFormat(formats = readableFormats): Promise<void> {
+/** The reason why a version can't read the table, with both formats; undefined if it can. */
+export async function formatProblem(formats = readableFormats): Promise<string | undefined> {
   const item = await readItem(tableFormatItem());
   // A new table gets the item at the end of its first deployment.
   const format = item?.format ?? 1;
-  if (!formats.includes(format))
-    throw new UnreadableFormat(
-      `The table has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`,
-    );
+  if (formats.includes(format)) return undefined;
+  return `The table has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`;
 }
-
-export class UnreadableFormat extends Error {}
 
 /** Notes that this version writes to the table from now on. The format never falls: items of the newer one remain. */
 export async function recordFormat(): Promise<void> {

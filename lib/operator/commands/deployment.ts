@@ -2,7 +2,6 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../foundation/environment.ts';
 import { areOfProbe, createProbe, removeProbe } from '../../release/probe.ts';
-import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/revocation.ts';
 import { issuer } from '../../tokens/issuer.ts';
 import { defineCommands, id, invalid, versions } from '../command.ts';
 import { accountId, client, loginAppId } from './shared.ts';
@@ -10,16 +9,20 @@ import { accountId, client, loginAppId } from './shared.ts';
 const rotationFunction = environment('SIGNING_KEY_ROTATION_FUNCTION');
 const lambda = new LambdaClient({});
 
+/** The answer of `revokeSigningKey`. */
+const revocationAnswerSchema = v.union([
+  v.object({ signing_kid: v.string(), warning: v.optional(v.string()) }),
+  v.object({ error: v.string() }),
+]);
+
 export const deploymentCommands = defineCommands({
   // The rotation function does it: nothing else may write the keys.
   'signing-keys revoke': {
     summary: 'Revoke a signing key that has leaked; another one signs, and its tokens stop within 5 minutes',
     flags: { kid: id('k_…', 'The id of the key: the kid of its tokens') },
     run: async ({ kid }) => {
-      const call: SigningKeyRevocation = { revoke: kid };
-      const { Payload, FunctionError } = await lambda.send(
-        new InvokeCommand({ FunctionName: rotationFunction(), Payload: JSON.stringify(call) }),
-      );
+      const call = { FunctionName: rotationFunction(), Payload: JSON.stringify({ revoke: kid }) };
+      const { Payload, FunctionError } = await lambda.send(new InvokeCommand(call));
       if (FunctionError) throw new Error('The rotation function failed. Its log says why.');
       const answer = v.parse(revocationAnswerSchema, JSON.parse(Payload?.transformToString() ?? ''));
       if ('error' in answer) throw invalid(answer.error);

@@ -41,7 +41,7 @@ export const providerSettingsItem = itemKind(
 function finder(deniedFor?: number) {
   const find = cached(
     (loginAppId: string, provider: ProviderId) => readItem(providerSettingsItem(loginAppId, provider)),
-    deniedFor,
+    { deniedFor },
   );
   return async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
     const stored = await find([loginAppId, provider], () => true);
