@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { EventBridgeEvent } from 'aws-lambda';
 import * as v from 'valibot';
-import { type AwsAnswer, LocalSecrets } from './local-secrets.ts';
+import { type AwsAnswer, LocalSecrets, rejected } from './local-secrets.ts';
 import { readBody, serve } from './loopback-server.ts';
 import { answerIdentity, isSigned, localAccount } from './signature.ts';
 
@@ -36,10 +36,12 @@ export async function startLocalAws(
   const secrets = new LocalSecrets(secretsFile);
   const secret_access_key = randomBytes(32).toString('base64url');
   const answer = async (request: IncomingMessage, requestId: string): Promise<AwsAnswer> => {
-    if (!(await isSigned(request, secret_access_key))) {
-      const message = 'The request is not signed with the access key of this stack.';
-      return { status: 403, body: { __type: 'InvalidSignatureException', message } };
+    const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
+    if (searchParams.get('Action') === 'GetCallerIdentity') {
+      const xml = await answerIdentity(searchParams, request.headers, secret_access_key);
+      return xml === undefined ? unsigned : { status: 200, xml };
     }
+    if (!(await isSigned(request, secret_access_key))) return unsigned;
     const body: unknown = JSON.parse((await readBody(request)).toString() || '{}');
     const [, name] = request.url?.match(/^\/2015-03-31\/functions\/([^/]+)\/invocations/) ?? [];
     if (name) return invoke(functions, decodeURIComponent(name), body, requestId);
@@ -50,24 +52,15 @@ export async function startLocalAws(
   };
   const server = await serve(async (request, response) => {
     const requestId = randomUUID();
-    const send = (status: number, text: string, headers: object = {}) => {
-      const usual = { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': requestId };
-      response.writeHead(status, { ...usual, ...headers }).end(text);
-    };
-    try {
-      const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
-      if (searchParams.get('Action') === 'GetCallerIdentity') {
-        const { status, body } = await answerIdentity(searchParams, request.headers, secret_access_key);
-        return send(status, body, { 'content-type': 'text/xml' });
-      }
-      const { status, headers, body } = await answer(request, requestId);
-      send(status, JSON.stringify(body), headers);
-    } catch (error) {
-      send(500, JSON.stringify({ __type: 'InternalFailure', message: String(error) }));
-    }
+    const { status, headers, body, xml } = await answer(request, requestId).catch(failed);
+    const usual = { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': requestId };
+    response.writeHead(status, { ...usual, ...headers }).end(xml ?? JSON.stringify(body));
   });
   return { ...server, endpoint: { url: server.url, secret_access_key }, secrets };
 }
+
+const unsigned = rejected('InvalidSignatureException', 'The key is not that of this stack.', 403);
+const failed = (error: unknown) => rejected('InternalFailure', String(error), 500);
 
 async function invoke(
   functions: ReadonlyMap<string, InvocableFunction>,
@@ -76,8 +69,7 @@ async function invoke(
   awsRequestId: string,
 ): Promise<AwsAnswer> {
   const handler = functions.get(name);
-  if (!handler)
-    return { status: 404, body: { __type: 'ResourceNotFoundException', message: 'Function not found' } };
+  if (!handler) return rejected('ResourceNotFoundException', 'Function not found', 404);
   const invokedFunctionArn = `arn:aws:lambda:us-east-1:${localAccount}:function:${name}`;
   try {
     return { status: 200, body: (await handler(event, { awsRequestId, invokedFunctionArn })) ?? null };

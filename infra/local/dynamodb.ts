@@ -5,7 +5,6 @@ import {
   DescribeTableCommand,
   DynamoDBClient,
   type KeySchemaElement,
-  ListTablesCommand,
   PutItemCommand,
   paginateScan,
 } from '@aws-sdk/client-dynamodb';
@@ -75,12 +74,6 @@ export async function copyTable(client: DynamoDBClient, from: string, to: string
   for await (const { Items = [] } of paginateScan({ client }, { TableName: from })) {
     for (const Item of Items) await client.send(new PutItemCommand({ TableName: to, Item }));
   }
-}
-
-/** Deletes every table but this one. */
-export async function deleteOtherTables(client: DynamoDBClient, name: string): Promise<void> {
-  const { TableNames = [] } = await client.send(new ListTablesCommand({}));
-  for (const other of TableNames.filter((other) => other !== name)) await deleteTable(client, other);
 }
 
 /** A client for a DynamoDB endpoint on this machine; these accept any credentials. */

@@ -20,10 +20,11 @@ const textsSchema = v.record(v.string(), v.string());
 const secretSchema = v.object({ values: textsSchema, stages: textsSchema });
 type Secret = v.InferOutput<typeof secretSchema>;
 
-/** An answer of an AWS service, whose body is JSON. */
+/** An answer of an AWS service: JSON, or XML. */
 export interface AwsAnswer {
   status: number;
-  body: unknown;
+  body?: unknown;
+  xml?: string;
   headers?: Record<string, string>;
 }
 
@@ -68,7 +69,10 @@ export class LocalSecrets {
 }
 
 const done = (body: object): AwsAnswer => ({ status: 200, body });
-const rejected = (__type: string, message: string): AwsAnswer => ({ status: 400, body: { __type, message } });
+export const rejected = (__type: string, message: string, status = 400): AwsAnswer => ({
+  status,
+  body: { __type, message },
+});
 const notFound = rejected('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
 
 const actions: Record<string, (secret: Secret, input: Call) => AwsAnswer> = {

@@ -7,17 +7,17 @@ import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/ope
 /** The account of the local stack, which no real one can be. */
 export const localAccount = '000000000000';
 
-/** A signer as the SDK's clients have one. Access keys of this machine have any id, and one secret. */
-const localSigner = (accessKeyId: string, secretAccessKey: string, region: string, service: string) =>
-  new SignatureV4({
-    service,
-    region,
-    credentials: { accessKeyId, secretAccessKey },
-    sha256: new LambdaClient({ region }).config.sha256,
-  });
+/** A signer for a credential `ID/DATE/REGION/SERVICE/aws4_request`, of any id: access keys of this machine have one secret. */
+function signerOf(credential: string, secretAccessKey: string) {
+  const [accessKeyId = '', , region = '', service = ''] = credential.split('/');
+  const { sha256 } = new LambdaClient({ region }).config;
+  const credentials = { accessKeyId, secretAccessKey };
+  return { signer: new SignatureV4({ service, region, credentials, sha256 }), accessKeyId, region };
+}
 
-const authorizationForm =
-  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([\w;-]+), /;
+/** 20260131T080000Z as a date. */
+const signingDateOf = (text: unknown): Date =>
+  new Date(String(text).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /**
  * Whether a request is signed with a secret access key. Its body counts by the hash in a header.
@@ -28,54 +28,45 @@ export async function isSigned(
   secretAccessKey: string,
 ): Promise<boolean> {
   const { authorization = '' } = headers;
-  const named = authorization.match(authorizationForm);
-  if (!named) return false;
-  const [, id = '', region = '', service = '', signed = ''] = named;
+  const [, credential, signed = ''] =
+    authorization.match(/^AWS4-HMAC-SHA256 Credential=([^,]+), SignedHeaders=([\w;-]+), /) ?? [];
+  if (!credential) return false;
   const { pathname: path, searchParams } = new URL(url, 'http://localhost');
-  const { headers: expected } = await localSigner(id, secretAccessKey, region, service).sign(
+  const { headers: expected } = await signerOf(credential, secretAccessKey).signer.sign(
     {
       ...{ method, path, protocol: 'http:', hostname: '' },
       query: Object.fromEntries(searchParams),
       headers: Object.fromEntries(signed.split(';').map((name) => [name, String(headers[name])])),
     },
-    { signingDate: signingDateOf(String(headers['x-amz-date'])) },
+    { signingDate: signingDateOf(headers['x-amz-date']) },
   );
   const [sent, wanted] = [Buffer.from(authorization), Buffer.from(expected.authorization ?? '')];
   return sent.length === wanted.length && timingSafeEqual(sent, wanted);
 }
 
-/** 20260131T080000Z as a date. */
-const signingDateOf = (text: string): Date =>
-  new Date(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
-
 /**
- * Answers a presigned GetCallerIdentity request: whose signature it is. Access keys are named after their users, and all
- * have the same secret.
+ * The answer to a presigned GetCallerIdentity request, as XML: whose signature it is. Access keys are named after their users.
+ * Without the right signature, there is none.
  */
 export async function answerIdentity(
   query: URLSearchParams,
   headers: IncomingHttpHeaders,
   secretAccessKey: string,
-): Promise<{ status: number; body: string }> {
-  const [accessKeyId = '', , region = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
+): Promise<string | undefined> {
+  const { signer, accessKeyId, region } = signerOf(query.get('X-Amz-Credential') ?? '', secretAccessKey);
   const hostname = stsHost(region);
-  const signingDate = signingDateOf(query.get('X-Amz-Date') ?? '');
-  const { query: expected } = await localSigner(accessKeyId, secretAccessKey, region, 'sts').presign(
+  const { query: expected } = await signer.presign(
     {
-      method: 'GET',
-      protocol: 'https:',
-      hostname,
-      path: '/',
+      ...{ method: 'GET', protocol: 'https:', hostname, path: '/' },
       query: { ...identityQuestion },
       headers: { host: hostname, [commandHeader]: String(headers[commandHeader]) },
     },
-    { signingDate, expiresIn: Number(query.get('X-Amz-Expires')) },
+    {
+      signingDate: signingDateOf(query.get('X-Amz-Date')),
+      expiresIn: Number(query.get('X-Amz-Expires')),
+    },
   );
-  if (query.get('X-Amz-Signature') !== expected?.['X-Amz-Signature'])
-    return { status: 403, body: '<Error><Code>SignatureDoesNotMatch</Code></Error>' };
+  if (query.get('X-Amz-Signature') !== expected?.['X-Amz-Signature']) return undefined;
   const arn = `arn:aws:iam::${localAccount}:user/${accessKeyId}`;
-  return {
-    status: 200,
-    body: `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
-  };
+  return `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`;
 }

@@ -1,20 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
 import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
 import { type AwsEndpoint, type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
-import {
-  copyTable,
-  createTable,
-  deleteOtherTables,
-  deleteTable,
-  localDynamoDb,
-  startDynalite,
-} from './dynamodb.ts';
+import { copyTable, createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
 import { followStream } from './follow-stream.ts';
 import { gateway, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, setEnvironment } from './load-functions.ts';
@@ -108,13 +101,11 @@ export async function startStack(options: StackOptions) {
 async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) {
   const saved = data?.saved;
   if (saved?.stopped) {
-    await dynamoDb.send(new DescribeTableCommand({ TableName: saved.table_name }));
     data?.save({ ...saved, stopped: false });
     return { tableName: saved.table_name };
   }
   const tableName = `login-service-${randomUUID()}`;
   if (!saved) return { tableName, streamArn: await createTable(dynamoDb, tableName) };
-  await deleteOtherTables(dynamoDb, saved.table_name);
   await copyTable(dynamoDb, saved.table_name, tableName);
   data.save({ ...saved, table_name: tableName });
   await deleteTable(dynamoDb, saved.table_name);
