@@ -2,6 +2,7 @@ import { exec } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
+import { commands } from '../../lib/operator/commands/index.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import {
   failed,
@@ -184,30 +185,17 @@ describe('npm run operator -- --help', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return stdout;
   };
-  const commands = [
-    ...['accounts create', 'login-apps create', 'clients create', 'clients revoke'],
-    ...['mobile-applications set', 'mobile-applications remove', 'providers set', 'providers show'],
-    ...['access-requests create', 'access-requests grant', 'access-requests revoke'],
-    ...['comments add', 'reviews add', 'login-users block', 'login-users unblock'],
-  ];
-
   test('names every command, also as -h and when nothing is asked for', async () => {
     const [text, short, bare] = [await help('--help'), await help('-h'), await help()];
-    for (const command of commands) expect(text).toContain(`  ${command} `);
+    for (const command of commands.keys()) expect(text).toContain(`  ${command} `);
     for (const flag of ['--local', '--stack <name>', '-h, --help']) expect(text).toContain(`  ${flag} `);
     expect([short, bare]).toEqual([text, text]);
   });
 
   test('of a command names its flags, and changes nothing', async () => {
     const text = await help('reviews', 'add', '--help');
-    for (const flag of [
-      'access-request <number>',
-      'actor-id <text>',
-      'status <approved|rejected>',
-      'comment <text>',
-    ]) {
+    for (const flag of ['access-request <number>', 'actor-id <text>', 'status <approved|rejected>'])
       expect(text).toContain(`  --${flag} `);
-    }
     expect(text).toMatch(/--comment <text> .*\(optional\)/);
     expect(await help('reviews', 'add', '-h')).toBe(text);
     expect(await help('providers', 'set', '--help')).toContain('--settings <FILE.json>');

@@ -53,11 +53,8 @@ describe('npm run operator: a table on a terminal', () => {
     expect((await operator(...show)).stdout).toContain(name);
   });
 
-  test('a name cannot steer the terminal', () => {
+  test('neither a name nor the place where the next page begins can steer the terminal', () => {
     expect(readable({ name: 'a\u001b[2Jb\n\u202ec' })).toBe('name  a\\u001b[2Jb\\u000a\\u202ec');
-  });
-
-  test('nor can the place where the next page begins', () => {
     expect(readable({ next: 'a\u001b[2J\nb' })).toMatch(/ --after a\\u001b\[2J\\u000ab$/);
   });
 
