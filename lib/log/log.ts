@@ -40,7 +40,10 @@ type Level = 'INFO' | 'ERROR';
 function lineOf(level: Level, event: LogEvent, fields: object): string {
   const line = { event, ...requestFields(), ...fields };
   const start = { level, message: event, timestamp: timestamp(), service: 'login-service' };
-  return `${JSON.stringify({ ...start, ...line, ...asMetrics(event, line) }, cut)}\n`;
+  const whole = { ...start, ...line, ...asMetrics(event, line) };
+  const json = JSON.stringify(whole);
+  // A short line has no long text; looking at each costs as much as the rest.
+  return `${json.length > longestText ? JSON.stringify(whole, cut) : json}\n`;
 }
 
 /** The most characters of a text in a line: providers and callers choose some of them. */

@@ -1,4 +1,5 @@
-import { calculateJwkThumbprint, EmbeddedJWK, jwtVerify } from 'jose';
+import { hash } from 'node:crypto';
+import { EmbeddedJWK, type JWK, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import type { LogReason } from '../foundation/reasons.ts';
@@ -69,7 +70,7 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
   }
 
   // 4. It was not used before.
-  const thumbprint = await calculateJwkThumbprint(protectedHeader.jwk);
+  const thumbprint = thumbprintOf(protectedHeader.jwk);
   if (!(await useOnce(end, 'proof', thumbprint, jti)))
     throw refused('The proof has been used; make a new one for each request.', 'proof_used');
   return thumbprint;
@@ -78,6 +79,10 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
 const malformed =
   'The proof must be a JWT of the typ dpop+jwt, signed by ES256 with the public key in its header.';
 const outdated = 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.';
+
+/** @see RFC 7638, section 3.2 */
+const thumbprintOf = ({ crv, kty, x, y }: JWK): string =>
+  hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 
 const endByClock = (iat: number): number | undefined =>
   Math.abs(epochSeconds() - iat) <= leeway ? Math.floor(iat) + leeway + 1 : undefined;

@@ -1,4 +1,3 @@
-import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
@@ -9,7 +8,7 @@ import { type HookClaims, hasLoginHook, hookClaimsIn } from '../people/login-hoo
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
 import { countField, described } from '../schema/json-schema.ts';
 import { accessTokenLifetime } from '../signing/settings.ts';
-import { currentSigningKey } from '../signing/signer.ts';
+import { signJwt } from '../signing/signer.ts';
 import type { AccessTokenClaims, TokenUse } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { writeRefreshToken } from './refresh-token.ts';
@@ -84,13 +83,14 @@ async function issueAccessToken<Use extends TokenUse>(
 ) {
   const issuedAt = epochSeconds();
   const expires_in = Math.min(accessTokenLifetime(), end - issuedAt);
-  const { kid, alg, key } = await currentSigningKey();
-  const access_token = await new SignJWT({ ...ownersClaims, ...claims, scope: claims.token_use })
-    .setProtectedHeader({ alg, typ: 'at+jwt', kid })
-    .setIssuer(issuer())
-    .setJti(newId('at'))
-    .setIssuedAt(issuedAt)
-    .setExpirationTime(issuedAt + expires_in)
-    .sign(key);
+  const access_token = await signJwt('at+jwt', {
+    ...ownersClaims,
+    ...claims,
+    scope: claims.token_use,
+    iss: issuer(),
+    jti: newId('at'),
+    iat: issuedAt,
+    exp: issuedAt + expires_in,
+  });
   return { access_token, token_type: 'bearer' as const, expires_in };
 }
