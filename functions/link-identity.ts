@@ -8,7 +8,7 @@ import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
 import { askAboutLink } from '../lib/people/login-hook.ts';
-import { verifyCredential } from '../lib/providers/protocol.ts';
+import { verifyCredential } from '../lib/providers/providers.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 const example = {

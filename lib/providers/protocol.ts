@@ -1,17 +1,10 @@
 import * as v from 'valibot';
-import { annotateLog } from '../log/request-fields.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { forbidden, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './provider-failure.ts';
 import type { ProviderId } from './provider-ids.ts';
-import {
-  type BoundParameters,
-  type CredentialCaller,
-  checkNonce,
-  requireOfPublicClient,
-} from './service-nonce.ts';
+import type { BoundParameters } from './service-nonce.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
-import { findProviderSettings, notSetUp } from './settings/stored.ts';
 
 /** Settings as an operator gives them: all of a provider, or those of a preset. */
 export interface SettingsInput {
@@ -129,20 +122,4 @@ export function protocol<
     },
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };
-}
-
-/** The person for whom a provider of the Login App issued a credential. @throws ServiceError, ProviderFailure */
-export async function verifyCredential(
-  caller: CredentialCaller,
-  credential: Credential,
-): Promise<VerifiedIdentity> {
-  const { provider } = credential;
-  annotateLog({ provider });
-  requireOfPublicClient(caller, credential);
-  const useNonce = await checkNonce(caller, credential.nonce);
-  const stored = await findProviderSettings(caller.loginAppId, provider);
-  const identity = stored && (await credential.verify(stored));
-  if (!identity) throw notSetUp(provider);
-  await useNonce();
-  return identity;
 }

@@ -1,10 +1,15 @@
 // Identity providers: the protocols, the settings of each provider in a Login App, and the verification of a credential
 // by them. Who the verified person is here is for `lib/people`. It calls the providers over HTTPS, and the storage.
 
+import { annotateLog } from '../log/request-fields.ts';
+import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { oauth1 } from './oauth1/protocol.ts';
 import { oauth2 } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
+import type { Credential } from './protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
+import { type CredentialCaller, checkNonce, requireOfPublicClient } from './service-nonce.ts';
+import { findProviderSettings, notSetUp } from './settings/stored.ts';
 
 /** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
 const protocols: Protocols = { oauth1, oauth2, oidc };
@@ -18,3 +23,19 @@ interface Protocols {
 
 export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
   protocols[protocolNames[provider]];
+
+/** The person for whom a provider of the Login App issued a credential. @throws ServiceError, ProviderFailure */
+export async function verifyCredential(
+  caller: CredentialCaller,
+  credential: Credential,
+): Promise<VerifiedIdentity> {
+  const { provider } = credential;
+  annotateLog({ provider });
+  requireOfPublicClient(caller, credential);
+  const useNonce = await checkNonce(caller, credential.nonce);
+  const stored = await findProviderSettings(caller.loginAppId, provider);
+  const identity = stored && (await credential.verify(stored));
+  if (!identity) throw notSetUp(provider);
+  await useNonce();
+  return identity;
+}

@@ -53,9 +53,6 @@ function appIdsIn(settings: object): string[] {
   });
 }
 
-/** A reason not to store settings, or one to tell the operator after they are stored. */
-type Finding = { problem: string } | { warning: string };
-
 /**
  * Looks once at the discovery document of each issuer in settings that have been checked. Keys on another host are a problem.
  * An issuer whose document can't be read, or names another one, may be set up later, so that is a warning.
@@ -64,23 +61,26 @@ export async function lookAtIssuers(settings: object) {
   const { idTokens, accessTokens } = issuersIn(settings);
   const signal = verificationDeadline();
   const looks = [...accessTokens, ...idTokens].map((issuer) => lookAt(issuer, signal));
-  const findings = (await Promise.all(looks)).flat();
+  const findings = await Promise.all(looks);
   return {
-    problems: findings.flatMap((finding) => ('problem' in finding ? finding.problem : [])),
-    warnings: findings.flatMap((finding) => ('warning' in finding ? finding.warning : [])),
+    problems: findings.flatMap(({ problem }) => problem ?? []),
+    warnings: findings.flatMap(({ warning }) => warning ?? []),
   };
 }
 
-async function lookAt(source: KnownIssuer, signal: AbortSignal): Promise<Finding[]> {
-  if (keysAddressOf(source) !== undefined) return [];
+/** A reason not to store settings, or one to tell the operator after they are stored, if there is one. */
+async function lookAt(
+  source: KnownIssuer,
+  signal: AbortSignal,
+): Promise<{ problem?: string; warning?: string }> {
+  if (keysAddressOf(source) !== undefined) return {};
   try {
     const address = await discoverKeys(source.issuer, signal);
-    if (!isElsewhere(source.issuer, address)) return [];
+    if (!isElsewhere(source.issuer, address)) return {};
     const where = `the keys of ${source.issuer} are on another host: ${address.slice(0, 2_000)}, if you trust it`;
-    return [{ problem: `${source.place}.jwks_uri: must be set, since ${where}` }];
+    return { problem: `${source.place}.jwks_uri: must be set, since ${where}` };
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    const why = explainFailure(error);
-    return [{ warning: `nobody can log in with the issuer ${source.issuer} yet. ${why}` }];
+    return { warning: `nobody can log in with the issuer ${source.issuer} yet. ${explainFailure(error)}` };
   }
 }
