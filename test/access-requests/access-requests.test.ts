@@ -114,15 +114,6 @@ describe('POST /v1/rbac/access_requests', () => {
 });
 
 describe('GET /v1/rbac/access_requests/{access_request_id}', () => {
-  test.each(['access to none', 'none at all'])('403, the same, for %s', async (which) => {
-    const id = which === 'none at all' ? 999_999_999 : await create({ title: 'x' });
-    expectError(await service.accessRequests(`/${id}`, service.demo.other_account), {
-      status: 403,
-      error: 'forbidden',
-      naming: 'The account has no access to this access request.',
-    });
-  });
-
   test('400 for an id that is none', async () => {
     expectError(await service.accessRequests('/x'), { status: 400, error: 'invalid_request' });
   });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
-import { operatorWithFiles } from '../support/operator.ts';
+import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
 
@@ -87,11 +87,7 @@ describe('operator events import FILE.ndjson', () => {
     ]);
     expect(code).toBe(2);
     expect(summary).toMatchObject({ lines: 14, added: 2, already_there: 0, refused: 12 });
-    expect(
-      Object.fromEntries(
-        summary.reasons.map((one: { reason: string; lines: number[] }) => [one.reason, one.lines]),
-      ),
-    ).toEqual({
+    expect(linesByReason(summary)).toEqual({
       'The line is not JSON.': [3],
       'The line must be a JSON object.': [4, 5],
       'actor_type must be login_user or custom.': [6],

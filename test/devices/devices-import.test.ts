@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { operatorWithFiles } from '../support/operator.ts';
+import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -24,6 +24,12 @@ const exported = async ({ login_app_id } = app) => {
   const lines = text.split('\n').filter(Boolean);
   return { text, lines: lines.map((line): Record<string, unknown> => JSON.parse(line)) };
 };
+/** The lines of an export that has so many. */
+const exportedWhen = (count: number, of = app) =>
+  eventually(
+    () => exported(of),
+    ({ lines }) => lines.length === count,
+  );
 const recipients = async (query: string, client = app): Promise<{ device_id: string }[]> =>
   (await service.recipients(query, client)).body.recipients;
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
@@ -47,11 +53,10 @@ describe('operator devices import FILE.ndjson', () => {
     const { installation_id: _, ...sent } = values;
     const listed = await eventuallyHas(1, () => recipients(`login_user_id=${person.loginUserId}`, from));
     expect(listed).toMatchObject([sent]);
-    const isThere = ({ lines }: { lines: unknown[] }) => lines.length === 1;
-    const { lines } = await eventually(() => exported(from), isThere);
+    const { lines } = await exportedWhen(1, from);
     expect(lines).toMatchObject([device]);
     await importLines([{ ...lines[0], login_user_id: undefined }], to);
-    expect((await eventually(() => exported(to), isThere)).lines).toMatchObject([device]);
+    expect((await exportedWhen(1, to)).lines).toMatchObject([device]);
   });
 
   test('a line about an installation that the app has registered meanwhile leaves it to the newer device', async () => {
@@ -73,13 +78,10 @@ describe('operator devices import FILE.ndjson', () => {
     expect((await importLines(lines)).summary).toMatchObject({ added: 2, already_there: 0 });
     const [first, second] = lines;
     await service.register({ ...first, app_version: '2' }, appToken);
-    expect((await importLines([first, second, android(), second])).summary).toMatchObject({
-      added: 1,
-      already_there: 3,
-    });
-    const versions = (await exported()).lines.filter(({ token }) =>
-      lines.some((line) => line.token === token),
-    );
+    const again = (await importLines([first, second, android(), second])).summary;
+    expect(again).toMatchObject({ added: 1, already_there: 3 });
+    const all = (await exported()).lines;
+    const versions = all.filter(({ token }) => lines.some((line) => line.token === token));
     expect(versions.map(({ app_version }) => app_version).toSorted()).toEqual(['1', '2']);
   });
 
@@ -109,11 +111,7 @@ describe('operator devices import FILE.ndjson', () => {
     ]);
     expect(code).toBe(2);
     expect(summary).toMatchObject({ lines: 18, added: 2, already_there: 0, refused: 16 });
-    const reasons = summary.reasons.map((one: { reason: string; lines: number[] }) => [
-      one.reason,
-      one.lines,
-    ]);
-    expect(Object.fromEntries(reasons)).toEqual({
+    expect(linesByReason(summary)).toEqual({
       'The line is not JSON.': [3],
       'The line must be a JSON object.': [4],
       'platform must be ios or android.': [5],
@@ -140,14 +138,9 @@ describe('operator devices import FILE.ndjson', () => {
       added: 0,
       reasons: [{ reason: 'The Login App has no mobile application for android.', count: 1, lines: [1] }],
     });
-    const { code, stderr } = await importLines([android()], {
-      ...without,
-      login_app_id: `la_${'A'.repeat(22)}`,
-    });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('There is no such Login App.'),
-    });
+    const unknown = { ...without, login_app_id: `la_${'A'.repeat(22)}` };
+    const { code, stderr } = await importLines([android()], unknown);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('There is no such Login App.')]);
   });
 });
 
@@ -157,19 +150,12 @@ describe('operator devices export', () => {
     const person = await newPerson(service, unique('alice'), from);
     const lines = [
       ...Array.from({ length: 120 }, () => android({ last_seen_at: daysAgo(1) })),
-      android({
-        installation_id: unique('installation'),
-        login_user_id: person.loginUserId,
-        locale: 'de-AT',
-      }),
+      android({ installation_id: unique('i'), login_user_id: person.loginUserId, locale: 'de-AT' }),
       { platform: 'ios', token: hexToken(), environment: 'sandbox', created_at: daysAgo(300) },
       { platform: 'ios', token_type: 'fid', token: unique('fid') },
     ];
     expect((await importLines(lines, from)).summary).toMatchObject({ added: 123 });
-    const { text, lines: printed } = await eventually(
-      () => exported(from),
-      ({ lines: found }) => found.length === 123,
-    );
+    const { text, lines: printed } = await exportedWhen(123, from);
     for (const line of lines) {
       expect(printed).toContainEqual(
         expect.objectContaining({ token_type: line.platform === 'ios' ? 'apns' : 'fcm', ...line }),
@@ -178,19 +164,13 @@ describe('operator devices export', () => {
     const to = await newApp();
     const { summary } = await importLines(text.replaceAll(/,"login_user_id":"[^"]*"/g, ''), to);
     expect(summary).toMatchObject({ added: 123, refused: 0 });
-    const again = await eventually(
-      () => exported(to),
-      ({ lines: found }) => found.length === 123,
-    );
+    const again = await exportedWhen(123, to);
     const tokens = (all: Record<string, unknown>[]) => all.map(({ token }) => token).toSorted();
     expect(tokens(again.lines)).toEqual(tokens(printed));
   });
 
   test('an --after that is none of ours is an error', async () => {
     const { code, stderr } = await run('devices', 'export', '--login-app', app.login_app_id, '--after', 'x');
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('--after must be the next'),
-    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('--after must be the next')]);
   });
 });

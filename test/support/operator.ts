@@ -78,6 +78,10 @@ export function operatorWithFiles({ directory }: { directory: string }) {
   return { folder, run, fileOf, importFile };
 }
 
+/** The lines that an import has rejected, by the reason. */
+export const linesByReason = ({ reasons }: { reasons: { reason: string; lines: number[] }[] }) =>
+  Object.fromEntries(reasons.map(({ reason, lines }) => [reason, lines]));
+
 /** A command that works: the one JSON object that it prints. */
 export async function succeeded(...words: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await operator(...words, '--local', '--yes');
