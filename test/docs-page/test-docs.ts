@@ -11,8 +11,7 @@ import { serve } from '../../infra/local/loopback-server.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
-import { startBrowser } from './browser.ts';
-import { closeOperation, execute, fillIn, openOperation } from './page-parts.ts';
+import { closeOperation, execute, fillIn, openOperation, startBrowser } from './browser.ts';
 
 const example = v.object({ grant_type: v.string() });
 const document = v.parse(
@@ -89,16 +88,12 @@ runCheck(async (cleanUps) => {
       );
       assert.equal(ids[0], 'issue-token');
       assert.deepEqual([...ids].sort(), [...operations].sort());
-      const deleting = await tab
-        .locator('.opblock-tag-section')
-        .evaluateAll((groups) =>
-          groups.map((group) =>
-            [...group.querySelectorAll('.opblock')].map((block) =>
-              block.classList.contains('opblock-delete'),
-            ),
-          ),
-        );
-      for (const group of deleting) assert.deepEqual(group, [...group].sort());
+      for (const group of await tab.locator('.opblock-tag-section').all()) {
+        const deleting = await group
+          .locator('.opblock')
+          .evaluateAll((blocks) => blocks.map((block) => block.classList.contains('opblock-delete')));
+        assert.deepEqual(deleting, deleting.toSorted());
+      }
     }),
   );
 
@@ -196,15 +191,13 @@ const statusFor = (url: string, host: string): Promise<number | undefined> =>
 
 /** A web server for the files of a folder, below any path. */
 async function serveFolder(folder: string): Promise<{ url: string } & AsyncDisposable> {
-  const types: Record<string, string> = {
-    html: 'text/html',
-    js: 'text/javascript',
-    css: 'text/css',
-    json: 'application/json',
-  };
+  const types = { html: 'text/html', js: 'text/javascript', css: 'text/css', json: 'application/json' };
   const { url, close } = await serve(({ url: path = '' }, response) => {
     const name = path.slice(path.lastIndexOf('/') + 1) || 'index.html';
-    response.setHeader('content-type', types[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain');
+    response.setHeader(
+      'content-type',
+      Reflect.get(types, name.slice(name.lastIndexOf('.') + 1)) ?? 'text/plain',
+    );
     response.end(readFileSync(join(folder, name)));
   });
   return { url, [Symbol.asyncDispose]: close };
