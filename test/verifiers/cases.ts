@@ -21,24 +21,27 @@ export async function casesOf(service: Service, running: RunningService): Promis
   const published: { keys: JWK[] } = (await service.call('/v2/marketing/oauth/jwks')).body;
   const rejected = (name: string, token: string): Case => ({ name, token, accepted: false });
 
-  const twoHours = 7200;
-  running.advance(-twoHours);
-  const expired = await logIn();
-  running.advance(twoHours);
-  const halfAMinute = 30;
-  running.advance(halfAMinute);
-  const fromAhead = await logIn();
-  running.advance(-halfAMinute);
-  const twentyMinutes = 1200;
-  running.advance(-twentyMinutes);
-  const stale = await logIn();
-  running.advance(twentyMinutes);
+  /** The token of a login at another time. */
+  const logInAfter = async (seconds: number): Promise<string> => {
+    running.advance(seconds);
+    const token = await logIn();
+    running.advance(-seconds);
+    return token;
+  };
+  const [expired, fromAhead, stale] = [
+    await logInAfter(-7200),
+    await logInAfter(30),
+    await logInAfter(-1200),
+  ];
+  const { refresh_token } = (await service.logIn(unique('bob'), 'provider_a')).body;
+  const refreshed = (await service.refresh(refresh_token)).body.access_token;
+  const ofPhone = (await (await asPhone(service)).logIn(unique('alice'))).body.access_token;
   return [
     { name: 'a Login User Token', token, accepted: true },
     { name: 'a Login User Token of a service whose clock is ahead', token: fromAhead, accepted: true },
     { name: 'a Login User Token of a login 20 minutes ago', token: stale, accepted: true, isStale: true },
-    { name: 'a Login User Token after a refresh', token: await refreshed(service), accepted: true },
-    { name: 'a Login User Token of a phone', token: await ofPhone(service), accepted: true },
+    { name: 'a Login User Token after a refresh', token: refreshed, accepted: true },
+    { name: 'a Login User Token of a phone', token: ofPhone, accepted: true },
     rejected('an expired token', expired),
     rejected('a token for another Login App', await logIn(service.demo.other_login_app)),
     rejected('a Login App Token', await service.loginAppToken()),
@@ -46,13 +49,4 @@ export async function casesOf(service: Service, running: RunningService): Promis
       rejected(`tampered: ${what}`, tampered),
     ),
   ];
-}
-
-async function ofPhone(service: Service): Promise<string> {
-  return (await (await asPhone(service)).logIn(unique('alice'))).body.access_token;
-}
-
-async function refreshed(service: Service): Promise<string> {
-  const { refresh_token } = (await service.logIn(unique('bob'), 'provider_a')).body;
-  return (await service.refresh(refresh_token)).body.access_token;
 }
