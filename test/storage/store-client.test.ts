@@ -39,13 +39,11 @@ const item = {
   list: { L: [{ BOOL: true }, { NULL: true }] },
 };
 const found = { pk: 'a', at: 7, names: new Set(['b']), list: [true, null] };
-const exception = (name: string, headers?: object, more?: object) => (response: ServerResponse) =>
-  json(
-    response,
-    400,
-    { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: 'So it is.', ...more },
-    headers,
-  );
+const exception = (name: string, headers?: object, more?: object) => (response: ServerResponse) => {
+  const __type = `com.amazonaws.dynamodb.v20120810#${name}`;
+  json(response, 400, { __type, message: 'So it is.', ...more }, headers);
+};
+const lost = (response: ServerResponse) => response.destroy();
 
 const listener: RequestListener = async (request, response) => {
   const body = JSON.parse((await readBody(request)).toString());
@@ -83,33 +81,19 @@ const idsOf = (name: string) => asked.map(({ headers }) => headers[name]);
 describe('a call', () => {
   test('is what the SDK sends, and its answer what the SDK reads', async () => {
     const [lean, whole] = [await newClient(), await newClient({ own: false })];
+    const Item = { ...found, none: undefined, deep: { a: [1, 'b'], c: undefined } };
+    const query = {
+      KeyConditionExpression: '#pk = :pk',
+      ExpressionAttributeNames: { '#pk': 'pk' },
+      ExpressionAttributeValues: { ':pk': 'a', ':set': new Set([1, 2]) },
+      ...{ ExclusiveStartKey: { pk: 'a' }, ScanIndexForward: false, Limit: 3 },
+    };
+    const Keys = [{ pk: 'a' }, { pk: 'b' }];
     const calls: ((client: DynamoDBDocumentClient) => Promise<{ $metadata: unknown }>)[] = [
       (client) => client.send(command()),
-      (client) =>
-        client.send(
-          new PutCommand({
-            TableName: 't',
-            Item: { ...found, none: undefined, deep: { a: [1, 'b'], c: undefined } },
-          }),
-        ),
-      (client) =>
-        client.send(
-          new QueryCommand({
-            TableName: 't',
-            KeyConditionExpression: '#pk = :pk',
-            ExpressionAttributeNames: { '#pk': 'pk' },
-            ExpressionAttributeValues: { ':pk': 'a', ':set': new Set([1, 2]) },
-            ExclusiveStartKey: { pk: 'a' },
-            ScanIndexForward: false,
-            Limit: 3,
-          }),
-        ),
-      (client) =>
-        client.send(
-          new BatchGetCommand({
-            RequestItems: { t: { Keys: [{ pk: 'a' }, { pk: 'b' }], ConsistentRead: true } },
-          }),
-        ),
+      (client) => client.send(new PutCommand({ TableName: 't', Item })),
+      (client) => client.send(new QueryCommand({ TableName: 't', ...query })),
+      (client) => client.send(new BatchGetCommand({ RequestItems: { t: { Keys, ConsistentRead: true } } })),
     ];
     const bodies = [
       { Item: item },
@@ -136,7 +120,7 @@ describe('a call', () => {
   test.each([
     ['throttled', exception('ThrottlingException')],
     ['refused by a server that fails', (response: ServerResponse) => json(response, 500, {})],
-    ['reset', (response: ServerResponse) => response.destroy()],
+    ['reset', lost],
     ['stalled', () => {}],
     [
       'cut in half',
@@ -161,7 +145,7 @@ describe('a call', () => {
 
   test('that fails each time is sent as often as the client is told, and no more', async () => {
     const client = await newClient();
-    answers = Array(3).fill((response: ServerResponse) => response.destroy());
+    answers = Array(3).fill(lost);
     await expect(client.send(command())).rejects.toMatchObject({ $metadata: { attempts: 3 } });
     expect(asked).toHaveLength(3);
   });
@@ -182,17 +166,16 @@ describe('a call', () => {
 
   test('refills with its success the quota of repetitions, which wrong calls after lost answers use up', async () => {
     const client = await newClient();
-    const lost = (response: ServerResponse) => response.destroy();
+    const failTwice = async (times: number) => {
+      for (let time = 0; time < times; time += 1) {
+        answers = [lost, exception('ValidationException')];
+        await expect(client.send(command())).rejects.toMatchObject({ $metadata: { attempts: 2 } });
+      }
+    };
     // Each takes 14 of 500.
-    for (let time = 0; time < 33; time += 1) {
-      answers = [lost, exception('ValidationException')];
-      await expect(client.send(command())).rejects.toMatchObject({ $metadata: { attempts: 2 } });
-    }
+    await failTwice(33);
     for (let time = 0; time < 28; time += 1) await client.send(command());
-    for (let time = 0; time < 2; time += 1) {
-      answers = [lost, exception('ValidationException')];
-      await expect(client.send(command())).rejects.toMatchObject({ $metadata: { attempts: 2 } });
-    }
+    await failTwice(2);
   });
 
   test('of a machine whose clock is ten minutes behind is sent again by the store’s clock, as are all after it', async () => {
@@ -234,7 +217,6 @@ describe('a call', () => {
   });
 
   test('uses the connection of the one before it', async () => {
-    let connections = 0;
     const counting = await serve(listener);
     const client = await newClient({ url: counting.url });
     const ports = new Set<string | undefined>();
@@ -242,7 +224,7 @@ describe('a call', () => {
       ports.add(String(response.req.socket.remotePort));
       json(response, 200, {});
     });
-    for (; connections < 3; connections += 1) await client.send(command());
+    for (let time = 0; time < 3; time += 1) await client.send(command());
     expect(ports.size).toBe(1);
     await counting.close();
   });
@@ -272,11 +254,8 @@ test('TLS is checked: a store that nobody vouches for gets no request', async ()
 
 describe('the signature is that of @smithy/signature-v4', () => {
   const region = 'eu-central-1';
-  const store = {
-    host: 'dynamodb.eu-central-1.amazonaws.com',
-    path: '/',
-    target: 'DynamoDB_20120810.GetItem',
-  };
+  const target = 'DynamoDB_20120810.GetItem';
+  const store = { host: 'dynamodb.eu-central-1.amazonaws.com', path: '/', target };
   const hook = {
     host: 'lambda.eu-central-1.amazonaws.com',
     path: `/2015-03-31/functions/${encodeURIComponent('arn:aws:lambda:eu-central-1:123456789012:function:a-b:live')}/invocations`,
@@ -285,46 +264,25 @@ describe('the signature is that of @smithy/signature-v4', () => {
     ['dynamodb', store, requestSigner(region, 'dynamodb')],
     ['lambda', hook, requestSigner(region, 'lambda')],
   ];
-  const whole: Credentials = {
-    accessKeyId: 'id',
-    secretAccessKey: 'secret',
-    sessionToken: 'a+session/token==',
-  };
   const bare: Credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
+  const whole: Credentials = { ...bare, sessionToken: 'a+session/token==' };
   const at = (time: string) => new Date(time);
 
   test.each<[string, Credentials, Date, string]>([
     ['with a session token', whole, at('2026-03-01T23:59:59.999Z'), '{"Key":"ä€"}'],
     ['without one', bare, at('2026-03-01T23:59:59Z'), '{}'],
     ['on the next day', bare, at('2026-03-02T00:00:00Z'), '{}'],
-    [
-      'after a change of credentials',
-      { ...whole, secretAccessKey: 'another' },
-      at('2026-03-02T00:00:01Z'),
-      '{}',
-    ],
+    ['after a change of them', { ...whole, secretAccessKey: 'another' }, at('2026-03-02T00:00:01Z'), '{}'],
     ['and back', whole, at('2026-03-02T00:00:02Z'), '{}'],
   ])('%s', async (_, credentials, time, body) => {
     for (const [service, address, sign] of services) {
       const parts = { ...address, contentType: 'application/x-amz-json-1.0', body };
       const { authorization, 'content-length': length, ...headers } = sign({ ...parts, time }, credentials);
       const client = new DynamoDBClient({ region, credentials });
-      const signer = await client.config.signer({
-        name: 'sigv4',
-        signingName: service,
-        signingRegion: region,
-        properties: {},
-      });
-      const given: Headers = headers;
-      const request = {
-        method: 'POST',
-        protocol: 'https:',
-        hostname: parts.host,
-        path: parts.path,
-        query: {},
-        headers: given,
-        body,
-      };
+      const scheme = { name: 'sigv4', signingName: service, signingRegion: region, properties: {} };
+      const signer = await client.config.signer(scheme);
+      const to = { method: 'POST', protocol: 'https:', hostname: parts.host, path: parts.path, query: {} };
+      const request = { ...to, headers, body };
       const signed = await signer.sign(request as never, { signingDate: time });
       expect({ ...headers, authorization }).toEqual(signed.headers);
       expect(length).toBe(String(Buffer.byteLength(body)));
