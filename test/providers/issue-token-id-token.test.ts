@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, test } from '@jest/globals';
-import { base64url, decodeJwt, type JWTPayload } from 'jose';
+import { describe, expect, test } from '@jest/globals';
+import { base64url, decodeJwt } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -22,33 +22,28 @@ async function idToken(claims: Record<string, unknown> = {}): Promise<string> {
   return (await credentials('provider_f', query)).id_token ?? '';
 }
 
-let validClaims: JWTPayload;
-
-beforeAll(async () => {
-  const valid = await idToken();
-  validClaims = decodeJwt(valid);
-  expectAnswer(await send(valid), 200, tokenResponse);
-});
+const valid = await idToken();
+const ours = String(decodeJwt(valid).aud);
 
 describe('provider_f, the claims of an id token that the provider has signed', () => {
-  const ours = () => String(validClaims.aud);
-
+  const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+  const fusionAuth = { scope: 'openid', sid: 'x', email: 'a@b.example' };
   test.each<[string, () => Record<string, unknown>]>([
     ['another issuer', () => ({ iss: 'https://accounts.example' })],
     ['the issuer with a slash', () => ({ iss: `${issuer}/` })],
     ['no issuer', () => ({ iss: null })],
     ['another audience', () => ({ aud: 'another-app', azp: null })],
-    ['an audience that only begins as ours', () => ({ aud: `${ours()}-2`, azp: null })],
+    ['an audience that only begins as ours', () => ({ aud: `${ours}-2`, azp: null })],
     ['no audience', () => ({ aud: null, azp: null })],
     ['an empty list of audiences', () => ({ aud: [], azp: null })],
     ['a foreign azp', () => ({ azp: 'another-app' })],
-    ['an azp that is no text', () => ({ azp: [ours()] })],
-    ['several audiences, a foreign azp', () => ({ aud: [ours(), 'x'], azp: 'x' })],
-    ['several audiences without azp', () => ({ aud: [ours(), 'x'], azp: null })],
-    ['an audience that is an object', () => ({ aud: { toString: ours() } })],
-    ['a number among the audiences', () => ({ aud: [ours(), 7], azp: ours() })],
-    ['an empty text among the audiences', () => ({ aud: [ours(), ''], azp: ours() })],
-    ['a list of audiences that are no text', () => ({ aud: [7, {}, [ours()]] })],
+    ['an azp that is no text', () => ({ azp: [ours] })],
+    ['several audiences, a foreign azp', () => ({ aud: [ours, 'x'], azp: 'x' })],
+    ['several audiences without azp', () => ({ aud: [ours, 'x'], azp: null })],
+    ['an audience that is an object', () => ({ aud: { toString: ours } })],
+    ['a number among the audiences', () => ({ aud: [ours, 7], azp: ours })],
+    ['an empty text among the audiences', () => ({ aud: [ours, ''], azp: ours })],
+    ['a list of audiences that are no text', () => ({ aud: [7, {}, [ours]] })],
     ['an issuer that is a list', () => ({ iss: [issuer] })],
     ['no sub', () => ({ sub: null })],
     ['an empty sub', () => ({ sub: '' })],
@@ -67,33 +62,28 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['an exp more than a day after iat', () => ({ exp: now() + day + 90 })],
     ['an exp that is no date', () => ({ exp: 1e300 })],
     ['an iat that is no date', () => ({ iat: -1e300 })],
-    [
-      'the events of a logout token',
-      () => ({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }),
-    ],
+    ['the events of a logout token', () => ({ events: { [logoutEvent]: {} } })],
     ['the type of an access token', () => ({ typ: 'Bearer' })],
     ['a type that is no text', () => ({ typ: { toString: 'x' } })],
     ['the use of an access token', () => ({ token_use: 'access' })],
     ['the scopes of an access token, as Entra and Okta write them', () => ({ scp: 'openid' })],
     ['the list of scopes of an access token, as Spring writes it', () => ({ scope: ['openid'], azp: null })],
-    [
-      "what FusionAuth's access tokens have, too",
-      () => ({ scope: 'openid', auth_time: now(), sid: 'x', email: 'a@b.example' }),
-    ],
+    ["what FusionAuth's access tokens have, too", () => ({ ...fusionAuth, auth_time: now() })],
     ["what authentik's access tokens have, too", () => ({ scope: 'openid', acr: 'default', amr: ['pwd'] })],
     ['a foreign client_id', () => ({ azp: null, client_id: 'another-app' })],
     ['a foreign cid', () => ({ azp: null, cid: 'another-app' })],
     ['a foreign appid', () => ({ azp: null, appid: 'another-app' })],
     ['our azp and a foreign client_id', () => ({ client_id: 'another-app' })],
-    ['a client_id that is no text', () => ({ client_id: [ours()] })],
+    ['a client_id that is no text', () => ({ client_id: [ours] })],
   ])('%s: 400 invalid_grant', async (_, claims) => {
     expectError(await send(await idToken(claims())), invalidGrant);
   });
 
   test.each<[string, () => Record<string, unknown>]>([
+    ['no other claims than those of the provider', () => ({})],
     ['one audience without azp', () => ({ azp: null })],
-    ['a list of one audience without azp', () => ({ aud: [ours()], azp: null })],
-    ['several audiences with our azp', () => ({ aud: ['x', ours()] })],
+    ['a list of one audience without azp', () => ({ aud: [ours], azp: null })],
+    ['several audiences with our azp', () => ({ aud: ['x', ours] })],
     ['an exp less than 60 s ago', () => ({ exp: now() - 20 })],
     ['an iat less than 60 s from now', () => ({ iat: now() + 30 })],
     ['a sub of 255 characters', () => ({ sub: unique('').padEnd(255, 'x') })],
@@ -102,11 +92,11 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['an iat almost a day ago', () => ({ iat: now() - day + 30, exp: now() + 30 })],
     ['the type of an id token, as Keycloak writes it', () => ({ typ: 'ID' })],
     ['the use of an id token, as Cognito writes it', () => ({ token_use: 'id' })],
-    ['our client_id, cid and appid', () => ({ client_id: ours(), cid: ours(), appid: ours() })],
+    ['our client_id, cid and appid', () => ({ client_id: ours, cid: ours, appid: ours })],
     ['a scope and a nonce', () => ({ scope: 'openid', nonce: 'n' })],
     ['a scope and an at_hash', () => ({ scope: 'openid', at_hash: 'x' })],
     ['a scope and a c_hash', () => ({ scope: ['openid'], c_hash: 'x' })],
-    ["a list of scopes, in UAA's older id tokens", () => ({ scope: ['openid'], amr: ['pwd'], cid: ours() })],
+    ["a list of scopes, in UAA's older id tokens", () => ({ scope: ['openid'], amr: ['pwd'], cid: ours })],
     ['claims that nobody knows', () => ({ constructor: 'x', nested: { ['__proto__']: 1 } })],
   ])('%s: 200', async (_, claims) => {
     expectAnswer(await send(await idToken(claims())), 200, tokenResponse);

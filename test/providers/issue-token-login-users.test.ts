@@ -12,19 +12,16 @@ const { demo, logIn, loginForm, token } = service;
 const claimsOf = ({ body }: Answer): JWTPayload => decodeJwt(body.access_token);
 
 describe('the Login User of a token', () => {
-  test.each(providerIds)(
-    '%s: the same subject is always the same Login User, in a session of its own',
-    async (provider) => {
-      const subject = unique('alice');
-      const first = claimsOf(await logIn(subject, provider));
-      const second = claimsOf(await logIn(subject, provider));
-      expect(first.sub).toMatch(/^lu_/);
-      expect(second.sub).toBe(first.sub);
-      expect(second.sid).not.toBe(first.sid);
-      expect(second.jti).not.toBe(first.jti);
-      expect(claimsOf(await logIn(unique('bob'), provider)).sub).not.toBe(first.sub);
-    },
-  );
+  test.each(providerIds)('%s: one for a subject, with sessions of their own', async (provider) => {
+    const subject = unique('alice');
+    const first = claimsOf(await logIn(subject, provider));
+    const second = claimsOf(await logIn(subject, provider));
+    expect(first.sub).toMatch(/^lu_/);
+    expect(second.sub).toBe(first.sub);
+    expect(second.sid).not.toBe(first.sid);
+    expect(second.jti).not.toBe(first.jti);
+    expect(claimsOf(await logIn(unique('bob'), provider)).sub).not.toBe(first.sub);
+  });
 
   test('an authorization code and an access token of provider_b lead to the same Login User', async () => {
     const subject = unique('alice');
@@ -41,10 +38,8 @@ describe('the Login User of a token', () => {
   test('two clients of a Login App share its Login Users', async () => {
     const subject = unique('alice');
     const client = await createClient(service, demo.login_app.login_app_id);
-    const [one, other] = [
-      claimsOf(await logIn(subject)),
-      claimsOf(await logIn(subject, 'provider_f', client)),
-    ];
+    const one = claimsOf(await logIn(subject));
+    const other = claimsOf(await logIn(subject, 'provider_f', client));
     expect(other.sub).toBe(one.sub);
     expect([one.client_id, other.client_id]).toEqual([demo.login_app.client_id, client.client_id]);
   });
@@ -108,12 +103,7 @@ const invalidGrant = {
   naming: 'The provider does not accept this credential for this Login App.',
 };
 
-interface CredentialField {
-  provider: string;
-  name: string;
-  grant?: string;
-  query?: Record<string, string>;
-}
+type CredentialField = { provider: string; name: string; grant?: string; query?: Record<string, string> };
 const credentialFields: CredentialField[] = [
   ...providerIds.flatMap((provider) => parametersOf(provider).required.map((name) => ({ provider, name }))),
   // An id token with at_hash: one without it says nothing of the access token.

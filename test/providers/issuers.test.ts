@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
@@ -54,21 +55,14 @@ describe('provider_f with two issuers', () => {
   });
 
   test.each([600, 7 * 86_400])('an id token counts as long as the settings say: %d s', async (longest) => {
-    const scene = standIn.openScene();
-    const app = await createLoginApp(service, unique('app'));
-    await service.setProvider(app, 'provider_f', {
-      issuers: [{ issuer: scene.url, audiences: [ourApp], max_age_seconds: longest }],
-    });
-    const now = Math.floor(Date.now() / 1000);
-    const issued = (secondsAgo: number, expiresIn = 0) =>
-      scene.idToken({
-        iat: now - secondsAgo,
-        exp: now - secondsAgo + Math.max(86_400, longest + expiresIn),
-      });
+    const { app, scene } = await newIssuerLogin(service, standIn, { max_age_seconds: longest });
+    const issued = (secondsAgo: number, expiresIn = 0) => {
+      const iat = Math.floor(Date.now() / 1000) - secondsAgo;
+      return scene.idToken({ iat, exp: iat + Math.max(86_400, longest + expiresIn) });
+    };
     expect((await send(await issued(longest), app)).status).toBe(200);
-    for (const tooLong of [await issued(longest + 90, 600), await issued(0, 86_401)]) {
+    for (const tooLong of [await issued(longest + 90, 600), await issued(0, 86_401)])
       expectError(await send(tooLong, app), { status: 400, error: 'invalid_grant' });
-    }
   });
 });
 
@@ -136,39 +130,23 @@ describe('the issuers of provider_f, as an operator sets them', () => {
     expect(issuers).toHaveLength(names.length);
   });
 
-  test('remove takes one away, in either spelling, and leaves the others', async () => {
+  test('remove takes one away, in either spelling; without an issuer, it removes the provider', async () => {
+    const about = { login_app_id: flags['login-app'], provider: 'provider_f' };
+    const invalid = 'The settings of provider_f are invalid:';
     await preset('google');
     await preset('apple');
-    const removed = await remove('accounts.google.com');
-    expect(removed).toEqual({
-      login_app_id: flags['login-app'],
-      provider: 'provider_f',
-      settings: { issuers: [apple] },
-    });
+    await expect(remove('https://others.example')).rejects.toThrow(
+      `${invalid} they do not have this issuer.`,
+    );
+    expect(await remove('accounts.google.com')).toEqual({ ...about, settings: { issuers: [apple] } });
+    await expect(remove(apple.issuer)).rejects.toThrow(
+      `${invalid} this is their only issuer; leave out --issuer to remove them whole.`,
+    );
     expect(await shown()).toEqual({ issuers: [apple] });
-  });
-
-  test('remove without an issuer removes the provider', async () => {
-    await preset('google');
-    expect(await remove()).toEqual({
-      login_app_id: flags['login-app'],
-      provider: 'provider_f',
-      settings: null,
-    });
+    expect(await remove()).toEqual({ ...about, settings: null });
     expect(await shown()).toBeUndefined();
     await expect(remove()).rejects.toThrow('The Login App has no provider_f; it has');
     await preset('apple');
     expect(await shown()).toEqual({ issuers: [apple] });
-  });
-
-  test('remove says what is wrong', async () => {
-    await preset('google');
-    await expect(remove('https://others.example')).rejects.toThrow(
-      'The settings of provider_f are invalid: they do not have this issuer.',
-    );
-    await expect(remove(google.issuer)).rejects.toThrow(
-      'The settings of provider_f are invalid: this is their only issuer; leave out --issuer to remove them whole.',
-    );
-    expect(await shown()).toEqual({ issuers: [google] });
   });
 });

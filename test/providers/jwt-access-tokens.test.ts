@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { checkSettings } from '../../lib/providers/settings/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
@@ -18,13 +18,8 @@ const newLogin = (change?: object, more?: (scene: Scene) => object) =>
 
 const loginUserOf = (answer: Answer) => decodeJwt(answer.body.access_token).sub;
 
+const login = await newLogin();
 describe('the claims of an access token that the issuer has signed', () => {
-  let login: Awaited<ReturnType<typeof newJwtLogin>>;
-
-  beforeAll(async () => {
-    login = await newLogin();
-  });
-
   const jwt = { typ: 'JWT' };
 
   test.each<[string, Claims, object?]>([
@@ -104,9 +99,8 @@ describe('what is asked of the provider', () => {
     const before = scene.calls(discovery);
     for (const _ of [1, 2, 3]) expect((await logIn()).status).toBe(200);
     expectError(await send('a.b.c'), invalidGrant);
-    expect([scene.calls('jwks'), scene.calls(discovery) - before, scene.calls('user_info')]).toEqual([
-      1, 1, 0,
-    ]);
+    const calls = [scene.calls('jwks'), scene.calls(discovery) - before, scene.calls('user_info')];
+    expect(calls).toEqual([1, 1, 0]);
   });
 
   test('the user info if the settings have it, which must name the same person', async () => {
@@ -122,11 +116,8 @@ describe('what is asked of the provider', () => {
     const client = { client_id: ourApp, client_secret: 'our secret' };
     const authorization_code = { token_url: `${scene.url}/token`, ...client };
     await set({ audience_validation, authorization_code }, 'provider_b');
-    const form = {
-      grant_type: 'provider_authorization_code',
-      provider: 'provider_b',
-      authorization_code: 'x',
-    };
+    const code = { provider: 'provider_b', authorization_code: 'x' };
+    const form = { grant_type: 'provider_authorization_code', ...code };
     for (const [aud, status] of [[ourApp, 200] as const, ['another-app', 400] as const]) {
       const body = { access_token: await scene.idToken({ aud }, atJwt), token_type: 'bearer' };
       scene.answer('token', { status: 200, body });
@@ -174,18 +165,13 @@ const guid = (last: number): string => `00000000-0000-0000-0000-00000000000${las
 const client = 'our-client-id';
 const keycloak = { aud: [ourApp, 'account'], azp: ourApp, typ: 'Bearer', scope: 'openid profile' };
 const auth0 = { aud: ['https://api.example.com', 'https://tenant.eu.auth0.com/userinfo'], scope: 'openid' };
-const cognito = {
-  aud: undefined,
-  token_use: 'access',
-  scope: 'aws.cognito.signin.user.admin',
-  username: 'a',
-};
+const cognito = { aud: undefined, token_use: 'access', scope: 'aws.cognito.signin.user.admin' };
 const documented: [name: string, typ: string | undefined, app: string, Claims][] = [
   ['Keycloak', 'JWT', 'azp', keycloak],
   ['Auth0', 'JWT', 'azp', { ...auth0, azp: client }],
   ['Auth0', 'at+jwt', 'client_id', { ...auth0, client_id: client }],
   ['Okta', undefined, 'cid', { ver: 1, aud: 'api://default', cid: client, uid: '00u', scp: ['openid'] }],
-  ['Amazon Cognito', undefined, 'client_id', { ...cognito, client_id: client }],
+  ['Amazon Cognito', undefined, 'client_id', { ...cognito, client_id: client, username: 'a' }],
   ['Microsoft Entra ID', 'JWT', 'azp', { aud: guid(1), azp: guid(2), scp: 'access_as_user', ver: '2.0' }],
 ];
 
@@ -207,9 +193,8 @@ describe('the recipe of providers.md', () => {
 
   test.each(documented)('%s: takes its token (%s, %s) of our app alone', async (name, typ, app, claims) => {
     const { issuer, rest } = recipes.get(name) ?? {};
-    expect(checkSettings('provider_a', { audience_validation: { issuer, ...rest } })).toHaveProperty(
-      'settings',
-    );
+    const settings = { audience_validation: { issuer, ...rest } };
+    expect(checkSettings('provider_a', settings)).toHaveProperty('settings');
     const { logIn } = await newLogin(rest);
     const header = typ === undefined ? {} : { typ };
     expectAnswer(await logIn(claims, header), 200, tokenResponse);

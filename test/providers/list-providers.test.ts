@@ -10,16 +10,12 @@ const sandboxHost = new URL(demo.sandbox_url).host;
 
 const list = (client: LoginApp) => call('/v2/marketing/providers', { headers: asClient(client) });
 const newApp = (providers: string[] = []) => createLoginApp(service, unique('app'), { providers });
-const credentials = (required: string[], optional: string[] = []) => ({
-  grant_type: 'provider_credentials',
-  required,
-  optional,
-});
-const code = (optional: string[], required = ['authorization_code']) => ({
-  grant_type: 'provider_authorization_code',
-  required,
-  optional,
-});
+const credentials = (required: string[], optional: string[] = []) => {
+  return { grant_type: 'provider_credentials', required, optional };
+};
+const code = (optional: string[], required = ['authorization_code']) => {
+  return { grant_type: 'provider_authorization_code', required, optional };
+};
 
 /** A Login App with these settings, by provider. */
 async function appWith(settings: Record<string, Record<string, unknown>>): Promise<LoginApp> {
@@ -30,19 +26,15 @@ async function appWith(settings: Record<string, Record<string, unknown>>): Promi
   return app;
 }
 
-const issuer = {
-  issuer: 'https://accounts.google.com',
-  jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
-};
+const keysOfGoogle = 'https://www.googleapis.com/oauth2/v3/certs';
+const issuer = { issuer: 'https://accounts.google.com', jwks_uri: keysOfGoogle };
 const realm = { issuer: 'https://id.example/realm', jwks_uri: 'https://id.example/keys', nonce: 'required' };
 const twoIssuers = { settings: { issuers: [issuer, realm].map((one) => ({ ...one, audiences: ['us'] })) } };
 const exchange = { token_url: 'https://id.example/token', client_id: 'us', client_secret: 'our-secret' };
 
-describe('GET /v2/marketing/providers', () => {
-  test('nothing is set up', async () => {
-    expectAnswer(await list(await newApp()), 200, { providers: [] });
-  });
+const unauthorized = { status: 400, error: 'unauthorized_client' };
 
+describe('GET /v2/marketing/providers', () => {
   test('each family, in the order of the identifiers', async () => {
     const app = await newApp(['provider_f', 'provider_c', 'provider_a']);
     const companies = [sandboxHost];
@@ -121,7 +113,8 @@ describe('GET /v2/marketing/providers', () => {
     expect(await grantsOf(facebook)).toEqual([accessToken, code(['code_verifier', 'redirect_uri'])]);
   });
 
-  test('a change of the settings shows at once', async () => {
+  test('a change of the settings shows at once; nothing is set up at first', async () => {
+    expectAnswer(await list(await newApp()), 200, { providers: [] });
     const app = await newApp(['provider_f', 'provider_a']);
     expect((await list(app)).body.providers).toHaveLength(2);
     await operate('providers', 'remove', { 'login-app': app.login_app_id, provider: 'provider_f' });
@@ -133,23 +126,17 @@ describe('GET /v2/marketing/providers', () => {
     const clientFor = (grants: string) => createClient(service, app.login_app_id, { 'grant-types': grants });
     const { body } = await list(app);
     expectAnswer(await list(await clientFor('refresh_token')), 200, body);
-    expectError(await list(await clientFor('none')), {
-      ...{ status: 400, error: 'unauthorized_client' },
-      naming: 'The client may only introspect tokens.',
-    });
+    const naming = 'The client may only introspect tokens.';
+    expectError(await list(await clientFor('none')), { ...unauthorized, naming });
   });
 
   test('an error for a disabled Login App, a revoked client and a wrong secret', async () => {
     const [disabled, revoked] = [await newApp(), await newApp()];
     await operate('login-apps', 'disable', { 'login-app': disabled.login_app_id });
     await operate('clients', 'revoke', { 'login-app': revoked.login_app_id, client: revoked.client_id });
-    expectError(await list(disabled), {
-      ...{ status: 400, error: 'unauthorized_client' },
-      naming: 'The Login App is disabled.',
-    });
-    for (const client of [revoked, { ...demo.login_app, client_secret: revoked.client_secret }]) {
+    expectError(await list(disabled), { ...unauthorized, naming: 'The Login App is disabled.' });
+    for (const client of [revoked, { ...demo.login_app, client_secret: revoked.client_secret }])
       expectError(await list(client), { status: 401, error: 'invalid_client' });
-    }
   });
 });
 
@@ -159,28 +146,22 @@ describe('npm run operator: login-apps describe', () => {
       provider_c: { preset: 'twitter', 'app-id': 'us', 'app-secret': 'our-secret' },
       provider_f: twoIssuers,
     });
-    const flags = { 'login-app': app.login_app_id };
-    await operate('login-apps', 'rename', { ...flags, name: 'Shop\n| <b>' });
-    const words = ['login-apps', 'describe', '--login-app', app.login_app_id];
-    const { code: exitCode, stdout } = await operator(...words, '--local');
-    expect({ exitCode, page: stdout.split('\n') }).toEqual({
-      exitCode: 0,
-      page: [
-        '# How to log in to Shop \\| \\<b\\>',
-        '',
-        'Send the form to `POST /v2/marketing/oauth/token`, with the client id and client secret of the Login App (HTTP Basic):',
-        '`grant_type`, `provider` and the parameters of a row. The client guide of the service has examples.',
-        '',
-        '| Provider | Company | Protocol | `grant_type` | Parameters | Issuers of id tokens |',
-        '| --- | --- | --- | --- | --- | --- |',
-        '| `provider_c` | X | OAuth 1.0 | `provider_credentials` | `access_token`, `access_secret` |  |',
-        '| `provider_f` | Google, https://id.example/realm | OpenID Connect | `provider_credentials` | `id_token`, `access_token` (optional), `nonce` (optional) | https://accounts.google.com, https://id.example/realm (nonce required) |',
-        '',
-      ],
-    });
-    expect(await succeeded(...words, '--json')).toEqual({
-      login_app_id: app.login_app_id,
-      page: stdout.trimEnd(),
-    });
+    const { login_app_id } = app;
+    await operate('login-apps', 'rename', { 'login-app': login_app_id, name: 'Shop\n| <b>' });
+    const words = ['login-apps', 'describe', '--login-app', login_app_id];
+    const { stdout } = await operator(...words, '--local');
+    expect(stdout.split('\n')).toEqual([
+      '# How to log in to Shop \\| \\<b\\>',
+      '',
+      'Send the form to `POST /v2/marketing/oauth/token`, with the client id and client secret of the Login App (HTTP Basic):',
+      '`grant_type`, `provider` and the parameters of a row. The client guide of the service has examples.',
+      '',
+      '| Provider | Company | Protocol | `grant_type` | Parameters | Issuers of id tokens |',
+      '| --- | --- | --- | --- | --- | --- |',
+      '| `provider_c` | X | OAuth 1.0 | `provider_credentials` | `access_token`, `access_secret` |  |',
+      '| `provider_f` | Google, https://id.example/realm | OpenID Connect | `provider_credentials` | `id_token`, `access_token` (optional), `nonce` (optional) | https://accounts.google.com, https://id.example/realm (nonce required) |',
+      '',
+    ]);
+    expect(await succeeded(...words, '--json')).toEqual({ login_app_id, page: stdout.trimEnd() });
   });
 });

@@ -2,18 +2,10 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import { keysAddressOf } from '../../lib/providers/presets/companies.ts';
-import {
-  type Preset,
-  type PresetOptions,
-  presetNames,
-  presets,
-} from '../../lib/providers/presets/presets.ts';
-import {
-  type ProtocolName,
-  type ProviderId,
-  protocolNames,
-  providerIds,
-} from '../../lib/providers/provider-ids.ts';
+import type { Preset, PresetName, PresetOptions } from '../../lib/providers/presets/presets.ts';
+import { presetNames, presets } from '../../lib/providers/presets/presets.ts';
+import type { ProtocolName, ProviderId } from '../../lib/providers/provider-ids.ts';
+import { protocolNames, providerIds } from '../../lib/providers/provider-ids.ts';
 import { checkSettings, mergeSettings } from '../../lib/providers/settings/merge.ts';
 import { privateKey } from '../support/provider-stand-in.ts';
 
@@ -46,26 +38,16 @@ describe('a preset', () => {
     expect(checkSettings(provider, settings)).toMatchObject({ settings });
   });
 
-  test.each(fitting.filter(([, provider]) => provider === 'provider_b'))(
-    '%s for %s: with the exchange of authorization codes where a redirect URI is given',
-    (name, provider) => {
-      const { settings } = Object(applyPreset(name, provider, withCode));
-      expect(settings.authorization_code).toMatchObject({
-        client_id: 'our-app',
-        redirect_uris: redirectUris,
-      });
-      const secret = name === 'apple' ? 'client_secret_jwt' : 'client_secret';
-      expect(settings.authorization_code).toHaveProperty(secret);
-      expect(checkSettings(provider, settings)).toHaveProperty('settings');
-    },
-  );
-
-  test.each(fitting.filter(([, provider]) => provider === 'provider_b'))(
-    '%s for %s: the user info, or the id token where there is none, has the namespace that is named',
+  const forCodes = fitting.filter(([, provider]) => provider === 'provider_b');
+  test.each(forCodes)(
+    '%s for %s: with the exchange of codes, and a namespace that is named',
     (name, provider) => {
       const { settings } = Object(applyPreset(name, provider, { ...withCode, namespace: 'our-people' }));
-      const voucher = settings.user_info ? settings : settings.authorization_code.id_token;
-      expect(voucher.namespace).toBe('our-people');
+      const { user_info, authorization_code } = settings;
+      expect(authorization_code).toMatchObject({ client_id: 'our-app', redirect_uris: redirectUris });
+      expect(authorization_code).toHaveProperty(name === 'apple' ? 'client_secret_jwt' : 'client_secret');
+      // That of the user info, or of the id token where there is none.
+      expect((user_info ? settings : authorization_code.id_token).namespace).toBe('our-people');
       expect(checkSettings(provider, settings)).toMatchObject({ settings });
     },
   );
@@ -81,14 +63,12 @@ describe('an issuer that was set by a preset before presets named its keys', () 
     .filter((name) => 'oidc' in presets[name])
     .map((name) => Object(applyPreset(name, 'provider_f', options)).settings.issuers[0]);
 
-  test.each(issuers)(
-    '$issuer: its keys are where the preset says, or on its host',
-    ({ issuer, jwks_uri }) => {
-      const address = keysAddressOf({ issuer });
-      if (new URL(issuer).host === new URL(jwks_uri).host) expect([jwks_uri, undefined]).toContain(address);
-      else expect(address).toBe(jwks_uri);
-    },
-  );
+  test.each(issuers)('$issuer: its keys are where the preset says, or on its host', (one) => {
+    const { issuer, jwks_uri } = one;
+    const address = keysAddressOf({ issuer });
+    if (new URL(issuer).host === new URL(jwks_uri).host) expect([jwks_uri, undefined]).toContain(address);
+    else expect(address).toBe(jwks_uri);
+  });
 });
 
 describe('a preset is an error', () => {
@@ -98,58 +78,48 @@ describe('a preset is an error', () => {
     oidc: 'provider_f',
   };
 
+  const problemsOf = (name: PresetName, provider: ProviderId, given = options) =>
+    Object(applyPreset(name, provider, given)).problems;
+
   test('for a provider of another family', () => {
-    expect(applyPreset('apple', families.oauth2, options)).toEqual({
-      problems: [
-        'the preset apple is for a provider of the family oidc, or for authorization codes of provider_b, and provider_a is oauth2',
-      ],
-    });
-    expect(applyPreset('google', families.oauth1, options)).toEqual({
-      problems: [
-        'the preset google is for a provider of the family oidc or oauth2, and provider_c is oauth1',
-      ],
-    });
-    expect(applyPreset('x', families.oauth2, withCode)).toEqual({
-      problems: ['the preset x is for authorization codes of provider_b, and provider_a is oauth2'],
-    });
+    expect(problemsOf('apple', families.oauth2)).toEqual([
+      'the preset apple is for a provider of the family oidc, or for authorization codes of provider_b, and provider_a is oauth2',
+    ]);
+    expect(problemsOf('google', families.oauth1)).toEqual([
+      'the preset google is for a provider of the family oidc or oauth2, and provider_c is oauth1',
+    ]);
+    expect(problemsOf('x', families.oauth2, withCode)).toEqual([
+      'the preset x is for authorization codes of provider_b, and provider_a is oauth2',
+    ]);
   });
 
   test('without what it needs, each named', () => {
     const nothing = { 'app-id': [], 'redirect-uri': [] };
-    expect(applyPreset('facebook', families.oauth2, nothing)).toEqual({
-      problems: ['--app-id is missing', '--app-secret-file is needed for the preset facebook'],
-    });
-    expect(applyPreset('apple', 'provider_b', { ...nothing, 'app-id': ['our-app'] })).toEqual({
-      problems: ['app-secret-file', 'team-id', 'key-id'].map(
-        (flag) => `--${flag} is needed for the preset apple`,
-      ),
-    });
-    expect(applyPreset('google', families.oidc, nothing)).toEqual({ problems: ['--app-id is missing'] });
-    expect(applyPreset('x', 'provider_b', { ...nothing, 'app-id': ['our-app'] })).toEqual({
-      problems: ['app-secret-file', 'redirect-uri'].map((flag) => `--${flag} is needed for the preset x`),
-    });
-    expect(applyPreset('oidc', families.oidc, { ...nothing, 'app-id': ['our-app'] })).toEqual({
-      problems: ['--issuer is needed for the preset oidc'],
-    });
+    const needed = (name: string, ...flags: string[]) =>
+      flags.map((flag) => `--${flag} is needed for the preset ${name}`);
+    const noId = '--app-id is missing';
+    const ofFacebook = [noId, ...needed('facebook', 'app-secret-file')];
+    expect(problemsOf('facebook', families.oauth2, nothing)).toEqual(ofFacebook);
+    expect(problemsOf('google', families.oidc, nothing)).toEqual([noId]);
+    const idAlone = { ...nothing, 'app-id': ['our-app'] };
+    const ofApple = needed('apple', 'app-secret-file', 'team-id', 'key-id');
+    expect(problemsOf('apple', 'provider_b', idAlone)).toEqual(ofApple);
+    expect(problemsOf('x', 'provider_b', idAlone)).toEqual(needed('x', 'app-secret-file', 'redirect-uri'));
+    expect(problemsOf('oidc', families.oidc, idAlone)).toEqual(needed('oidc', 'issuer'));
   });
 
   test.each(['facebook', 'github', 'twitter'] as const)('%s: with several app ids and one secret', (name) => {
     const provider = name === 'twitter' ? families.oauth1 : families.oauth2;
-    expect(applyPreset(name, provider, { ...options, 'app-id': ['ios', 'android'] })).toEqual({
-      problems: [`the preset ${name} takes one --app-id: the secret belongs to it`],
-    });
+    const problem = `the preset ${name} takes one --app-id: the secret belongs to it`;
+    expect(problemsOf(name, provider, { ...options, 'app-id': ['ios', 'android'] })).toEqual([problem]);
   });
 
-  test.each([undefined, 'common', 'organizations', 'consumers', 'contoso.onmicrosoft.com'])(
-    'microsoft: with the tenant %s',
-    (tenant) => {
-      expect(applyPreset('microsoft', families.oidc, { ...options, tenant })).toEqual({
-        problems: [
-          '--tenant must be the id of the directory, a GUID: common issuers vouch for any directory',
-        ],
-      });
-    },
-  );
+  const tenants = [undefined, 'common', 'organizations', 'consumers', 'contoso.onmicrosoft.com'];
+  test.each(tenants)('microsoft: with the tenant %s', (tenant) => {
+    expect(problemsOf('microsoft', families.oidc, { ...options, tenant })).toEqual([
+      '--tenant must be the id of the directory, a GUID: common issuers vouch for any directory',
+    ]);
+  });
 });
 
 const oidc = (change: object) => ({
@@ -189,7 +159,7 @@ describe('an address on this machine', () => {
   });
 
   test.each(['https://localhost.example', 'https://10.example', 'https://mylocalhost'])(
-    'is not %s',
+    'not %s',
     (issuer) => {
       expect(checkSettings('provider_f', oidc({ issuer }))).toHaveProperty('settings');
     },

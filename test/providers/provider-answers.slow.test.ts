@@ -35,14 +35,17 @@ const missing: [string, unknown][] = [
 
 const { verification, userInfo, userInfoAfterExchange, introspection, tokenInfo, debugToken } = targets;
 
-describe.each<[string, Target, (subject: unknown) => object, wrong?: [string, unknown][]]>([
-  [verification.name, verification, (id_str) => ({ id_str })],
-  [userInfo.name, userInfo, (sub) => ({ sub })],
-  [userInfoAfterExchange.name, userInfoAfterExchange, (sub) => ({ sub })],
-  [introspection.name, introspection, (sub) => ({ active: true, client_id: ourApp, sub }), unusable],
-  [tokenInfo.name, tokenInfo, (user_id) => ({ aud: ourApp, user_id })],
-  [debugToken.name, debugToken, (user_id) => ({ data: { app_id: ourApp, is_valid: true, user_id } })],
-])('%s names', (_name, target, answer, wrong = [...missing, ...unusable]) => {
+/** Who names the person, with an answer that does. */
+const naming: { target: Target; answer: (subject: unknown) => object; wrong?: [string, unknown][] }[] = [
+  { target: verification, answer: (id_str) => ({ id_str }) },
+  { target: userInfo, answer: (sub) => ({ sub }) },
+  { target: userInfoAfterExchange, answer: (sub) => ({ sub }) },
+  { target: introspection, answer: (sub) => ({ active: true, client_id: ourApp, sub }), wrong: unusable },
+  { target: tokenInfo, answer: (user_id) => ({ aud: ourApp, user_id }) },
+  { target: debugToken, answer: (user_id) => ({ data: { app_id: ourApp, is_valid: true, user_id } }) },
+];
+
+describe.each(naming)('$target.name names', ({ target, answer, wrong = [...missing, ...unusable] }) => {
   test.each(wrong)('%s: 500, and nobody is logged in', async (_, subject) => {
     expect(await logInWhen(target, answer(subject))).toEqual(unknownError);
   });
@@ -82,14 +85,9 @@ describe('a provider that numbers people names', () => {
 });
 
 describe('audience validation and user info that name different people', () => {
-  test.each<{ target: Target; answer: object }>([
-    { target: userInfo, answer: { sub: 'bob' } },
-    { target: userInfoAfterExchange, answer: { sub: 'bob' } },
-    { target: introspection, answer: { active: true, client_id: ourApp, sub: 'bob' } },
-    { target: tokenInfo, answer: { aud: ourApp, user_id: 'bob' } },
-    { target: debugToken, answer: { data: { app_id: ourApp, is_valid: true, user_id: 'bob' } } },
-  ])('$target.name, of bob: 400, and nobody is logged in', async ({ target, answer }) => {
-    expect(await logInWhen(target, answer)).toEqual(rejected);
+  const named = naming.filter(({ target }) => target !== verification);
+  test.each(named)('$target.name, of bob: 400, and nobody is logged in', async ({ target, answer }) => {
+    expect(await logInWhen(target, answer('bob'))).toEqual(rejected);
   });
 });
 
@@ -97,32 +95,21 @@ test('an introspection need not name a subject', async () => {
   expect(await logInWhen(introspection, { active: true, client_id: ourApp })).toEqual(letIn);
 });
 
+const valid = { app_id: ourApp, is_valid: true, user_id: 'alice' };
 describe('audience validation that does not say for which app the token is', () => {
-  const apps: [string, unknown][] = [
-    ...missing,
-    ...unusable.filter(([, app]) => app !== tenKilobytes && !Array.isArray(app)),
-  ];
+  const noApp = unusable.filter(([, app]) => app !== tenKilobytes && !Array.isArray(app));
+  const apps = [...missing, ...noApp];
 
-  test.each(apps)('introspection, %s: 500', async (_, client_id) => {
-    expect(await logInWhen(introspection, { active: true, client_id, sub: 'alice' })).toEqual(unknownError);
-  });
-
-  test.each(apps)('token info, %s: 500', async (_, aud) => {
-    expect(await logInWhen(tokenInfo, { aud, user_id: 'alice' })).toEqual(unknownError);
-  });
-
-  test.each(apps)('token info with a field of its own, %s: 500', async (_, app_id) => {
-    const data = { app_id, is_valid: true, user_id: 'alice' };
+  test.each(apps)('by introspection, token info, or a field of its own there, %s: 500', async (_, app) => {
+    const introspected = { active: true, client_id: app, sub: 'alice' };
+    expect(await logInWhen(introspection, introspected)).toEqual(unknownError);
+    expect(await logInWhen(tokenInfo, { aud: app, user_id: 'alice' })).toEqual(unknownError);
+    const data = { ...valid, app_id: app };
     expect(await logInWhen(debugToken, { aud: ourApp, data })).toEqual(unknownError);
   });
 
-  test.each([
-    ['missing', undefined],
-    ['text', 'true'],
-    ['a number', 1],
-  ])('nor whether it is valid, %s: 500', async (_, is_valid) => {
-    const data = { app_id: ourApp, is_valid, user_id: 'alice' };
-    expect(await logInWhen(debugToken, { data })).toEqual(unknownError);
+  test.each([undefined, 'true', 1])('nor whether it is valid, %j: 500', async (is_valid) => {
+    expect(await logInWhen(debugToken, { data: { ...valid, is_valid } })).toEqual(unknownError);
   });
 });
 
@@ -142,7 +129,6 @@ test.each([
   expect(await logInWhen(introspection, answer)).toEqual(letIn);
 });
 
-const valid = { app_id: ourApp, is_valid: true, user_id: 'alice' };
 describe('an introspection is held to the audience of an id token: 400 for', () => {
   test.each<[string, object]>([
     ['several apps, of which none is said to have asked', { aud: [ourApp, 'another-app'] }],
@@ -191,21 +177,17 @@ describe('audience validation that rejects the token', () => {
   });
 });
 
+/** A target with more settings of its audience validation. */
+const validatedWith = (target: typeof tokenInfo | typeof debugToken, more: object): Target => ({
+  ...target,
+  settings: (address) => {
+    const { audience_validation, ...rest } = target.settings(address);
+    return { ...rest, audience_validation: { ...audience_validation, ...more } };
+  },
+});
+
 describe('a provider that rejects our own credentials gives no verdict on the token: 500', () => {
-  const withBasic: Target = {
-    ...tokenInfo,
-    settings: (address) => ({
-      user_info: { url: address('user_info') },
-      audience_validation: {
-        method: 'token_info',
-        url: address('token_info'),
-        client_id: ourApp,
-        client_secret: 'an outdated secret',
-        audience_field: 'aud',
-        audiences: [ourApp],
-      },
-    }),
-  };
+  const withBasic = validatedWith(tokenInfo, { client_id: ourApp, client_secret: 'an outdated secret' });
 
   test.each([
     ['introspection', introspection, 401],
@@ -245,18 +227,9 @@ test.each([
 });
 
 test('a token info whose error code rejects the token, as Facebook has for tokens of other apps: 400', async () => {
-  const target: Target = {
-    ...debugToken,
-    settings: (address) => {
-      const { user_info, audience_validation } = debugToken.settings(address);
-      return {
-        user_info,
-        audience_validation: { ...audience_validation, error_field: 'error.code', refused_errors: ['100'] },
-      };
-    },
-  };
-  expect(await logInWhen(target, { error: { code: 100, type: 'OAuthException' } }, 400)).toEqual(rejected);
-  expect(await logInWhen(target, { error: { code: 190, type: 'OAuthException' } }, 400)).toEqual(
-    unknownError,
-  );
+  const refusing = { error_field: 'error.code', refused_errors: ['100'] };
+  const target = validatedWith(debugToken, refusing);
+  const answer = (code: number) => logInWhen(target, { error: { code, type: 'OAuthException' } }, 400);
+  expect(await answer(100)).toEqual(rejected);
+  expect(await answer(190)).toEqual(unknownError);
 });

@@ -52,20 +52,30 @@ const oauth1 = {
 const trusted = { issuer: 'https://accounts.example', audiences: ['us', 'our-other-app'] };
 const oidc = { issuers: [trusted] };
 
-/** Settings with one part that is another. */
-const validated = (change: object, validation: object = introspection) => ({
-  user_info,
-  audience_validation: { ...validation, ...change },
-});
-const byJwt = (change: object) => ({ audience_validation: { ...jwt, ...change } });
-const userInfo = (change: object) => ({ ...oauth2, user_info: { ...user_info, ...change } });
-const consumer = (change: object) => ({ ...oauth1, ...change });
-const exchange = (change: object) => ({
-  ...oauth2,
-  authorization_code: { ...authorization_code, ...change },
-});
-const issuer = (change: object) => ({ issuers: [{ ...trusted, ...change }] });
-const issuersAt = (addresses: string[]) => ({
+type Row = [reason: string, settings: unknown];
+
+/** Rows about one part of the settings: the reason that names it, and what changes there. */
+const inValidation = (reason: string, change: object, validation: object = introspection): Row => [
+  `audience_validation.${reason}`,
+  { user_info, audience_validation: { ...validation, ...change } },
+];
+const inJwt = (reason: string, change: object): Row => [
+  `audience_validation.${reason}`,
+  { audience_validation: { ...jwt, ...change } },
+];
+const inUserInfo = (reason: string, change: object): Row => [
+  `user_info.${reason}`,
+  { ...oauth2, user_info: { ...user_info, ...change } },
+];
+const inCode = (reason: string, change: object): Row => [
+  `authorization_code.${reason}`,
+  { ...oauth2, authorization_code: { ...authorization_code, ...change } },
+];
+const inIssuer = (reason: string, change: object): Row => [
+  `issuers.0.${reason}`,
+  { issuers: [{ ...trusted, ...change }] },
+];
+const issuersAt = (...addresses: string[]) => ({
   issuers: addresses.map((address) => ({ ...trusted, issuer: address })),
 });
 
@@ -79,96 +89,76 @@ const onlyProfile =
   'must only have email, email_verified, name, given_name, family_name, picture, locale, phone_number, phone_number_verified';
 const noCodes = 'authorization_code: only provider_b exchanges authorization codes';
 
-const invalid: Record<string, [reason: string, settings: unknown][]> = {
+const noAppIds = 'audiences: must be a list of app ids';
+const oneAppId = 'audiences: must name at least one app id';
+const noPem = { ...client_secret_jwt, private_key_secret: 'our-secret' };
+
+const invalid: Record<string, Row[]> = {
   provider_a: [
     ['user_info: is missing; audience_validation: is missing', {}],
     ['audience_validation: is missing', { user_info }],
-    [`audience_validation.method: ${noMethod}`, validated({ method: 'trust' })],
-    [`user_info.url: ${https}`, userInfo({ url: 'https://x.example/#a' })],
-    [noCodes, exchange({})],
+    inValidation(`method: ${noMethod}`, { method: 'trust' }),
+    inUserInfo(`url: ${https}`, { url: 'https://x.example/#a' }),
+    [noCodes, { ...oauth2, authorization_code }],
     [noCodes, { user_info, authorization_code }],
-    [`audience_validation.issuer: ${https}`, byJwt({ issuer: 'http://accounts.example' })],
-    ['audience_validation.audiences: must name at least one app id', byJwt({ audiences: [] })],
-    ['user_info.subject_type: must be string or integer', userInfo({ subject_type: 'number' })],
-    ['audience_validation.audiences: must be a list of app ids', validated({ audiences: 'us' })],
-    [`user_info.profile.email: ${fieldName}`, userInfo({ profile: { email: 'a b' } })],
+    inJwt(`issuer: ${https}`, { issuer: 'http://accounts.example' }),
+    inJwt(oneAppId, { audiences: [] }),
+    inUserInfo('subject_type: must be string or integer', { subject_type: 'number' }),
+    inValidation(noAppIds, { audiences: 'us' }),
+    inUserInfo(`profile.email: ${fieldName}`, { profile: { email: 'a b' } }),
   ],
   provider_b: [
-    [
-      'authorization_code.redirect_uris: must name at most 20 redirect URIs',
-      exchange({ redirect_uris: redirectUris(21) }),
-    ],
-    ['authorization_code.client_secret: is missing', exchange({ client_secret: undefined })],
-    [
-      'authorization_code.client_secret: must not stand beside client_secret_jwt',
-      exchange({ client_secret_jwt }),
-    ],
-    [
-      'authorization_code.client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form',
-      exchange({
-        client_secret: undefined,
-        client_secret_jwt: { ...client_secret_jwt, private_key_secret: 'our-secret' },
-      }),
-    ],
+    inCode('redirect_uris: must name at most 20 redirect URIs', { redirect_uris: redirectUris(21) }),
+    inCode('client_secret: is missing', { client_secret: undefined }),
+    inCode('client_secret: must not stand beside client_secret_jwt', { client_secret_jwt }),
+    inCode('client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form', {
+      client_secret: undefined,
+      client_secret_jwt: noPem,
+    }),
     ['user_info: is missing', { authorization_code }],
     [
       'audience_validation: is missing',
       { user_info, authorization_code: { ...authorization_code, id_token } },
     ],
-    [
-      'authorization_code.redirect_uris: must be a list of redirect URIs',
-      exchange({ redirect_uris: 'https://app.example' }),
-    ],
-    ['authorization_code.refused_errors: must be a list of error codes', exchange({ refused_errors: null })],
-    [
-      'authorization_code.id_token.profile.email: must be text',
-      exchange({ id_token: { ...id_token, profile: { email: 7 } } }),
-    ],
+    inCode('redirect_uris: must be a list of redirect URIs', { redirect_uris: 'https://app.example' }),
+    inCode('refused_errors: must be a list of error codes', { refused_errors: null }),
+    inCode('id_token.profile.email: must be text', { id_token: { ...id_token, profile: { email: 7 } } }),
   ],
   provider_c: [
     [
       `verify_url: is missing; consumer_key: is missing; consumer_secret: is missing; issuers: ${noSetting}`,
       oidc,
     ],
-    ['consumer_secret: is missing', consumer({ consumer_secret: undefined })],
-    ['consumer_secret: must not be empty', consumer({ consumer_secret: '' })],
-    ['consumer_secret: must be text', consumer({ consumer_secret: 7 })],
-    [`subject_field: ${fieldName}`, consumer({ subject_field: 'a..b' })],
+    ['consumer_secret: is missing', { ...oauth1, consumer_secret: undefined }],
+    ['consumer_secret: must not be empty', { ...oauth1, consumer_secret: '' }],
+    ['consumer_secret: must be text', { ...oauth1, consumer_secret: 7 }],
+    [`subject_field: ${fieldName}`, { ...oauth1, subject_field: 'a..b' }],
   ],
   provider_d: [
     [`audience_validation: ${noMethod}`, { user_info, audience_validation: null }],
     [`audience_validation: ${noMethod}`, { user_info, audience_validation: true }],
-    ['audience_validation.audiences: must name at least one app id', validated({ audiences: [] }, tokenInfo)],
-    ['audience_validation.audiences.1: must be text', validated({ audiences: ['us', 7] }, tokenInfo)],
-    ['audience_validation.audiences.0: must not be empty', validated({ audiences: [''] }, tokenInfo)],
-    ['audience_validation.audiences: must be a list of app ids', validated({ audiences: true }, tokenInfo)],
-    [
-      'audience_validation.refused_statuses: must be a list of HTTP statuses',
-      validated({ refused_statuses: 400 }, tokenInfo),
-    ],
+    inValidation(oneAppId, { audiences: [] }, tokenInfo),
+    inValidation('audiences.1: must be text', { audiences: ['us', 7] }, tokenInfo),
+    inValidation('audiences.0: must not be empty', { audiences: [''] }, tokenInfo),
+    inValidation(noAppIds, { audiences: true }, tokenInfo),
+    inValidation('refused_statuses: must be a list of HTTP statuses', { refused_statuses: 400 }, tokenInfo),
   ],
   provider_e: [
     ['audience_validation.method: is missing', { user_info, audience_validation: {} }],
-    [
-      'audience_validation.refused_errors: must be a list of error codes',
-      validated({ refused_errors: '190' }, tokenInfo),
-    ],
+    inValidation('refused_errors: must be a list of error codes', { refused_errors: '190' }, tokenInfo),
   ],
   provider_f: [
-    [`issuers.0.issuer: ${https}`, issuer({ issuer: 'http://accounts.example' })],
-    [`issuers.0.audience: ${noSetting}`, issuer({ audience: ['us'] })],
+    inIssuer(`issuer: ${https}`, { issuer: 'http://accounts.example' }),
+    inIssuer(`audience: ${noSetting}`, { audience: ['us'] }),
     ['issuers: must name at least one issuer', { issuers: [] }],
-    ['issuers: must name at most 20 issuers', issuersAt(redirectUris(21))],
-    [
-      'issuers: must name each issuer once',
-      issuersAt(['accounts.google.com', 'https://accounts.google.com']),
-    ],
-    ['issuers.0.nonce: must be optional or required', issuer({ nonce: 'perhaps' })],
-    [`issuers.0.max_age_seconds: ${seconds}`, issuer({ max_age_seconds: 59 })],
-    ['issuers.0.audiences: must be a list of app ids', issuer({ audiences: 'ios,web' })],
-    ['issuers.0.audiences: must be a list of app ids', issuer({ audiences: { 0: 'ios', length: 1 } })],
-    [`issuers.0.profile.gender: ${onlyProfile}`, issuer({ profile: { gender: 'gender' } })],
-    ['issuers.0.profile: must be a JSON object', issuer({ profile: null })],
+    ['issuers: must name at most 20 issuers', issuersAt(...redirectUris(21))],
+    ['issuers: must name each issuer once', issuersAt('accounts.google.com', 'https://accounts.google.com')],
+    inIssuer('nonce: must be optional or required', { nonce: 'perhaps' }),
+    inIssuer(`max_age_seconds: ${seconds}`, { max_age_seconds: 59 }),
+    inIssuer(noAppIds, { audiences: 'ios,web' }),
+    inIssuer(noAppIds, { audiences: { 0: 'ios', length: 1 } }),
+    inIssuer(`profile.gender: ${onlyProfile}`, { profile: { gender: 'gender' } }),
+    inIssuer('profile: must be a JSON object', { profile: null }),
     ['issuers: is missing', []],
     ['settings: must be a JSON object', null],
     ['settings: must be a JSON object', 'x'],
@@ -191,46 +181,23 @@ describe('invalid provider settings, with the exact reason', () => {
 
 describe('valid provider settings', () => {
   beforeEach(withNewApp);
-  test.each<[string, object, object]>([
-    [
-      'provider_a',
-      oauth2,
-      {
-        user_info: { ...user_info, subject_field: 'sub', subject_type: 'string' },
-        namespace: 'provider.example',
-      },
-    ],
+  const namespace = 'provider.example';
+  const bySub = { ...user_info, subject_field: 'sub', subject_type: 'string' };
+  const exchangeWith = (more: object) => ({ authorization_code: { ...authorization_code, ...more } });
+  const optionalNonce = { ...id_token, nonce: 'optional' };
+  const byToken = { ...tokenInfo, token_parameter: 'access_token' };
+  const byAppToken = { ...tokenInfo, app_token_parameter: 'app', app_token_secret: 'our-secret' };
+  const byAud = { ...jwt, audience_field: 'aud' };
+  test.each<[string, settings: object, defaults: object]>([
+    ['provider_a', oauth2, { user_info: bySub, namespace }],
     ['provider_b', { ...oauth2, authorization_code }, {}],
-    ['provider_b', { user_info, authorization_code }, { namespace: 'provider.example' }],
-    [
-      'provider_b',
-      { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: redirectUris(20) } },
-      {},
-    ],
-    [
-      'provider_b',
-      { authorization_code: { ...authorization_code, id_token } },
-      { authorization_code: { id_token: { ...id_token, nonce: 'optional' } } },
-    ],
-    ['provider_c', oauth1, { subject_field: 'id_str', namespace: 'provider.example' }],
-    [
-      'provider_d',
-      { user_info, audience_validation: tokenInfo },
-      { audience_validation: { ...tokenInfo, token_parameter: 'access_token' } },
-    ],
-    [
-      'provider_e',
-      {
-        user_info,
-        audience_validation: { ...tokenInfo, app_token_parameter: 'app', app_token_secret: 'our-secret' },
-      },
-      {},
-    ],
-    [
-      'provider_d',
-      { namespace: 'company', audience_validation: jwt },
-      { audience_validation: { ...jwt, audience_field: 'aud' } },
-    ],
+    ['provider_b', { user_info, authorization_code }, { namespace }],
+    ['provider_b', { ...oauth2, ...exchangeWith({ redirect_uris: redirectUris(20) }) }, {}],
+    ['provider_b', exchangeWith({ id_token }), { authorization_code: { id_token: optionalNonce } }],
+    ['provider_c', oauth1, { subject_field: 'id_str', namespace }],
+    ['provider_d', { user_info, audience_validation: tokenInfo }, { audience_validation: byToken }],
+    ['provider_e', { user_info, audience_validation: byAppToken }, {}],
+    ['provider_d', { namespace: 'company', audience_validation: jwt }, { audience_validation: byAud }],
     ['provider_f', oidc, { issuers: [{ ...trusted, nonce: 'optional' }] }],
   ])('%s: shown with the defaults, and with every secret masked', async (provider, settings, defaults) => {
     await set(provider, settings);
@@ -299,10 +266,8 @@ describe('npm run operator providers set warns on standard error, and sets them 
     expect(await warnings(standIn.openScene().url, 'us, our-other-app')).toBe(
       'Warning: the app id " our-other-app" contains a space. Is it right?\n',
     );
-    const { warnings: found } = await set(
-      'provider_c',
-      consumer({ consumer_key: 'us\n', consumer_secret: 'a b' }),
-    );
+    const odd = { ...oauth1, consumer_key: 'us\n', consumer_secret: 'a b' };
+    const { warnings: found } = await set('provider_c', odd);
     expect(found).toEqual(['the app id "us\\n" contains a space. Is it right?']);
   });
 });

@@ -12,6 +12,8 @@ const check = (login_app_id: string, provider: string) =>
   service.operate('providers', 'check', { 'login-app': login_app_id, provider });
 
 const rejected = 'The provider answers, and rejects a made-up credential.';
+const oneKey = 'The issuer publishes its keys: 1.';
+const passed = (check: string, detail: unknown = rejected) => ({ check, ok: true, detail });
 
 describe('providers check says that all is well with the demo', () => {
   test.each([
@@ -21,12 +23,8 @@ describe('providers check says that all is well with the demo', () => {
     ['provider_e', ['audience validation', 'user info']],
   ])('%s: each of its endpoints rejects a made-up credential', async (provider, names) => {
     const { login_app_id } = service.demo.login_app;
-    expect(await check(login_app_id, provider)).toEqual({
-      login_app_id,
-      provider,
-      ok: true,
-      checks: names.map((name) => ({ check: name, ok: true, detail: rejected })),
-    });
+    const checks = names.map((name) => passed(name));
+    expect(await check(login_app_id, provider)).toEqual({ login_app_id, provider, ok: true, checks });
   });
 
   test('provider_b for codes alone: all but the audience validation, which it does not have', async () => {
@@ -34,32 +32,24 @@ describe('providers check says that all is well with the demo', () => {
     const scene = standIn.openScene();
     scene.answer('user_info', { status: 401, body: {} });
     scene.answer('token', { status: 400, body: { error: 'invalid_grant' } });
-    const { audience_validation: _, ...settings } = targets.codeExchange.settings(
-      (at) => `${scene.url}/${at}`,
-    );
-    await service.setProvider({ login_app_id }, 'provider_b', settings);
+    const settings = targets.codeExchange.settings((at) => `${scene.url}/${at}`);
+    const withoutAudience = { ...settings, audience_validation: undefined };
+    await service.setProvider({ login_app_id }, 'provider_b', withoutAudience);
     const { ok, checks } = await check(login_app_id, 'provider_b');
-    const passed = ['user info', 'authorization code'].map((name) => ({
-      check: name,
-      ok: true,
-      detail: rejected,
-    }));
-    expect({ ok, checks }).toEqual({ ok: true, checks: passed });
+    expect([ok, checks]).toEqual([true, [passed('user info'), passed('authorization code')]]);
   });
 
   test('provider_c: but that only a login shows whether our key is right', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_c');
     const detail = expect.stringContaining('if the consumer key or secret were wrong: only a login shows');
-    expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: 'verification', ok: true, detail }] });
+    expect([ok, checks]).toEqual([true, [passed('verification', detail)]]);
   });
 
   test('provider_f: how many keys each issuer has, and its token endpoint', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_f');
     const issuer = `${service.demo.sandbox_url}/provider_f`;
-    const detail = 'The issuer publishes its keys: 1.';
-    const passed = (of: string) => ({ check: `keys of ${of}`, ok: true, detail });
-    const codes = { check: `codes of ${issuer}`, ok: true, detail: rejected };
-    expect({ ok, checks }).toEqual({ ok: true, checks: [passed(issuer), codes, passed(`${issuer}/second`)] });
+    const keys = [issuer, `${issuer}/second`].map((of) => passed(`keys of ${of}`, oneKey));
+    expect([ok, checks]).toEqual([true, [keys[0], passed(`codes of ${issuer}`), keys[1]]]);
   });
 
   test('a provider of JWTs: how many keys their issuer has', async () => {
@@ -68,8 +58,7 @@ describe('providers check says that all is well with the demo', () => {
     const settings = { audience_validation: { method: 'jwt', issuer: url, audiences: [ourApp] } };
     await service.setProvider({ login_app_id }, 'provider_a', settings);
     const { ok, checks } = await check(login_app_id, 'provider_a');
-    const detail = 'The issuer publishes its keys: 1.';
-    expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: `keys of ${url}`, ok: true, detail }] });
+    expect([ok, checks]).toEqual([true, [passed(`keys of ${url}`, oneKey)]]);
   });
 
   test('no line that it prints holds what the settings hide', async () => {
@@ -102,51 +91,32 @@ describe('providers check says what is wrong', () => {
   const right = "Are the app's id and secret right?";
   const clientError = { error: 'invalid_client' };
   const html = { 'content-type': 'text/html' };
-  const notAsItShould = 'SCENE/.well-known/openid-configuration does not answer as it should';
+  const isRight = 'Is the address right?';
+  const notAsItShould = 'does not answer as it should';
+  const ofDiscovery = `SCENE/.well-known/openid-configuration ${notAsItShould}`;
+  const wrongClient = 'incorrect_client_credentials';
+  const redirects =
+    "redirects, which is not followed: set the address that it leads to, if that is the provider's";
+  const acceptsAll = 'The provider accepts a made-up credential: this address does not verify anything.';
+  const tooMuch = 'more than 64 KiB: that is not what should be there';
+  const otherIssuer = { issuer: 'https://example.com', jwks_uri: 'https://example.com' };
 
   test.each<[detail: string, Target, status: number, body: unknown, headers?: Record<string, string>]>([
     [`${ours}introspection (401). ${right}`, introspection, 401, clientError],
     [`${ours}debug_token (400). ${right}`, debugToken, 400, { error: { code: 190 } }],
     [`${ours}token (401, invalid_client). ${right}`, codeExchange, 401, clientError],
     [
-      'SCENE/token does not answer as it should (200, incorrect_client_credentials, no access token).',
+      `SCENE/token ${notAsItShould} (200, ${wrongClient}, no access token).`,
       codeExchange,
       200,
-      { error: 'incorrect_client_credentials' },
+      { error: wrongClient },
     ],
-    ['SCENE/verify answers with status 404. Is the address right?', verification, 404, {}],
-    [
-      "SCENE/user_info redirects, which is not followed: set the address that it leads to, if that is the provider's.",
-      userInfo,
-      302,
-      {},
-      { location: '/elsewhere' },
-    ],
-    [
-      'SCENE/user_info does not answer in JSON. Is the address right?',
-      userInfo,
-      200,
-      '<h1>Log in</h1>',
-      html,
-    ],
-    [
-      'The provider accepts a made-up credential: this address does not verify anything.',
-      userInfo,
-      200,
-      { sub: 'alice' },
-    ],
-    [
-      'SCENE/verify answers with more than 64 KiB: that is not what should be there. Is the address right?',
-      verification,
-      200,
-      'x'.repeat(70_000),
-    ],
-    [
-      `${notAsItShould} (it names another issuer; a slash at the end counts).`,
-      discovery,
-      200,
-      { issuer: 'https://example.com', jwks_uri: 'https://example.com' },
-    ],
+    [`SCENE/verify answers with status 404. ${isRight}`, verification, 404, {}],
+    [`SCENE/user_info ${redirects}.`, userInfo, 302, {}, { location: '/elsewhere' }],
+    [`SCENE/user_info does not answer in JSON. ${isRight}`, userInfo, 200, '<h1>Log in</h1>', html],
+    [acceptsAll, userInfo, 200, { sub: 'alice' }],
+    [`SCENE/verify answers with ${tooMuch}. ${isRight}`, verification, 200, 'x'.repeat(70_000)],
+    [`${ofDiscovery} (it names another issuer; a slash at the end counts).`, discovery, 200, otherIssuer],
     ['SCENE/jwks does not answer as it should (it has no keys).', keys, 200, { keys: [] }],
   ])('%s', async (detail, target, status, body, headers = {}) => {
     const spoil = (scene: Scene) => scene.answer(target.endpoint, { status, body, headers });
@@ -159,7 +129,7 @@ describe('providers check says what is wrong', () => {
       (scene) => scene.misbehave(discovery.endpoint, () => undefined),
     ],
     [
-      `${notAsItShould} (it names no address of keys that may be called).`,
+      `${ofDiscovery} (it names no address of keys that may be called).`,
       ({ url, answer }) =>
         answer(discovery.endpoint, { status: 200, body: { issuer: url, jwks_uri: 'http://example.com' } }),
     ],
@@ -170,18 +140,16 @@ describe('providers check says what is wrong', () => {
   test('a provider that is down', async () => {
     const down = await serve(() => undefined);
     await down.close();
+    const detail = `There is no connection to ${down.url}/introspection (ECONNREFUSED).`;
     expect(await detailsWhen(introspection, () => undefined, down.url)).toEqual({
       ok: false,
-      details: [
-        `There is no connection to ${down.url}/introspection (ECONNREFUSED). Is the address right, and the provider up?`,
-      ],
+      details: [`${detail} Is the address right, and the provider up?`],
     });
   });
 
   test('that a provider is not set up', async () => {
     const { login_app_id } = await createLoginApp(service, unique('app'));
-    await expect(check(login_app_id, 'provider_a')).rejects.toThrow(
-      'The Login App has no provider_a; it has',
-    );
+    const checked = check(login_app_id, 'provider_a');
+    await expect(checked).rejects.toThrow('The Login App has no provider_a; it has');
   });
 });

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type LocalAws, startLocalAws } from '../../infra/local/aws.ts';
-
-type Encryption = typeof import('../../lib/providers/settings/encryption.ts');
+import { startLocalAws } from '../../infra/local/aws.ts';
 
 const place = { loginAppId: 'la_1', provider: 'provider_a' };
 const settings = {
@@ -14,32 +12,26 @@ const settings = {
 };
 
 const current = randomBytes(48).toString('base64url');
-let aws: LocalAws;
-let encryption: Encryption;
-
-beforeAll(async () => {
-  aws = await startLocalAws(new Map());
-  aws.secrets.create('provider-settings', current);
-  Object.assign(process.env, {
-    PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: aws.endpoint.secret_access_key,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
-  });
-  // It reads the environment when it is loaded.
-  encryption = await import('../../lib/providers/settings/encryption.ts');
-});
-
+const aws = await startLocalAws(new Map());
 afterAll(() => aws.close());
+aws.secrets.create('provider-settings', current);
+Object.assign(process.env, {
+  PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
+  AWS_REGION: 'us-east-1',
+  AWS_ACCESS_KEY_ID: 'local',
+  AWS_SECRET_ACCESS_KEY: aws.endpoint.secret_access_key,
+  AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
+});
+// It reads the environment when it is loaded.
+const encryption = await import('../../lib/providers/settings/encryption.ts');
+const { decryptSecrets, encryptSecrets } = encryption;
 
 describe('the encryption of provider settings', () => {
   test('hides every secret and nothing else, and gives it back', async () => {
-    const encrypted = await encryption.encryptSecrets(settings, place);
+    const encrypted = await encryptSecrets(settings, place);
     const text = JSON.stringify(encrypted);
-    expect(text).not.toContain('our-secret');
-    expect(text).not.toContain('another-secret');
-    expect(text).not.toContain('secret-in-a-list');
+    for (const secret of ['our-secret', 'another-secret', 'secret-in-a-list'])
+      expect(text).not.toContain(secret);
     const hidden = expect.stringMatching(/^[\w-]{8}\.[\w-]+$/);
     expect(encrypted).toEqual({
       ...settings,
@@ -47,24 +39,21 @@ describe('the encryption of provider settings', () => {
       consumer_secret: hidden,
       issuers: [settings.issuers[0], { code_exchange: { client_secret: hidden } }],
     });
-    expect(await encryption.decryptSecrets(encrypted, place)).toEqual(settings);
+    expect(await decryptSecrets(encrypted, place)).toEqual(settings);
   });
 
   test('gives any secret back', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (a_secret) => {
-        const encrypted = await encryption.encryptSecrets({ a_secret }, place);
-        expect(await encryption.decryptSecrets(encrypted, place)).toEqual({ a_secret });
+        const encrypted = await encryptSecrets({ a_secret }, place);
+        expect(await decryptSecrets(encrypted, place)).toEqual({ a_secret });
       }),
     );
   });
 
   test('never encrypts in the same way twice', async () => {
-    const texts = await Promise.all(
-      Array.from({ length: 50 }, async () =>
-        JSON.stringify(await encryption.encryptSecrets(settings, place)),
-      ),
-    );
+    const newText = async () => JSON.stringify(await encryptSecrets(settings, place));
+    const texts = await Promise.all(Array.from({ length: 50 }, newText));
     expect(new Set(texts).size).toBe(50);
   });
 
@@ -73,40 +62,37 @@ describe('the encryption of provider settings', () => {
     ['another provider', { ...place, provider: 'provider_b' }],
     ['parts that only read the same', { loginAppId: 'la_1provider_', provider: 'a' }],
   ])('rejects settings that were encrypted for %s', async (_, elsewhere) => {
-    const encrypted = await encryption.encryptSecrets(settings, elsewhere);
-    await expect(encryption.decryptSecrets(encrypted, place)).rejects.toThrow();
+    const encrypted = await encryptSecrets(settings, elsewhere);
+    await expect(decryptSecrets(encrypted, place)).rejects.toThrow();
   });
 
   test('rejects a secret that was moved to another field', async () => {
-    const encrypted = await encryption.encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
+    const encrypted = await encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
     const { a_secret, b_secret } = Object(encrypted);
-    await expect(
-      encryption.decryptSecrets({ a_secret: b_secret, b_secret: a_secret }, place),
-    ).rejects.toThrow();
-    await expect(encryption.decryptSecrets({ nested: { a_secret } }, place)).rejects.toThrow();
+    const swapped = { a_secret: b_secret, b_secret: a_secret };
+    await expect(decryptSecrets(swapped, place)).rejects.toThrow();
+    await expect(decryptSecrets({ nested: { a_secret } }, place)).rejects.toThrow();
   });
 
   test('rejects a secret in which one bit was changed, or that was cut', async () => {
-    const { a_secret } = Object(await encryption.encryptSecrets({ a_secret: 'a longer secret' }, place));
+    const { a_secret } = Object(await encryptSecrets({ a_secret: 'a longer secret' }, place));
     const [keyId, encoded] = a_secret.split('.');
     const bytes = Buffer.from(encoded, 'base64url');
     for (let at = 0; at < bytes.length; at += 1) {
       const changed = Buffer.from(bytes);
       changed.writeUInt8(bytes.readUInt8(at) ^ 1, at);
       const forged = { a_secret: `${keyId}.${changed.toString('base64url')}` };
-      await expect(encryption.decryptSecrets(forged, place)).rejects.toThrow();
+      await expect(decryptSecrets(forged, place)).rejects.toThrow();
     }
     for (const length of [0, 1, 11, 12, 27, 28, bytes.length - 1]) {
       const cut = { a_secret: `${keyId}.${bytes.subarray(0, length).toString('base64url')}` };
-      await expect(encryption.decryptSecrets(cut, place)).rejects.toThrow();
+      await expect(decryptSecrets(cut, place)).rejects.toThrow();
     }
   });
 
   test('reports that the key is another one, and never takes plain text for a secret', async () => {
-    const gone = /key that is gone/;
-    for (const a_secret of ['AAAAAAAA.AAAA', 'plain text', '']) {
-      await expect(encryption.decryptSecrets({ a_secret }, place)).rejects.toThrow(gone);
-    }
+    for (const a_secret of ['AAAAAAAA.AAAA', 'plain text', ''])
+      await expect(decryptSecrets({ a_secret }, place)).rejects.toThrow(/key that is gone/);
   });
 
   test.each([
@@ -114,7 +100,7 @@ describe('the encryption of provider settings', () => {
     ['the first', ['a_secret']],
     ['the last', ['b_secret']],
   ])('encrypts all secrets again when %s of them has the current key already', async (_, names) => {
-    const before = await encryption.encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
+    const before = await encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
     const secret = { current: 'the next', previous: [{ text: current, keep_until: Infinity }] };
     const again = (stored: object) => encryption.reencryptSecrets({ settings: stored, place }, secret);
     const keyOf = (stored: object) => Object.values(stored).map((text) => String(text).split('.')[0]);
