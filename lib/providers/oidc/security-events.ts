@@ -123,34 +123,25 @@ function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, event: ob
   return first;
 }
 
-function readIdentifier(issuer: KnownIssuer, identifier: unknown): Subject {
-  const { output, form } = parsed(identifier);
-  // Google names a token, and we keep none that it could mean.
-  if (form === 'oauth_token') return {};
-  if (form !== 'complex') return { subject: ownSubject(issuer, identifier) };
-  const { user, session } = output;
-  const providerSession = providerSessionOf(issuer, session?.id);
-  const subject = user === undefined ? undefined : ownSubject(issuer, user);
-  if (subject === undefined && providerSession === undefined)
-    throw refused('A complex subject needs a user or a session.');
-  return { subject, providerSession };
-}
-
-function parsed(identifier: unknown) {
+/** The person, or the session, that an identifier names. One within another must be of the format `iss_sub`. */
+function readIdentifier(issuer: KnownIssuer, identifier: unknown, isWithin = false): Subject {
   const { success, output } = v.safeParse(identifierSchema, identifier);
   if (!success) throw refused('The subject is malformed.');
-  const { format = output.subject_type ?? 'complex' } = output;
-  return { output, form: format.replaceAll('-', '_') };
-}
-
-/** The `sub` of an identifier that names the issuer of the token. */
-function ownSubject({ issuer }: KnownIssuer, identifier: unknown): string {
-  const { output, form } = parsed(identifier);
+  const { subject_type = 'complex', format = subject_type, iss, user, session } = output;
+  const form = format.replaceAll('-', '_');
+  // Google names a token, and we keep none that it could mean.
+  if (form === 'oauth_token' && !isWithin) return {};
+  if (form === 'complex' && !isWithin) {
+    const providerSession = providerSessionOf(issuer, session?.id);
+    const subject = user === undefined ? undefined : readIdentifier(issuer, user, true).subject;
+    if (subject === undefined && providerSession === undefined)
+      throw refused('A complex subject needs a user or a session.');
+    return { subject, providerSession };
+  }
   if (form !== 'iss_sub') throw refused('The subject must be of the format iss_sub.');
-  const { iss } = output;
-  if (typeof iss !== 'string' || canonicalIssuer(iss) !== issuer)
+  if (typeof iss !== 'string' || canonicalIssuer(iss) !== issuer.issuer)
     throw refused('The issuer of the subject is not the issuer of the token.');
   const subject = subjectAt(output, 'sub');
   if (subject === undefined) throw refused('The subject has no usable sub.');
-  return subject;
+  return { subject };
 }
