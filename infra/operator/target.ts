@@ -45,27 +45,22 @@ function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): str
   return explainAwsFailure(failure);
 }
 
-/** The profile that AWS credentials and the region come from, when its name is given. */
-const profile = (): string | undefined => process.env.AWS_PROFILE || undefined;
-
-const profileVariable = (): string => (profile() ? `AWS_PROFILE (now ${profile()})` : 'AWS_PROFILE');
-
-const lacking = (): string => `There is no AWS profile ${profile()}, which AWS_PROFILE names, or it has`;
+/** The variable that names the profile of the AWS credentials and the region, with the name that it has. */
+function profileVariable(): string {
+  const { AWS_PROFILE: profile } = process.env;
+  return profile ? `AWS_PROFILE (now ${profile})` : 'AWS_PROFILE';
+}
 
 /** Advice when AWS could not be asked; the error's own message where there is none. */
 export function explainAwsFailure(failure: Failure): string {
-  if (failure.message === 'Region is missing') {
-    const why = profile() ? `${lacking()} no region` : 'No AWS region is set';
-    return `${why}: set AWS_REGION, or AWS_PROFILE to a profile with a region.`;
-  }
+  if (failure.message === 'Region is missing')
+    return `No AWS region is set: set AWS_REGION, or ${profileVariable()} to a profile with a region.`;
   if (noConnection.includes(failure.code ?? ''))
     return `AWS cannot be reached (${failure.message}): check the network, and AWS_REGION or the region of ${profileVariable()}.`;
   switch (failure.name) {
     case 'CredentialsProviderError':
     case 'TokenProviderError':
-      return profile()
-        ? `${lacking()} no credentials: log in with aws sso login --profile ${profile()}, or change AWS_PROFILE.`
-        : 'No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
+      return `No AWS credentials were found: log in with aws sso login, or set ${profileVariable()}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
     case 'ExpiredTokenException':
       return 'Your AWS credentials have expired: log in again, for example with aws sso login.';
     case 'UnrecognizedClientException':

@@ -2,7 +2,7 @@ import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { operator, writeSettings } from '../support/operator.ts';
+import { flagsOf, operator, writeSettings } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
@@ -81,8 +81,7 @@ const questionFor = (words: string[]): string => {
 
 /** A command line of that command, without a word about which stack. */
 async function newLine(command: string): Promise<string[]> {
-  const flags = Object.entries((await taking[command]?.()) ?? {});
-  return [...command.split(' '), ...flags.flatMap(([name, value]) => [`--${name}`, String(value)])];
+  return [...command.split(' '), ...flagsOf((await taking[command]?.()) ?? {})];
 }
 
 test('every command that deletes or revokes is here', () => {
@@ -142,16 +141,10 @@ describe('npm run operator providers set', () => {
   }
   const file = (settings: object) => ['--settings', writeSettings(JSON.stringify(settings))];
   const bySignature = (issuer: object) => ({ user_info, audience_validation: { method: 'jwt', ...issuer } });
-  const secret = ['--app-secret-file', writeSettings('our-secret')];
-  const presetX = [
-    '--preset',
-    'x',
-    '--app-id',
-    'us',
-    '--redirect-uri',
-    'https://app.example/callback',
-    ...secret,
-  ];
+  const presetX = flagsOf({
+    ...{ preset: 'x', 'app-id': 'us', 'redirect-uri': 'https://app.example/callback' },
+    'app-secret-file': writeSettings('our-secret'),
+  });
   const other = { ...google, issuer: example, jwks_uri: `${example}/jwks` };
 
   test.each<[string, string, object, string[], string]>([

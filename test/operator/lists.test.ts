@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
-import { allOf, failed, succeeded, writeSettings } from '../support/operator.ts';
+import { allOf, failed, flagsOf, succeeded, writeSettings } from '../support/operator.ts';
 import { accountOf, eventuallyPasses, identityIdsOf, newPerson, newPhone, subOf } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -334,26 +334,13 @@ describe('npm run operator: people, their sessions and devices', () => {
       .body;
     await service.relate(id, person.token);
     const known = {
-      ...{
-        device_id: id,
-        login_app_id: app.login_app_id,
-        platform: 'android',
-        active: true,
-        disabled: false,
-      },
-      login_user_id: person.loginUserId,
+      ...{ device_id: id, login_app_id: app.login_app_id, login_user_id: person.loginUserId },
+      ...{ platform: 'android', active: true, disabled: false },
     };
     const shown = await succeeded('devices', 'show', '--device', id);
     expect(shown).toMatchObject(known);
-    const find = [
-      'devices',
-      'find',
-      '--login-app',
-      app.login_app_id,
-      '--platform',
-      'android',
-      '--token-file',
-    ];
+    const flags = flagsOf({ 'login-app': app.login_app_id, platform: 'android' });
+    const find = ['devices', 'find', ...flags, '--token-file'];
     expect(await succeeded(...find, writeSettings(token))).toEqual(shown);
     expect(JSON.stringify(shown)).not.toContain(token);
     expect(await failed(...find, writeSettings('another'))).toBe('There is no such device.');
@@ -381,17 +368,7 @@ test('an operator gives a person back the account that an intruder took', async 
   });
   expect(await failed('identities', 'remove', ...who, '--identity', id)).toMatch(/last identity/);
   const issuer = `${service.demo.sandbox_url}/provider_f`;
-  const add = [
-    'identities',
-    'add',
-    ...who,
-    '--provider',
-    'provider_f',
-    '--issuer',
-    issuer,
-    '--subject',
-    subject,
-  ];
+  const add = ['identities', 'add', ...who, ...flagsOf({ provider: 'provider_f', issuer, subject })];
   expect(await failed(...add)).toMatch(/belongs to another Login User/);
   expect(await succeeded(...add, '--move')).toMatchObject({ login_user_id: loginUserId, added: true });
   expect(await succeeded('identities', 'remove', ...who, '--identity', id)).toMatchObject({ removed: true });

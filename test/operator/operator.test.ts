@@ -4,14 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import {
-  failed,
-  operator,
-  operatorProcess,
-  operatorProcessWith,
-  succeeded,
-  writeSettings,
-} from '../support/operator.ts';
+import { failed, operator, operatorProcessWith, succeeded, writeSettings } from '../support/operator.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -151,32 +144,10 @@ describe('npm run operator: each command', () => {
   });
 });
 
-describe('npm run operator: in a process of its own', () => {
-  const local = { LOCAL_DIR: process.env.SERVICE_DIR ?? '' };
-
-  test('one JSON object on standard output, exit code 0', async () => {
-    const done = await operatorProcess(local, 'accounts', 'create', '--name', 'Back office', '--local');
-    expect(done).toEqual({ code: 0, stdout: expect.stringMatching(/^\{[\s\S]*\}\n$/), stderr: '' });
-    expect(Object.keys(JSON.parse(done.stdout))).toEqual(['account_id', 'account_secret']);
-  });
-
-  test('or one line on standard error, exit code 1', async () => {
-    const stderr = 'There is no such account.\n';
-    const done = await operatorProcess(
-      local,
-      'accounts',
-      'rotate',
-      `--account=ac_${'A'.repeat(22)}`,
-      '--local',
-    );
-    expect(done).toEqual({ code: 1, stdout: '', stderr });
-  });
-
-  test('nothing on standard error when its reader has seen enough, as head has', async () => {
-    const line = `"${process.execPath}" infra/operator/main.ts --help | true`;
-    const env = { ...process.env, NODE_OPTIONS: '' };
-    expect(await promisify(exec)(line, { env })).toMatchObject({ stderr: '' });
-  });
+test('npm run operator writes nothing on standard error when its reader has seen enough, as head has', async () => {
+  const line = `"${process.execPath}" infra/operator/main.ts --help | true`;
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  expect(await promisify(exec)(line, { env })).toMatchObject({ stderr: '' });
 });
 
 describe('npm run operator -- --help', () => {

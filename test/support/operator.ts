@@ -82,6 +82,10 @@ export function operatorWithFiles({ directory }: { directory: string }) {
 export const linesByReason = ({ reasons }: { reasons: { reason: string; lines: number[] }[] }) =>
   Object.fromEntries(reasons.map(({ reason, lines }) => [reason, lines]));
 
+/** Flags as they are typed: `--name`, `Test`. */
+export const flagsOf = (flags: Record<string, unknown>): string[] =>
+  Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+
 /** A command that works: the one JSON object that it prints. */
 export async function succeeded(...words: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await operator(...words, '--local', '--yes');
