@@ -9,26 +9,18 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { execa } from 'execa';
-import * as v from 'valibot';
+import cdkJson from '../../cdk.json' with { type: 'json' };
+import packageJson from '../../package.json' with { type: 'json' };
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, startServer } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
 
 const root = join(import.meta.dirname, '../..');
-const text = v.string();
-const { devDependencies } = v.parse(
-  v.object({ devDependencies: v.record(text, text) }),
-  JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
-);
-const { default: featureFlags } = v.parse(v.object({ default: v.record(text, v.unknown()) }), {
-  default: createRequire(import.meta.url)('aws-cdk-lib/recommended-feature-flags.json'),
-});
-
 /**
  * Packs the project, installs the tarball in a folder of its own, and uses it as its page says. The app there must get the
  * template of `cdk deploy` from here.
@@ -140,8 +132,13 @@ async function packCopy(copy: string): Promise<string> {
 
 async function install(tarball: string, app: string): Promise<void> {
   mkdirSync(app);
-  const ofCdk = ['aws-cdk-lib', 'constructs', '@types/node'].map((name) => [name, devDependencies[name]]);
-  const dependencies = { 'login-service': `file:${tarball}`, ...Object.fromEntries(ofCdk) };
+  const { 'aws-cdk-lib': cdk, constructs, '@types/node': types } = packageJson.devDependencies;
+  const dependencies = {
+    'login-service': `file:${tarball}`,
+    'aws-cdk-lib': cdk,
+    constructs,
+    '@types/node': types,
+  };
   writeFileSync(join(app, 'package.json'), JSON.stringify({ type: 'module', private: true, dependencies }));
   const words = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
   await execa('npm', words, { cwd: app, env: asTested });
@@ -152,11 +149,7 @@ async function synthesizeHere(CDK_OUTDIR: string, app: string): Promise<Assembly
   const settings = Object.fromEntries(
     [...app.matchAll(/(\w+): '([^']*)'/g)].map(([, name = '', value = '']) => [name, value]),
   );
-  const { context } = v.parse(
-    v.object({ context: v.record(text, v.unknown()) }),
-    JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')),
-  );
-  const CDK_CONTEXT_JSON = JSON.stringify({ ...context, ...settings, stack: 'accounts' });
+  const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, ...settings, stack: 'accounts' });
   await execa(process.execPath, ['infra/app.ts'], {
     cwd: root,
     env: { CDK_OUTDIR, CDK_CONTEXT_JSON, NODE_OPTIONS: '' },

@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
+import packageJson from '../../package.json' with { type: 'json' };
 
-const read = <Output>(file: string, schema: v.GenericSchema<unknown, Output>): Output =>
-  v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
-
-const { packages } = read(
-  'package-lock.json',
+const { packages } = v.parse(
   v.object({
     packages: v.record(
       v.string(),
@@ -18,13 +15,7 @@ const { packages } = read(
       }),
     ),
   }),
-);
-const { allowScripts, scarfSettings } = read(
-  'package.json',
-  v.object({
-    allowScripts: v.record(v.string(), v.boolean()),
-    scarfSettings: v.object({ enabled: v.boolean() }),
-  }),
+  JSON.parse(readFileSync('package-lock.json', 'utf8')),
 );
 
 /** What each package runs when it is installed, and whether it may. */
@@ -42,11 +33,11 @@ test('no package runs a script at installation, but for the reviewed ones', () =
     .filter(([, { hasInstallScript }]) => hasInstallScript)
     .map(([path]) => path.replace(/^.*node_modules\//, ''));
   expect([...new Set(names)].sort()).toEqual(Object.keys(reviewed).sort());
-  expect(allowScripts).toEqual(reviewed);
+  expect(packageJson.allowScripts).toEqual(reviewed);
 });
 
 test('the script that reports installations is off, also for an npm that knows no allowScripts', () => {
-  expect(scarfSettings).toEqual({ enabled: false });
+  expect(packageJson.scarfSettings).toEqual({ enabled: false });
 });
 
 test('the Node of the scripts comes in packages whose integrity is locked, in the version that Lambda runs', () => {

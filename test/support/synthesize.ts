@@ -1,18 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, type Stack } from 'aws-cdk-lib';
-import * as v from 'valibot';
+import cdkJson from '../../cdk.json' with { type: 'json' };
 import { readSettings } from '../../infra/settings/settings.ts';
 import { deployService } from '../../infra/stack/deployment.ts';
 
-const recordIn = (path: string) =>
-  v.parse(v.record(v.string(), v.unknown()), JSON.parse(readFileSync(path, 'utf8')));
-
 /** The feature flags of `cdk.json`. */
-export const { context } = v.parse(
-  v.object({ context: v.record(v.string(), v.unknown()) }),
-  recordIn(join(import.meta.dirname, '../../cdk.json')),
-);
+export const { context } = cdkJson;
 
 /**
  * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
@@ -66,7 +60,7 @@ export function synthesize(settings: Record<string, unknown>, moreContext = {}):
   };
   return {
     service: partsOf(stack),
-    watching: recordIn(join(assembly.directory, service.watching.templateFile)),
+    watching: JSON.parse(readFileSync(join(assembly.directory, service.watching.templateFile), 'utf8')),
     edge: edge && partsOf(edge),
   };
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
@@ -7,7 +6,6 @@ import { withEdge } from './deployments.ts';
 import type { StackParts, Stacks, Synthesized } from './synthesize.ts';
 
 export const root = join(import.meta.dirname, '../..');
-export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
 const known = new Map<string, Promise<Stacks<Template>>>();
 
