@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import * as v from 'valibot';
+import packageJson from '../package.json' with { type: 'json' };
 
 /** Whether this code is that of the installed package, where it is JavaScript, and not that of a clone. */
 export const isInstalled = import.meta.filename.endsWith('.js');
@@ -10,10 +8,7 @@ export const operatorCommand = isInstalled ? 'npx login-service operator' : 'npm
 export const startCommand = isInstalled ? 'npx login-service start' : 'npm start';
 
 /** The version of this code, as `package.json` has it. */
-export const { version } = v.parse(
-  v.object({ version: v.string() }),
-  JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')),
-);
+export const { version } = packageJson;
 
 /** The description of every stack of the service. `npm run operator` recognises them by it. */
 export const stackDescription = 'A login and access-request service';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import * as v from 'valibot';
+import packageJson from '../../package.json' with { type: 'json' };
 import { localDirectory } from '../local/local-files.ts';
 import { readSettings } from '../settings/settings.ts';
 import { deployService } from '../stack/deployment.ts';
@@ -35,9 +35,8 @@ function bundleFunctions(): void {
  */
 function usePackageJson(): void {
   const file = join(root, 'package.json');
-  const own = v.parse(packageSchema, JSON.parse(readFileSync(file, 'utf8')));
-  const { name, version, private: isPrivate, description, license, type } = own;
-  const known = { ...own.devDependencies, ...own.dependencies };
+  const { name, version, private: isPrivate, description, license, type } = packageJson;
+  const known: Record<string, string> = { ...packageJson.devDependencies, ...packageJson.dependencies };
   const peers = ['aws-cdk-lib', 'constructs'];
   const versionOf = (one: string): string => {
     if (known[one]) return known[one];
@@ -66,18 +65,6 @@ function usePackageJson(): void {
   copyFileSync(file, join(localDirectory(), 'package.json'));
   write(file, packed);
 }
-
-const text = v.string();
-const packageSchema = v.object({
-  name: text,
-  version: text,
-  private: v.boolean(),
-  description: text,
-  license: text,
-  type: text,
-  dependencies: v.record(text, text),
-  devDependencies: v.record(text, text),
-});
 
 /** The packages that the compiled code imports. */
 function importedPackages(): string[] {
