@@ -144,10 +144,7 @@ export async function createAccessRequestFor(
  * @param more attributes of it, such as the ARN of the operator who creates it for the account
  * @throws ServiceError `conflict` when another access request has the reference
  */
-export async function createAccessRequest(
-  accountId: string,
-  more: Partial<AccessRequest>,
-): Promise<AccessRequest> {
+export async function createAccessRequest(accountId: string, more: Partial<AccessRequest>) {
   const access_request_id = await takeIds(1);
   const made = { ...more, access_request_id, account_id: accountId, created_at: timestamp() };
   if (!(await make(made))) throw idIsTaken(access_request_id);
@@ -191,13 +188,9 @@ export async function grantAccess(
 }
 
 /** Takes the access away from an account. The access request remembers when that is its creator. */
-export async function revokeAccess(
-  { access_request_id: id, account_id }: AccessRequest,
-  accountId: string,
-): Promise<void> {
-  if (account_id === accountId) {
+export async function revokeAccess({ access_request_id: id, account_id }: AccessRequest, accountId: string) {
+  if (account_id === accountId)
     await updateItem(accessRequestItem(id), { set: { creator_revoked_at: timestamp() } });
-  }
   await mark(id, accountId, 'access');
   await deleteAccess(id, accountId);
 }

@@ -73,11 +73,7 @@ function formerOwner(item: Item = {}, by: unknown = item.replaced_by): Item {
 }
 
 /** Makes an imported device the current one of its installation, unless there is one. False when that is another device. */
-export async function claimInstallation(
-  loginAppId: string,
-  installationId: string,
-  deviceId: string,
-): Promise<boolean> {
+export async function claimInstallation(loginAppId: string, installationId: string, deviceId: string) {
   const update = await updateItem(installationItem(loginAppId, installationId), {
     set: { expires_at: epochSeconds() + deviceLifetimeSeconds },
     setIfAbsent: { device_id: deviceId },

@@ -46,7 +46,8 @@ export async function publishRecords(records: StreamRecord[]) {
   let failure: Error | undefined;
   const unpublished = new Set(pending);
   for (const round of roundsOf(pending)) {
-    const errors = (await Promise.all(requestsOf(round))).flat();
+    const requests = Map.groupBy(round, (_, place) => Math.floor(place / mostEntries));
+    const errors = (await Promise.all([...requests.values()].map(putEntries))).flat();
     for (const [place, one] of round.entries()) {
       const error = errors[place];
       if (error && !isOfEntry(error)) {
@@ -97,27 +98,16 @@ function roundsOf(pending: Pending[]): Pending[][] {
   return rounds;
 }
 
-function requestsOf(round: Pending[]): ReturnType<typeof putEntries>[] {
-  const entries = round.map(({ entry }) => entry);
-  const requests: ReturnType<typeof putEntries>[] = [];
-  for (let at = 0; at < entries.length; at += mostEntries)
-    requests.push(putEntries(entries.slice(at, at + mostEntries)));
-  return requests;
-}
-
 /** Sends the dead letters of some records, in their order. Returns the first record whose letter could not be sent. */
-async function storeDeadLetters(
-  records: StreamRecord[],
-  deadLetters: DeadLetter[],
-): Promise<StreamRecord | undefined> {
+async function storeDeadLetters(records: StreamRecord[], deadLetters: DeadLetter[]) {
   const letters = Map.groupBy(deadLetters, ({ record }) => record);
-  for (const { record, error, entry } of records.flatMap((one) => letters.get(one) ?? [])) {
+  for (const letter of records.flatMap((one) => letters.get(one) ?? [])) {
     try {
-      await sendDeadLetter(record, error, entry);
-      logFailure('event_undeliverable', error, { record_id: record.eventID });
+      await sendDeadLetter(letter);
+      logFailure('event_undeliverable', letter.error, { record_id: letter.record.eventID });
     } catch (failed) {
       logFailure('events_delayed', failed, {});
-      return record;
+      return letter.record;
     }
   }
   return undefined;
@@ -137,7 +127,8 @@ const isOfEntry = ({ name }: Error): boolean => entryErrors.includes(name);
  * one that is wrong can make a whole request fail.
  * @returns the error of each; undefined for one that is published
  */
-async function putEntries(entries: EventEntry[]): Promise<(Error | undefined)[]> {
+async function putEntries(pending: Pending[]): Promise<(Error | undefined)[]> {
+  const entries = pending.map(({ entry }) => entry);
   const errors = await send(entries);
   if (entries.length === 1) return errors;
   const settled: (Error | undefined)[] = [];
@@ -178,18 +169,15 @@ const requestEntry = ({ type, occurredAt, detail }: EventEntry): PutEventsReques
  * Puts a record that can never be published into the dead-letter queue: the key of its item and the reason, and the event
  * if there is one. The item itself stays in the table, since it may hold a push token or a comment.
  */
-async function sendDeadLetter(
-  { eventID, eventName, dynamodb }: StreamRecord,
-  error: Error,
-  event?: EventEntry,
-): Promise<void> {
+async function sendDeadLetter({ record, error, entry }: DeadLetter): Promise<void> {
+  const { eventID, eventName, dynamodb } = record;
   const letter = {
     record_id: eventID,
     change: eventName,
     sequence_number: dynamodb.SequenceNumber,
     key: { pk: dynamodb.Keys.pk?.S, sk: dynamodb.Keys.sk?.S },
     reason: error.name,
-    ...(event && { type: event.type, detail: event.detail }),
+    ...(entry && { type: entry.type, detail: entry.detail }),
   };
   await queue.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: JSON.stringify(letter) }));
 }

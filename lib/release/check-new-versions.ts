@@ -88,7 +88,7 @@ async function tryVersions(probe: Probe, send: Send): Promise<void> {
   const search = 'GET /v1/rbac/access_requests/{access_request_id}/events';
   await smokeTest(
     { ...probe, issuer: issuer() },
-    async ({ step, headers = {}, form, body }) => {
+    async (step, body, { headers = {}, form } = {}) => {
       const requests: Record<typeof step, Parameters<Send>> = {
         'signing keys': ['list-signing-keys', { routeKey: `GET ${keysPath}`, headers }],
         token: ['issue-token', tokenRequest(headers, { ...form })],

@@ -95,11 +95,7 @@ export async function createProbe() {
  * @param blockedUntil epoch seconds until which the person stays, blocked: the store then refuses a login that is still
  *   under way, and removes them later
  */
-export async function removeProbe(
-  loginAppId: string,
-  accountId: string,
-  blockedUntil?: number,
-): Promise<void> {
+export async function removeProbe(loginAppId: string, accountId: string, blockedUntil?: number) {
   const namespace = issuerOf(loginAppId);
   const person = firstIndexId(loginAppId, { namespace, subject });
   const ofLoginApp = await readPartition(loginAppPartition(loginAppId));

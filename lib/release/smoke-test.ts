@@ -13,18 +13,15 @@ export const probeSchema = v.object({
 });
 export type Probe = v.InferOutput<typeof probeSchema>;
 
-/** A request to a deployment that is tried out: a form is posted, everything else is read. */
-interface TestRequest<Schema extends v.GenericSchema> {
-  step: 'signing keys' | 'token' | 'search';
-  headers?: Record<string, string>;
-  form?: Record<string, string>;
-  /** The body of its answer. */
-  body: Schema;
-}
-
-/** Sends a request; undefined when the answer is of no use, which it has noted itself. */
+/**
+ * Sends a request to a deployment that is tried out: a form is posted, everything else is read.
+ * @param body the schema of that of the answer
+ * @returns undefined when the answer is of no use, which it has noted itself
+ */
 type Send = <Schema extends v.GenericSchema>(
-  request: TestRequest<Schema>,
+  step: 'signing keys' | 'token' | 'search',
+  body: Schema,
+  request?: { headers?: Record<string, string>; form?: Record<string, string> },
 ) => Promise<v.InferOutput<Schema> | undefined>;
 
 const keySchema = v.looseObject({ kty: v.string(), kid: v.string() });
@@ -39,21 +36,17 @@ export async function smokeTest(
   send: Send,
   note: (problem: string) => void,
 ): Promise<void> {
-  const keys = await send({ step: 'signing keys', body: v.object({ keys: v.array(keySchema) }) });
+  const keys = await send('signing keys', v.object({ keys: v.array(keySchema) }));
   if (!keys) return;
-  const token = await send({
-    step: 'token',
+  const token = await send('token', v.looseObject({ access_token: v.string() }), {
     headers: { authorization: basic(own.client_id, own.client_secret) },
     form: { grant_type: 'client_credentials' },
-    body: v.looseObject({ access_token: v.string() }),
   });
   const expected = { issuer, audience, typ: 'at+jwt', algorithms: [...tokenAlgorithms] };
   if (token)
     await jwtVerify(token.access_token, createLocalJWKSet(keys), expected).catch(() => note(unverifiable));
-  const found = await send({
-    step: 'search',
+  const found = await send('search', v.looseObject({ results: v.array(v.unknown()) }), {
     headers: { authorization: basic(own.account_id, own.account_secret) },
-    body: v.looseObject({ results: v.array(v.unknown()) }),
   });
   if (found && found.results.length > 0) note('The search found events that nobody wrote.');
 }

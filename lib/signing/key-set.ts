@@ -102,11 +102,7 @@ export function signingKeyKnownFrom(following: KeySet, before: KeySet): number {
  * The key set that replaces one with revoked keys; undefined when it has none. A revoked key that signs is replaced by
  * the other one, which has been published. If both are revoked, a new key signs at once.
  */
-export async function keySetWithout(
-  set: KeySet,
-  revoked: string[],
-  algorithm: TokenAlgorithm,
-): Promise<KeySet | undefined> {
+export async function keySetWithout(set: KeySet, revoked: string[], algorithm: TokenAlgorithm) {
   const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);
   if (isGood(set.current) && isGood(set.next)) return undefined;
   const candidates = keyThatSigns(set) === set.next ? [set.next] : [set.current, set.next];

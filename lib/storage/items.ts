@@ -122,15 +122,17 @@ export async function putItem<Written>(
   const created_by = newId('w');
   const put = { TableName: tableName(), Item: { ...keyOf(key), ...attributes, created_by } };
   const condition = ifAbsent ? { ConditionExpression: 'attribute_not_exists(pk)' } : {};
-  try {
-    await documentClient.send(new PutCommand({ ...put, ...condition }));
-    return true;
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    if (error.$metadata.attempts === 1) return false;
-    return (await readRaw(key))?.created_by === created_by;
-  }
+  const sent = await unlessRefused(documentClient.send(new PutCommand({ ...put, ...condition })));
+  if (!(sent instanceof ConditionalCheckFailedException)) return true;
+  return sent.$metadata.attempts !== 1 && (await readRaw(key))?.created_by === created_by;
 }
+
+/** The answer to a write, or the error that says that its condition did not hold. */
+const unlessRefused = <Answer>(sent: Promise<Answer>) =>
+  sent.catch((error: unknown) => {
+    if (error instanceof ConditionalCheckFailedException) return error;
+    throw error;
+  });
 
 /** Whether a write failed because the items of its partition, with their entries in the local indexes, take 10 GB. */
 export const isPartitionFull = (error: unknown): boolean =>
@@ -145,13 +147,8 @@ export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<voi
   const ConditionExpression = expressions.condition(when);
   const { names: ExpressionAttributeNames, values: ExpressionAttributeValues } = expressions;
   const condition = { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues };
-  try {
-    await documentClient.send(
-      new DeleteCommand({ TableName: tableName(), Key: keyOf(key), ...(ConditionExpression && condition) }),
-    );
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-  }
+  const deletion = { TableName: tableName(), Key: keyOf(key), ...(ConditionExpression && condition) };
+  await unlessRefused(documentClient.send(new DeleteCommand(deletion)));
 }
 
 /** Outcome of an update, or the item whose state did not meet its condition; undefined when there is none. */
@@ -188,17 +185,14 @@ export async function updateItem<Written>(
     setIfAbsent: { ...change.setIfAbsent, created_by: write_id },
   });
   const condition = expressions.condition({ ...change.when, write_id: { isNot: write_id } });
-  try {
-    const { Attributes } = await sendUpdate(key, update, condition, expressions, 'ALL_OLD');
-    return { done: true, created: Attributes === undefined, before: Attributes };
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    // Some stores leave the item out of the error.
-    const found = error.Item ? unmarshall(error.Item) : await readRaw(key);
-    return found?.write_id === write_id
-      ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
-      : { done: false, found };
-  }
+  const sent = await unlessRefused(sendUpdate(key, update, condition, expressions, 'ALL_OLD'));
+  if (!(sent instanceof ConditionalCheckFailedException))
+    return { done: true, created: sent.Attributes === undefined, before: sent.Attributes };
+  // Some stores leave the item out of the error.
+  const found = sent.Item ? unmarshall(sent.Item) : await readRaw(key);
+  return found?.write_id === write_id
+    ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
+    : { done: false, found };
 }
 
 /** A change that may be done twice. */
@@ -216,13 +210,9 @@ export async function updateOwnItem<Written>(
   const expressions = new Expressions();
   const update = expressions.update({ ...change, set: { ...change.set, write_id } });
   const own = expressions.condition({ write_id: { is: write_id } });
-  try {
-    await sendUpdate(key, update, `(${expressions.condition(when)}) OR ${own}`, expressions);
-    return true;
-  } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return false;
-    throw error;
-  }
+  const condition = `(${expressions.condition(when)}) OR ${own}`;
+  const sent = await unlessRefused(sendUpdate(key, update, condition, expressions));
+  return !(sent instanceof ConditionalCheckFailedException);
 }
 
 const sendUpdate = (

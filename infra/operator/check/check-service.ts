@@ -47,7 +47,7 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
   const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
   await smokeTest(
     own,
-    async ({ step, headers = {}, form, body }) => {
+    async (step, body, { headers = {}, form } = {}) => {
       const init = form ? { headers, method: 'POST', body: new URLSearchParams(form) } : { headers };
       const request = { step, url: urls[step], init, body };
       const deadline = Date.now() + waiting.patience;
