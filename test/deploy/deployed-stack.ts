@@ -5,6 +5,7 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import { execa } from 'execa';
+import { localAws } from '../../infra/invoke-function.ts';
 import { account, region } from './ministack.ts';
 
 /** What stands in for AWS, and how commands find it. */
@@ -65,11 +66,7 @@ export const destroy = (cloud: Cloud) =>
   cdk(cloud, ['destroy', '--app', join(cloud.workDirectory, 'cdk.out'), '--force']);
 
 const cloudFormation = ({ endpoint }: Cloud): CloudFormationClient =>
-  new CloudFormationClient({
-    endpoint,
-    region,
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  });
+  new CloudFormationClient(localAws({ url: endpoint, secret_access_key: 'test' }));
 
 /** Finds the physical ids of a stack's resources by their logical ids. */
 export async function physicalIdsOf(cloud: Cloud, StackName: string): Promise<(logicalId: string) => string> {

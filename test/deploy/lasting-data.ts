@@ -1,30 +1,25 @@
 import assert from 'node:assert/strict';
-import { type Answer, type Service, unique } from '../support/service.ts';
+import { type Service, unique } from '../support/service.ts';
+import { expecting } from '../upgrade/left.ts';
 
 /** What a client of the service holds before a deployment, and expects to be good for after it. */
-interface LastingData {
-  accessToken: string;
-  refreshToken: string;
-  device: { platform: 'android'; token: string };
-  deviceId: string;
-  events: unknown;
-}
+type LastingData = Awaited<ReturnType<typeof leaveData>>;
 
-/** Logs in, registers a device and looks at the events. @throws AssertionError */
-export async function leaveData(service: Service): Promise<LastingData> {
+/** Logs in, registers a device and looks at the events. @throws Error when an answer is not as expected */
+export async function leaveData(service: Service) {
   const device = { platform: 'android', token: unique('phone') } as const;
   const login = expecting(200, await service.logIn(unique('alice')));
   const registered = expecting(201, await service.register(device, await service.loginAppToken()));
   return {
-    accessToken: login.access_token,
-    refreshToken: login.refresh_token,
     device,
     deviceId: registered.id,
     events: expecting(200, await service.search()),
+    accessToken: login.access_token,
+    refreshToken: login.refresh_token,
   };
 }
 
-/** Uses what was left; tokens have this lifetime, in seconds. @throws AssertionError */
+/** Uses what was left; tokens have this lifetime, in seconds. @throws Error when an answer is not as expected */
 export async function findData(service: Service, left: LastingData, expiresIn: number): Promise<void> {
   expecting(200, await service.relate(left.deviceId, left.accessToken));
   const refreshed = expecting(200, await service.refresh(left.refreshToken));
@@ -34,15 +29,10 @@ export async function findData(service: Service, left: LastingData, expiresIn: n
   assert.deepEqual(expecting(200, await service.search()), left.events);
 }
 
-/** Finds nothing of what was left: it came after the second as of which the table was restored. @throws AssertionError */
+/** Finds nothing of what was left: it came after the second as of which the table was restored. @throws Error when an answer is not as expected */
 export async function findNothing(service: Service, { refreshToken, deviceId }: LastingData): Promise<void> {
   const { body } = await service.refresh(refreshToken);
   assert.equal(body.error, 'invalid_grant');
   const login = expecting(200, await service.logIn(unique('bob')));
   expecting(404, await service.relate(deviceId, login.access_token));
-}
-
-function expecting(expected: number, { status, body }: Answer): Answer['body'] {
-  assert.equal(status, expected);
-  return body;
 }

@@ -7,9 +7,10 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
+import { localAws } from '../../infra/invoke-function.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
 import type { Service } from '../support/service.ts';
-import { account, region } from './ministack.ts';
+import { account } from './ministack.ts';
 
 /** How often the queue is asked; each time it waits for up to five seconds. */
 const mostLooks = 12;
@@ -19,7 +20,7 @@ const mostLooks = 12;
  * deployed function and the bus. The queue and the rule stay. @throws AssertionError
  */
 export async function findApproval(service: Service, endpoint: string, busName: string): Promise<void> {
-  const at = { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+  const at = localAws({ url: endpoint, secret_access_key: 'test' });
   const [bus, sqs] = [new EventBridgeClient(at), new SQSClient(at)];
   const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'approvals' }));
   const { Attributes } = await sqs.send(
