@@ -1,11 +1,5 @@
 import { Agent, request as openRequest } from 'node:http';
-import { type LoopbackServer, serve } from '../../infra/local/loopback-server.ts';
-
-/** An address for a deployed API, as a custom domain is. */
-export interface Front extends LoopbackServer {
-  /** @param host the API's own name, by which MiniStack tells one API from another */
-  leadTo(endpoint: string, host: string): void;
-}
+import { serve } from '../../infra/local/loopback-server.ts';
 
 /**
  * Requests that are forwarded at once; more wait. Each takes a process of its own, and where Lambda has any number
@@ -13,14 +7,14 @@ export interface Front extends LoopbackServer {
  */
 const mostAtOnce = 16;
 
-/** Starts on a free loopback port; answers 503 until it leads somewhere. */
-export async function startFront(): Promise<Front> {
+/** Starts an address for an API of MiniStack, as a custom domain is, on a free loopback port. Answers 503 until it leads there. */
+export async function startFront(endpoint: string) {
+  const { hostname, port } = new URL(endpoint);
+  let host: string | undefined;
   // A connection for each request: MiniStack closes those that were idle for a while, whatever is on its way there.
   const agent = new Agent({ keepAlive: false, maxSockets: mostAtOnce });
-  let target: { hostname: string; port: string; host: string } | undefined;
   const server = await serve((request, response) => {
-    if (!target) return void response.writeHead(503).end();
-    const { hostname, port, host } = target;
+    if (!host) return void response.writeHead(503).end();
     const { method, url: path, headers } = request;
     const forwarded = openRequest(
       // Not as one URL: a path that begins with two slashes would be taken for a host.
@@ -32,9 +26,9 @@ export async function startFront(): Promise<Front> {
   });
   return {
     ...server,
-    leadTo: (endpoint, host) => {
-      const { hostname, port } = new URL(endpoint);
-      target = { hostname, port, host };
+    /** MiniStack tells APIs apart by the first label of the host that is asked. */
+    leadTo: (apiId: string) => {
+      host = `${apiId}.execute-api.localhost:${port}`;
     },
     close: async () => {
       agent.destroy();

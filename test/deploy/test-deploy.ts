@@ -32,7 +32,7 @@ import {
   physicalIdsOf,
   stateOf,
 } from './deployed-stack.ts';
-import { type Front, startFront } from './front.ts';
+import { startFront } from './front.ts';
 import { findData, findNothing, leaveData } from './lasting-data.ts';
 import { installMiniStack, startMiniStack } from './ministack.ts';
 import { findApproval } from './published-events.ts';
@@ -74,7 +74,7 @@ runCheck(async (cleanUps) => {
   const cloud: Cloud = { endpoint: ministack.endpoint, workDirectory };
   print(`    ${cloud.endpoint}`);
   const awsEndpoint = { url: cloud.endpoint, secret_access_key: 'test' };
-  const front = cleanUps.adopt(await startFront(), (server) => server.close());
+  const front = cleanUps.adopt(await startFront(cloud.endpoint), (server) => server.close());
   const sandbox = cleanUps.adopt(await startSandbox(), (server) => server.close());
 
   /** The front is the service's address, as a domain of one's own is. */
@@ -88,7 +88,7 @@ runCheck(async (cleanUps) => {
   // Under these logical ids, which a test of the stack keeps as they are.
   const physicalId = await physicalIdsOf(cloud, stack);
   const tableName = physicalId('TableCD117FA1');
-  leadToApi(front, cloud, physicalId('ApiHttp17514DA7'));
+  front.leadTo(physicalId('ApiHttp17514DA7'));
 
   await step("Rotate the secrets through the deployed functions, in Secrets Manager's place", async () => {
     for (const [rotation, secret] of [
@@ -263,9 +263,4 @@ async function moveRelease(cloud: Cloud, service: Service): Promise<void> {
 async function destroyStack(cloud: Cloud): Promise<void> {
   await destroy(cloud).catch((error: Error) => print(`    ${error.message}`));
   assert.equal(await stateOf(cloud, stack), 'DELETE_COMPLETE');
-}
-
-/** MiniStack tells APIs apart by the first label of the host that is asked. */
-function leadToApi(front: Front, { endpoint }: Cloud, apiId: string): void {
-  front.leadTo(endpoint, `${apiId}.execute-api.${new URL(endpoint).host.replace('127.0.0.1', 'localhost')}`);
 }

@@ -3,16 +3,15 @@ import { asClient, basic, type Service } from '../support/service.ts';
 import type { Left, Login } from './left.ts';
 
 /** A request, or an operator's command, that changes nothing. */
-type TestRequest = {
-  /** What is asked and of whom, different in all questions. */
-  about: string;
-} & (
+type Question =
   | { path: string; headers?: Record<string, string>; form?: Record<string, string> }
-  | { words: string; flags: Record<string, unknown> }
-);
+  | { words: string; flags: Record<string, unknown> };
+
+/** With what is asked and of whom, different in all questions. */
+type NamedQuestion = Question & { about: string };
 
 /** The answers to questions, by what they are about. */
-export async function askAll(service: Service, questions: TestRequest[]): Promise<Left['answers']> {
+export async function askAll(service: Service, questions: NamedQuestion[]): Promise<Left['answers']> {
   const answers: Left['answers'] = Object.fromEntries(questions.map(({ about }) => [about, undefined]));
   await forEachInBatches(questions, async (question) => {
     answers[question.about] = await ask(service, question);
@@ -21,7 +20,7 @@ export async function askAll(service: Service, questions: TestRequest[]): Promis
 }
 
 /** The answer to a question, without the time. Of a refusal, it does not have the reason, which may be said in other words. */
-async function ask({ call, operate }: Service, question: TestRequest): Promise<unknown> {
+async function ask({ call, operate }: Service, question: NamedQuestion): Promise<unknown> {
   if ('words' in question) {
     const { sessions, ...result }: Record<string, unknown> = await run(
       operate,
@@ -50,7 +49,7 @@ export function run(operate: Service['operate'], words: string, flags: Record<st
 }
 
 /** Everything that can be asked about what was left, with every token and every id. */
-export const questionsAbout = (left: Omit<Left, 'answers'>): TestRequest[] => [
+export const questionsAbout = (left: Omit<Left, 'answers'>): NamedQuestion[] => [
   ...Object.entries({ ...left.people, second: left.second }).flatMap(([name, one]) =>
     ofPerson(left, name, one),
   ),
@@ -61,7 +60,7 @@ export const questionsAbout = (left: Omit<Left, 'answers'>): TestRequest[] => [
 /** The providers of the sandbox whose ids of people are their subjects. */
 const keepsSubjects = ['provider_a', 'provider_b', 'provider_f'];
 
-function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): TestRequest[] {
+function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): NamedQuestion[] {
   const { id, session, provider, subject, access_token, refresh_token } = login;
   const commands = ['show', 'export'].map((verb) => `login-users ${verb}`);
   const flags = { 'login-user': id };
@@ -85,7 +84,7 @@ function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): Tes
   ].map((question) => named(name, question));
 }
 
-function ofLoginApp(left: Omit<Left, 'answers'>): TestRequest[] {
+function ofLoginApp(left: Omit<Left, 'answers'>): NamedQuestion[] {
   const { demo, devices, limited, secondSecret, appToken, longLived } = left;
   const flags = { 'login-app': demo.login_app.login_app_id };
   const ofApp = ['login-apps show', 'login-apps tokens list', 'clients list', 'providers show'];
@@ -121,7 +120,7 @@ function ofLoginApp(left: Omit<Left, 'answers'>): TestRequest[] {
   ].map((question) => named('app', question));
 }
 
-function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'answers'>): TestRequest[] {
+function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'answers'>): NamedQuestion[] {
   const path = `/v1/rbac/access_requests/${accessRequestId}`;
   const queries = [
     '',
@@ -156,12 +155,7 @@ function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'ans
   ].map((question) => named('account', question));
 }
 
-type Asked = { about?: string } & (
-  | Omit<Extract<TestRequest, { path: string }>, 'about'>
-  | { words: string; flags: Record<string, unknown> }
-);
-
-const named = (name: string, question: Asked): TestRequest => {
+const named = (name: string, question: Question & { about?: string }): NamedQuestion => {
   const { about = 'words' in question ? question.words : question.path } = question;
   return { ...question, about: `${name}: ${about}` };
 };
