@@ -8,13 +8,8 @@ export function placeOfJsonError(text: string): string | undefined {
   const [, named] = error.match(/ at position (\d+)/) ?? [];
   let position = Number(named ?? 0);
   // An unexpected token has no position in the message: it ends the shortest beginning of the text with that error.
-  if (named === undefined) {
-    while (
-      position < text.length &&
-      !errorOf(text.slice(0, position + 1))?.startsWith('SyntaxError: Unexpected token')
-    )
-      position += 1;
-  }
+  const isToken = () => errorOf(text.slice(0, position + 1))?.startsWith('SyntaxError: Unexpected token');
+  while (named === undefined && position < text.length && !isToken()) position += 1;
   const before = text.slice(0, position).split('\n');
   return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
 }

@@ -94,16 +94,14 @@ export async function whichStack(): Promise<string> {
 
 async function explainDeployed(): Promise<string> {
   const client = new CloudFormationClient({ maxAttempts: 1 });
-  const names: string[] = [];
   const abortSignal = AbortSignal.timeout(patience);
-  const pages = paginateListStacks({ client }, { StackStatusFilter: states }, { abortSignal });
+  const listed = paginateListStacks({ client }, { StackStatusFilter: states }, { abortSignal });
   try {
-    for await (const { StackSummaries = [] } of pages) {
-      const ours = StackSummaries.filter((stack) => stack.TemplateDescription === stackDescription);
-      names.push(...ours.flatMap(({ StackName }) => StackName ?? []));
-    }
-    if (names.length === 0) return 'This AWS account and region have no stack of the service.';
-    return `Deployed in this AWS account and region: ${names.toSorted().join(', ')}.`;
+    const stacks = (await Array.fromAsync(listed)).flatMap(({ StackSummaries = [] }) => StackSummaries);
+    const ours = stacks.filter(({ TemplateDescription }) => TemplateDescription === stackDescription);
+    if (ours.length === 0) return 'This AWS account and region have no stack of the service.';
+    const names = ours.map(({ StackName }) => StackName).toSorted();
+    return `Deployed in this AWS account and region: ${names.join(', ')}.`;
   } catch (error) {
     return `AWS could not be asked which are deployed. ${explainAwsFailure(Object(error))}`;
   }

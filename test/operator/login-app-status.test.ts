@@ -125,7 +125,9 @@ describe('login-apps logout', () => {
     expect(writes.map(({ operation }) => operation)).toEqual(['UpdateItem']);
   });
 
-  test('by two operators at once: the slower one learns that nothing was changed', async () => {
+  test.each(['logout', 'undo-logout'])('while somebody else logs out, %s changes nothing', async (verb) => {
+    await operate('login-apps', 'logout', flags);
+    // Mostly within the second of the first one, which their logout must not be taken for.
     let faster: Promise<unknown> | undefined;
     proxy.hook = async ({ operation }) => {
       if (operation !== 'UpdateItem' || faster) return undefined;
@@ -133,25 +135,8 @@ describe('login-apps logout', () => {
       await faster;
       return undefined;
     };
-    await expect(operate('login-apps', 'logout', flags)).rejects.toThrow(
+    await expect(operate('login-apps', verb, flags)).rejects.toThrow(
       'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
-    );
-    advance(30);
-    expect(await both(session)).toEqual(twice(sessionEnds));
-  });
-
-  test('undone while somebody else logs out: their logout stands, and the undoing changes nothing', async () => {
-    await operate('login-apps', 'logout', flags);
-    // Mostly within the second of the first one, which their logout must not be taken for.
-    let logout: Promise<unknown> | undefined;
-    proxy.hook = async ({ operation }) => {
-      if (operation !== 'UpdateItem' || logout) return undefined;
-      logout = operate('login-apps', 'logout', flags);
-      await logout;
-      return undefined;
-    };
-    await expect(operate('login-apps', 'undo-logout', flags)).rejects.toThrow(
-      'Somebody else logged the Login App out meanwhile; nothing was changed.',
     );
     advance(30);
     expect(await both(session)).toEqual(twice(sessionEnds));

@@ -8,42 +8,6 @@ import { CloudWatchClient, type MetricDataQuery, paginateGetMetricData } from '@
 import { GetAliasCommand, LambdaClient, paginateListVersionsByFunction } from '@aws-sdk/client-lambda';
 import { forEachInBatches } from '../../../lib/storage/batches.ts';
 
-interface Version {
-  number: number;
-  publishedAt: Date;
-  /** The table that it works on. */
-  tableName: string | undefined;
-}
-
-/** A deployed function that serves an endpoint. */
-export interface Served {
-  /** The name of its file in `functions/`. */
-  key: string;
-  /** The name by which Lambda knows it. */
-  name: string;
-  /** The version to which its alias leads requests. */
-  live: Version;
-  /** The version before that, if there is one and it was retained. */
-  before: Version | undefined;
-  /** The version that CloudFormation deployed last. After `release back`, an earlier one is live. */
-  deployed: Version;
-  /** When CloudFormation last changed the alias. */
-  deployedAt: Date | undefined;
-  /** Whether a canary is under way: a second version gets a part of the requests. */
-  isShifting: boolean;
-  /** The state of the alias, which any change of it ends. */
-  revisionId: string | undefined;
-}
-
-export interface Release {
-  stack: string;
-  /** `UPDATE_COMPLETE` */
-  status: string;
-  /** When its last deployment began. */
-  begunAt: Date;
-  functions: Served[];
-}
-
 /** Attempts of each call: those for all functions together can exceed Lambda's request limit. */
 export const patiently = { maxAttempts: 8 };
 
@@ -51,13 +15,12 @@ export const patiently = { maxAttempts: 8 };
  * Reads from CloudFormation and Lambda what is live, since the functions themselves may be broken.
  * @throws the error of the SDK
  */
-export async function readRelease(StackName: string): Promise<Release> {
+export async function readRelease(StackName: string) {
   const cloudFormation = new CloudFormationClient(patiently);
   const lambda = new LambdaClient(patiently);
   const { Stacks: [stack] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
-  const resources: StackResourceSummary[] = [];
-  for await (const page of paginateListStackResources({ client: cloudFormation }, { StackName }))
-    resources.push(...(page.StackResourceSummaries ?? []));
+  const pages = await Array.fromAsync(paginateListStackResources({ client: cloudFormation }, { StackName }));
+  const resources = pages.flatMap(({ StackResourceSummaries = [] }) => StackResourceSummaries);
   const ofType = (type: string) => resources.filter(({ ResourceType }) => ResourceType === type);
   const deployed = new Map(
     ofType('AWS::Lambda::Version').map(({ PhysicalResourceId }) => qualifiedName(PhysicalResourceId)),
@@ -68,42 +31,56 @@ export async function readRelease(StackName: string): Promise<Release> {
   });
   return {
     stack: StackName,
+    /** `UPDATE_COMPLETE` */
     status: String(stack?.StackStatus),
+    /** When its last deployment began. */
     begunAt: stack?.LastUpdatedTime ?? stack?.CreationTime ?? new Date(0),
     functions: functions.toSorted((one, other) => one.key.localeCompare(other.key)),
   };
 }
+
+export type Release = Awaited<ReturnType<typeof readRelease>>;
+
+/** A deployed function that serves an endpoint. */
+export type Served = Awaited<ReturnType<typeof readServed>>;
 
 /** @param deployed the number of the version that CloudFormation deployed last, by the name of the function */
 async function readServed(
   client: LambdaClient,
   alias: StackResourceSummary,
   deployed: ReadonlyMap<string, string>,
-): Promise<Served> {
+) {
   const [name, Name] = qualifiedName(alias.PhysicalResourceId);
   const { FunctionVersion, RoutingConfig, RevisionId } = await client.send(
     new GetAliasCommand({ FunctionName: name, Name }),
   );
-  const versions: Version[] = [];
-  for await (const page of paginateListVersionsByFunction({ client }, { FunctionName: name })) {
-    for (const { Version, LastModified = '', Environment } of page.Versions ?? []) {
-      const tableName = Environment?.Variables?.TABLE_NAME;
-      versions.push({ number: Number(Version), publishedAt: new Date(LastModified), tableName });
-    }
-  }
+  const pages = await Array.fromAsync(paginateListVersionsByFunction({ client }, { FunctionName: name }));
+  const versions = pages
+    .flatMap(({ Versions = [] }) => Versions)
+    .map(({ Version, LastModified = '', Environment }) => ({
+      number: Number(Version),
+      publishedAt: new Date(LastModified),
+      /** The table that it works on. */
+      tableName: Environment?.Variables?.TABLE_NAME,
+    }));
   const live = versions.find(({ number }) => number === Number(FunctionVersion));
   if (!live) throw new Error(`${name} has no version ${FunctionVersion}, which is live.`);
   const [before] = versions
     .filter(({ number }) => number < live.number)
     .toSorted((one, other) => other.number - one.number);
   return {
+    /** The name of its file in `functions/`, and that by which Lambda knows it. */
     key: keyOf(alias.LogicalResourceId),
     name,
+    /** The version to which its alias leads requests, and the one before, if there is one and it was retained. */
     live,
     before,
+    /** The version that CloudFormation deployed last, and when. After `release back`, an earlier one is live. */
     deployed: versions.find(({ number }) => number === Number(deployed.get(name))) ?? live,
     deployedAt: alias.LastUpdatedTimestamp,
+    /** Whether a canary is under way: a second version gets a part of the requests. */
     isShifting: Object.keys(RoutingConfig?.AdditionalVersionWeights ?? {}).length > 0,
+    /** The state of the alias, which any change of it ends. */
     revisionId: RevisionId,
   };
 }

@@ -70,12 +70,6 @@ interface Move extends Pick<Served, 'key' | 'name' | 'revisionId'> {
   to: number;
 }
 
-/** The moves of a command, and for each function that can't be moved the reason. */
-interface Plan {
-  moves: Move[];
-  stuck: string[];
-}
-
 /** States of a stack in which CloudFormation moves no alias, and in which all functions are of one deployment. */
 const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE(_CLEANUP_IN_PROGRESS)?$/;
 
@@ -83,9 +77,10 @@ const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE(_CLEANUP_IN_PR
  * Decides which functions a command moves. Without names, `back` is about versions that
  * the last deployment published and that are live, so that it changes nothing when it is repeated.
  * @param names keys of the functions to move; all when empty
+ * @returns the moves, and for each function that can't be moved the reason
  * @throws Error when there is nothing to move, or when it would do harm
  */
-function planMoves(release: Release, direction: Direction, names: readonly string[]): Plan {
+function planMoves(release: Release, direction: Direction, names: readonly string[]) {
   const { status, begunAt, functions } = release;
   const unknown = names.find((name) => !functions.some(({ key }) => key === name));
   if (unknown !== undefined) {
@@ -125,7 +120,7 @@ const unsettled = ({ status, stack }: Release): string =>
 
 async function move(
   direction: Direction,
-  { moves, stuck }: Plan,
+  { moves, stuck }: ReturnType<typeof planMoves>,
   { stack }: Release,
   confirm: Confirm,
 ): Promise<ReleaseResult> {
