@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import * as v from 'valibot';
 import type { Access } from '../../lib/http/endpoint.ts';
 import { documentClient } from '../../lib/storage/client.ts';
 import { operationOf } from '../../lib/storage/first-attempt.ts';
@@ -28,20 +27,14 @@ export async function withTableRights<Result>(
   return result;
 }
 
-const keySchema = v.looseObject({ pk: v.string() });
-const inputSchema = v.looseObject({
-  Key: v.optional(keySchema),
-  Item: v.optional(keySchema),
-  ExpressionAttributeValues: v.optional(v.looseObject({ ':pk': v.optional(v.string()) })),
-  RequestItems: v.optional(v.record(v.string(), v.object({ Keys: v.array(keySchema) })), {}),
-});
-
 /** The partition keys that a call is about; a query gives its own as `:pk`. */
-function leadingKeysOf(call: unknown): string[] {
-  const { Key, Item, ExpressionAttributeValues, RequestItems } = v.parse(inputSchema, call);
-  const one = Key?.pk ?? Item?.pk ?? ExpressionAttributeValues?.[':pk'];
-  if (one !== undefined) return [one];
-  return Object.values(RequestItems).flatMap(({ Keys }) => Keys.map(({ pk }) => pk));
+function leadingKeysOf(call: object): string[] {
+  const keys: string[] = [];
+  JSON.stringify({ ...call, ExclusiveStartKey: undefined }, (name, value) => {
+    if (name === 'pk' || name === ':pk') keys.push(value);
+    return value;
+  });
+  return keys;
 }
 
 const fits = (pk: string, form: string): boolean =>

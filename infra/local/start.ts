@@ -33,7 +33,6 @@ const startSettingsSchema = v.object({
   EVENTS_TO: v.optional(v.pipe(v.string(), v.regex(near, 'must be terminal or an address of this machine'))),
   LOCAL_DATA: v.optional(v.string()),
   JOIN: v.optional(v.string()),
-  LOGIN_HOOK: v.optional(v.string()),
   LOG_LEVEL: v.optional(v.picklist(['INFO', 'ERROR'])),
   ORIGIN_SECRET_HASHES: v.optional(originSecretHashesSchema),
   TOKEN_ALGORITHM: v.optional(v.picklist(tokenAlgorithms)),

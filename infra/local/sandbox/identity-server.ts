@@ -117,18 +117,11 @@ function configurationOf(
     }),
     features: {
       devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      resourceIndicators: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
       revocation: { enabled: true },
       // Any app may ask about any token, so that our service alone decides whose tokens count.
       introspection: { enabled: true, allowedPolicy: () => true },
     },
     issueRefreshToken: () => true,
-    renderError: (context: { body: unknown }, error: object) => {
-      context.body = error;
-    },
     // No slack, so that what has expired is rejected at once.
     clockTolerance: 0,
     ttl: { AccessToken: hour, AuthorizationCode: hour, Grant: hour, IdToken: hour, RefreshToken: hour },

@@ -33,7 +33,10 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
       // A caller that hung up is owed no answer.
       if (response.closed || response.headersSent) return;
       const [status, where] = v.isValiError(error) ? [400, v.getDotPath(error.issues[0])] : [500, 'sandbox'];
-      sendJson(response, status, { error: 'invalid_request', error_description: `${where}: ${error}` });
+      sendJson(response, status, {
+        error: 'invalid_request',
+        error_description: `${where}: ${Object(error).message}`,
+      });
     });
   }, port);
   const at = (id: ProviderId): [url: string, id: ProviderId] => [`${url}/${id}`, id];
