@@ -65,25 +65,24 @@ describe('DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}
 describe('at most 20 devices a person', () => {
   test('relating more ends the relations of those not seen longest, four at once too', async () => {
     const person = await newPerson(service);
-    const phones: { id: string; token: string }[] = [];
-    for (let made = 0; made < 24; made += 1) {
-      const token = unique('phone');
-      const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
-      phones.push({ id, token });
-    }
-    for (const { id } of phones.slice(0, 20)) await service.relate(id, person.token);
+    const first = unique('phone');
+    const register = async (token = unique('phone')): Promise<string> =>
+      (await service.register({ platform: 'android', token }, appToken)).body.id;
+    const ids = [await register(first)];
+    while (ids.length < 24) ids.push(await register());
+    for (const id of ids.slice(0, 20)) await service.relate(id, person.token);
     await idsWhen(person, 20);
     // The first is seen again, so that the four after it are those not seen longest.
-    await service.register({ platform: 'android', token: phones[0]?.token }, appToken);
-    await Promise.all(phones.slice(20).map(({ id }) => service.relate(id, person.token)));
-    const expected = phones.toSpliced(1, 4).map(({ id }) => id);
+    await register(first);
+    await Promise.all(ids.slice(20).map((id) => service.relate(id, person.token)));
+    const expected = ids.toSpliced(1, 4).toSorted();
     const listed = await eventually(
       () => deviceIdsOf(service, person),
-      (ids) => ids.toSorted().join() === expected.toSorted().join(),
+      (found) => found.toSorted().join() === expected.join(),
     );
-    expect(listed.toSorted()).toEqual(expected.toSorted());
-    expect((await sendableTo(person)).toSorted()).toEqual(expected.toSorted());
-    expect((await service.endRelation(phones[1]?.id ?? '', person.token)).status).toBe(404);
+    expect(listed.toSorted()).toEqual(expected);
+    expect((await sendableTo(person)).toSorted()).toEqual(expected);
+    expect((await service.endRelation(String(ids[1]), person.token)).status).toBe(404);
   });
 });
 

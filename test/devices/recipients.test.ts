@@ -60,19 +60,18 @@ const appToken = await service.loginAppToken();
 describe('GET recipients?login_user_id', () => {
   test('the active devices of a person, with what is known of each', async () => {
     const person = await newPerson(service);
-    const said = {
-      environment: 'sandbox',
-      locale: 'DE-at',
+    const [first, second, third] = [
+      { platform: 'ios', token: hexToken() },
+      { platform: 'ios', token: hexToken() },
+      { platform: 'android', token: unique('push-token') },
+    ] as const;
+    const details = {
       app_version: '4.2.0',
       installation_id: unique('i'),
+      environment: 'sandbox',
+      locale: 'DE-at',
     };
-    const tokens = [hexToken(), hexToken(), unique('push-token')];
-    const registrations = [
-      { platform: 'ios', token: tokens[0], ...said },
-      { platform: 'ios', token: tokens[1] },
-      { platform: 'android', token: tokens[2] },
-    ];
-    for (const registration of registrations) {
+    for (const registration of [{ ...first, ...details }, second, third]) {
       const { id } = (await service.register(registration, appToken)).body;
       await service.relate(id, person.token);
     }
@@ -82,27 +81,19 @@ describe('GET recipients?login_user_id', () => {
       last_seen_at: expect.stringMatching(/Z$/),
       login_user_id: person.loginUserId,
     };
+    const apns = { ...known, token_type: 'apns', environment: 'production' };
+    const shown = { environment: 'sandbox', locale: 'de-AT', app_version: '4.2.0' };
     expectAnswer(await list(`?login_user_id=${person.loginUserId}`), 200, {
       recipients: [
-        { ...known, platform: 'android', token: tokens[2], token_type: 'fcm' },
-        { ...known, platform: 'ios', token: tokens[1], token_type: 'apns', environment: 'production' },
-        {
-          ...known,
-          platform: 'ios',
-          token: tokens[0],
-          token_type: 'apns',
-          environment: 'sandbox',
-          locale: 'de-AT',
-          app_version: '4.2.0',
-        },
+        { ...known, ...third, token_type: 'fcm' },
+        { ...apns, ...second },
+        { ...apns, ...first, ...shown },
       ],
     });
     const narrowed = await list(`?login_user_id=${person.loginUserId}&platform=android`);
     expect(narrowed.body.recipients).toHaveLength(1);
-    await service.register({ platform: 'ios', token: tokens[0] }, appToken);
-    const [first] = await forPerson(person.loginUserId);
-    const apns = { ...known, platform: 'ios', token: tokens[0], token_type: 'apns' };
-    expect(first).toEqual({ ...apns, environment: 'production' });
+    await service.register(first, appToken);
+    expect((await forPerson(person.loginUserId))[0]).toEqual({ ...apns, ...first });
   });
 
   test.each([

@@ -20,25 +20,21 @@ const appToken = await loginAppToken();
 const send = (body: unknown) => json(path, body, { authorization: `Bearer ${appToken}` });
 
 describe('POST /v2/marketing/push_notifications/devices', () => {
-  test.each([
-    ['ios', ios],
-    ['android', android],
-  ])('%s: 201 device created, then 200 device had already been created, the same id', async (_, make) => {
-    const body = make();
-    const created = await register(body, appToken);
-    expectAnswer(created, 201, device);
-    expectAnswer(await register(body, appToken), 200, created.body);
-    expectAnswer(await register(body, await loginAppToken()), 200, created.body);
-  });
+  describe.each(Object.entries({ ios, android }))('%s', (_, make) => {
+    test('201 device created, then 200 device had already been created, the same id', async () => {
+      const body = make();
+      const created = await register(body, appToken);
+      expectAnswer(created, 201, device);
+      expectAnswer(await register(body, appToken), 200, created.body);
+      expectAnswer(await register(body, await loginAppToken()), 200, created.body);
+    });
 
-  test.each([
-    ['ios', ios],
-    ['android', android],
-  ])('%s: of twelve at once exactly one is a 201, and all have the same id', async (_, make) => {
-    const body = make();
-    const answers = await Promise.all(Array.from({ length: 12 }, () => register(body, appToken)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(11).fill(200), 201]);
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    test('of twelve at once exactly one is a 201, and all have the same id', async () => {
+      const body = make();
+      const answers = await Promise.all(Array.from({ length: 12 }, () => register(body, appToken)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([...Array(11).fill(200), 201]);
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    });
   });
 
   test('a token in another case is the same device for ios, and another one for android', async () => {
