@@ -4,6 +4,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import * as v from 'valibot';
+import { sharedService } from '../support/service.ts';
 
 const text = readFileSync('docs/openapi.json', 'utf8');
 const schema = v.looseObject({ $ref: v.optional(v.string()) });
@@ -103,4 +104,13 @@ describe('links', () => {
       if (one['x-request-body'] !== undefined) expect(target?.requestBody).toBeDefined();
     },
   );
+});
+
+test('GET /openapi.json: the committed document, with the address of the service; anybody may cache it', async () => {
+  const service = sharedService();
+  const { status, headers, body } = await service.call('/openapi.json');
+  const { body: metadata } = await service.call('/.well-known/oauth-authorization-server');
+  expect(status).toBe(200);
+  expect(headers.get('cache-control')).toBe('public, max-age=3600');
+  expect(body).toEqual({ ...JSON.parse(text), servers: [{ url: metadata.issuer }] });
 });
