@@ -30,13 +30,13 @@ function useStack({ directory }: RunningService): void {
   symlinkSync(directory, join(folder, '.local'));
 }
 
-test('the lines under "Try it" in the README print what it says', () => {
-  const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
-  expectPromised(examplesOf(section));
-});
+const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
+const tryIt = examplesOf(section);
+
+test('the lines under "Try it" in the README print what it says', () => expectPromised(tryIt));
 
 test('the lines in the client guide print what it says', () => {
-  const [variables] = examplesOf(readFileSync('README.md', 'utf8').replace(/.*^## Try it$/ms, ''));
+  const [variables] = tryIt;
   const guide = examplesOf(readFileSync('docs/client-guide.md', 'utf8'));
   expectPromised([
     { lines: variables?.lines.replace(/^# What.*/ms, '') ?? '', promised: undefined },
@@ -51,8 +51,6 @@ test('the lines about importing print what the page says, and write nothing into
 });
 
 test('the lines for operators work, revoke the key that signs, and leave the demo and the folder as they were', async () => {
-  const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
-  const tryIt = examplesOf(section);
   const lines = examplesOf(readFileSync('docs/operating.md', 'utf8'));
   const files = readdirSync(folder);
   const published = await fetch(`${running.demo.base_url}/v2/marketing/oauth/jwks`);

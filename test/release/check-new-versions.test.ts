@@ -65,13 +65,9 @@ beforeEach(() => {
   for (const key of endpoints.keys()) functions.set(key, handlerOf(key));
 });
 
+const hook = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' };
 /** Does what CodeDeploy does before a version gets requests. */
-const check = () =>
-  checkNewVersions(
-    { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' },
-    () => 180_000,
-    directInvocation,
-  );
+const check = () => checkNewVersions(hook, () => 180_000, directInvocation);
 
 const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
 
@@ -85,6 +81,7 @@ const removeItems = (items: Record<string, unknown>[]) =>
   );
 /** The partitions that are left: with nothing of the check, only the public signing keys. */
 const partitionsLeft = async (): Promise<unknown[]> => (await itemsLeft()).map(({ pk }) => pk);
+const leftOfTheCheck = async () => (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
 
 test('versions that answer as documented may get requests; nobody else is called, and nothing of the check is left', async () => {
   const asked = new Map<string, number[]>();
@@ -177,7 +174,7 @@ describe('when the time is nearly up', () => {
     await check();
     expect(told).toEqual(verdict('Failed'));
     expect(log).toContain('new_versions_failed');
-    const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
+    const left = await leftOfTheCheck();
     expect(left).toEqual([expect.objectContaining({ blocked_at: expect.any(String) })]);
     await removeItems(left);
     resolve();
@@ -229,7 +226,7 @@ describe('when the time is nearly up', () => {
     expect(await late).toMatchObject({ statusCode: 400 });
     sending.mockRestore();
     expect(told).toEqual(verdict('Failed'));
-    const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
+    const left = await leftOfTheCheck();
     expect(left).toEqual([
       expect.objectContaining({ pk: expect.stringMatching(/^LOGIN_USER#lu_probe-/), sk: 'LOGIN_USER' }),
     ]);
@@ -313,7 +310,7 @@ test('what a killed check left is removed by the next one, unless it may be in u
   const first = check();
   await killed;
   functions.set('add-comment', handlerOf('add-comment'));
-  const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
+  const left = await leftOfTheCheck();
   const kinds = left.map(({ pk }) => String(pk).replace(/(?<=probe)\W.*|#\d+$/, ''));
   expect([...new Set(kinds)].sort()).toEqual([
     ...['ACCESS_REQUEST', 'ACCOUNT#ac_probe', 'ISSUER#probe', 'LOGIN_APP#la_probe', 'LOGIN_USER#lu_probe'],
