@@ -21,9 +21,8 @@ afterEach(() => running.resetClock());
 
 /** A login of which the id token says this. */
 async function logIn(claims: object, { at = service, subject = unique('alice') } = {}) {
-  const answer = await at.token(
-    await at.loginForm('provider_f', { subject, claims: JSON.stringify(claims) }),
-  );
+  const form = await at.loginForm('provider_f', { subject, claims: JSON.stringify(claims) });
+  const answer = await at.token(form);
   expect(answer.status).toBe(200);
   return answer;
 }
@@ -77,13 +76,8 @@ describe('acr and amr, where the settings of the issuer name them', () => {
   });
 
   test('other claims of the id token, such as those of our own tokens, never reach ours', async () => {
-    const { body } = await logIn({
-      acr: 'loa2',
-      sid: 's_theirs',
-      scope: 'admin',
-      roles: ['admin'],
-      nonce: 'n',
-    });
+    const others = { sid: 's_theirs', scope: 'admin', roles: ['admin'], nonce: 'n' };
+    const { body } = await logIn({ acr: 'loa2', ...others });
     const claims = decodeJwt(body.access_token);
     expect(claims).toMatchObject({ acr: 'loa2', scope: 'login_user' });
     expect(claims.sid).not.toBe('s_theirs');
@@ -106,11 +100,8 @@ describe('a deployment that demands acr values for linking, unlinking and deleti
     const { id } = (await strong.linkAt('provider_a', other)).body;
     for (const claims of [{}, { acr: 'loa2' }, { acr: 'loa3 loa4' }, { acr: 7 }]) {
       const weak = await accountAt(claims, subject);
-      for (const answer of [
-        await weak.linkAt('provider_a', other),
-        await weak.unlink(id),
-        await weak.remove(),
-      ]) {
+      const answers = [await weak.linkAt('provider_a', other), await weak.unlink(id), await weak.remove()];
+      for (const answer of answers) {
         expectError(answer, insufficient);
         expect(answer.headers.get('www-authenticate')).toMatch(/, acr_values="loa3 loa4"$/);
       }
@@ -141,19 +132,15 @@ describe('session_name', () => {
   const named = async (session_name: string, at: Service = service, grant?: string) =>
     at.token({ ...(await at.loginForm(grant ? 'provider_b' : 'provider_f', {}, grant)), session_name });
 
-  test.each(['Ada’s iPad', 'x', '\u{1F4F1}'.repeat(64)])(
-    'is shown in the list of sessions and to operators, and survives refreshes: %s',
-    async (name) => {
-      const { body } = await named(name);
-      const refreshed = (await service.refresh(body.refresh_token)).body;
-      const { sessions } = (await accountOf(service, refreshed.access_token).sessions()).body;
-      expect(sessions).toMatchObject([{ name, current: true }]);
-      const { sub: login_user } = decodeJwt(body.access_token);
-      expect(await service.operate('sessions', 'list', { 'login-user': login_user })).toMatchObject({
-        sessions: [{ name }],
-      });
-    },
-  );
+  const names = ['Ada’s iPad', 'x', '\u{1F4F1}'.repeat(64)];
+  test.each(names)('is shown to the person and to operators, and survives refreshes: %s', async (name) => {
+    const { body } = await named(name);
+    const refreshed = (await service.refresh(body.refresh_token)).body;
+    const { sessions } = (await accountOf(service, refreshed.access_token).sessions()).body;
+    expect(sessions).toMatchObject([{ name, current: true }]);
+    const flags = { 'login-user': decodeJwt(body.access_token).sub };
+    expect(await service.operate('sessions', 'list', flags)).toMatchObject({ sessions: [{ name }] });
+  });
 
   test('is in no line of the log', async () => {
     const { body } = await named('Grace’s phone', strict);

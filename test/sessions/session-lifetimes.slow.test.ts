@@ -32,9 +32,8 @@ describe('a session, as time goes by', () => {
     running.advance(days);
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
-    expect(new Set(answers.map(({ body }) => body.refresh_token))).toEqual(
-      new Set([lost.body.refresh_token]),
-    );
+    const successors = new Set(answers.map(({ body }) => body.refresh_token));
+    expect(successors).toEqual(new Set([lost.body.refresh_token]));
     expect((await refresh(lost.body.refresh_token)).status).toBe(200);
   });
 
@@ -43,9 +42,8 @@ describe('a session, as time goes by', () => {
     const started: { at: number; id: unknown; person: unknown }[] = [];
     for (const at of [3, 1, 5, 0, 4, 2]) {
       running.advance(at * minutes);
-      const { sid: id, sub: person } = decodeJwt(
-        (await service.logIn(subject, 'provider_a')).body.access_token,
-      );
+      const { body } = await service.logIn(subject, 'provider_a');
+      const { sid: id, sub: person } = decodeJwt(body.access_token);
       started.push({ at, id, person });
       running.advance(-at * minutes);
     }
@@ -109,14 +107,11 @@ describe('a session, as time goes by', () => {
 describe('as soon as its time is over, and not a minute before', () => {
   const now = (): number => Math.floor(Date.now() / 1000);
   const lifetime = 3600;
+  const phone = { platform: 'ios', token: hexToken() };
 
   test.each<[string, () => Promise<string>, (token: string) => Promise<Answer>]>([
     ['a Login User Token', async () => (await logIn()).access_token, (token) => service.listDevices(token)],
-    [
-      'a Login App Token',
-      () => service.loginAppToken(),
-      (token) => service.register({ platform: 'ios', token: hexToken() }, token),
-    ],
+    ['a Login App Token', () => service.loginAppToken(), (token) => service.register(phone, token)],
   ])('%s: 401', async (_, issue, use) => {
     const before = now();
     const token = await issue();
@@ -155,11 +150,8 @@ describe('with a limit for the predecessor of a refresh token', () => {
   const withLimit = async (seconds: number) => {
     const limited = await startService({ REFRESH_GRACE_SECONDS: String(seconds) }, { movableClock: true });
     const { refresh, logIn } = serviceOf(limited.demo, limited.directory);
-    return {
-      limited,
-      newRefreshToken: async (): Promise<string> => (await logIn(unique('alice'))).body.refresh_token,
-      refresh,
-    };
+    const newRefreshToken = async (): Promise<string> => (await logIn(unique('alice'))).body.refresh_token;
+    return { limited, newRefreshToken, refresh };
   };
 
   test('30 seconds: accepted until then; later it ends the session', async () => {
@@ -186,18 +178,16 @@ describe('with a limit for the predecessor of a refresh token', () => {
   });
 });
 
-describe('two processes of one service', () => {
-  test('the predecessor gets the same successor across processes, ten at once', async () => {
-    const second = await startService({ JOIN: running.directory }, { movableClock: true });
-    const other = serviceOf(second.demo, second.directory);
-    const { refresh_token } = (await service.logIn(unique('alice'))).body;
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => (index % 2 ? service : other).refresh(refresh_token)),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
-    expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
-    await second.stop();
-  });
+test('the predecessor gets the same successor across two processes of one service, ten at once', async () => {
+  const second = await startService({ JOIN: running.directory }, { movableClock: true });
+  const other = serviceOf(second.demo, second.directory);
+  const { refresh_token } = (await service.logIn(unique('alice'))).body;
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => (index % 2 ? service : other).refresh(refresh_token)),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
+  await second.stop();
 });
 
 function replaying(refresh: Service['refresh']) {
@@ -263,44 +253,35 @@ describe.each<[string, Service]>([
   });
 });
 
-describe('a refresh token that comes back late too often', () => {
-  const { replayed, afterReplays } = replaying(refresh);
+const late = replaying(refresh);
 
-  test('says why: in the log, in the audit, as a metric', async () => {
-    const { refreshToken, loginUserId: login_user_id } = await newPerson(service);
-    await replayed(await afterReplays(2, refreshToken), 61);
-    const line = await logLine(running, 'refresh_token_replayed', { login_user_id });
-    expect(line).toMatchObject({ generation: 3, RefreshTokensReplayed: 1 });
-    const { session_id } = line;
-    const reason = 'refresh_token_replayed';
-    expect(await logLine(running, 'token_refused', { login_user_id })).toMatchObject({ reason, session_id });
-    expect(await logLine(running, 'session_ended', { login_user_id })).toMatchObject({
-      by: 'reuse',
-      session_id,
-    });
-    expect(auditLines(running).findLast((line) => line.login_user_id === login_user_id)).toMatchObject({
-      result: 'rejected',
-      reason,
-      session_id,
-    });
-    expect(logLines(running).filter(({ event }) => event === 'refresh_token_reused')).toEqual([]);
-  });
+test('a refresh token that comes back late too often: the log, the audit and a metric say why', async () => {
+  const { refreshToken, loginUserId: login_user_id } = await newPerson(service);
+  await late.replayed(await late.afterReplays(2, refreshToken), 61);
+  const line = await logLine(running, 'refresh_token_replayed', { login_user_id });
+  expect(line).toMatchObject({ generation: 3, RefreshTokensReplayed: 1 });
+  const { session_id } = line;
+  const reason = 'refresh_token_replayed';
+  expect(await logLine(running, 'token_refused', { login_user_id })).toMatchObject({ reason, session_id });
+  const ended = await logLine(running, 'session_ended', { login_user_id });
+  expect(ended).toMatchObject({ by: 'reuse', session_id });
+  const audited = auditLines(running).findLast((line) => line.login_user_id === login_user_id);
+  expect(audited).toMatchObject({ result: 'rejected', reason, session_id });
+  expect(logLines(running).filter(({ event }) => event === 'refresh_token_reused')).toEqual([]);
 });
 
-describe('what counting costs', () => {
-  const costOfRefresh = async (token: string): Promise<string[]> => {
-    proxy.forget();
-    await refresh(token);
-    return proxy.calls().map(({ operation }) => operation);
-  };
+const costOfRefresh = async (token: string): Promise<string[]> => {
+  proxy.forget();
+  await refresh(token);
+  return proxy.calls().map(({ operation }) => operation);
+};
 
-  test('nothing for a refresh and for a replay in time; one write for the first late replay', async () => {
-    const token = (await logIn()).refresh_token;
-    expect(await costOfRefresh(token)).toEqual(['BatchGetItem', 'UpdateItem']);
-    expect(await costOfRefresh(token)).toEqual(['BatchGetItem']);
-    running.advance(61);
-    await service.token({ grant_type: 'client_credentials' });
-    expect(await costOfRefresh(token)).toEqual(['BatchGetItem', 'UpdateItem']);
-    expect(await costOfRefresh(token)).toEqual(['BatchGetItem']);
-  });
+test('counting costs nothing for a refresh and a replay in time; one write for the first late replay', async () => {
+  const token = (await logIn()).refresh_token;
+  expect(await costOfRefresh(token)).toEqual(['BatchGetItem', 'UpdateItem']);
+  expect(await costOfRefresh(token)).toEqual(['BatchGetItem']);
+  running.advance(61);
+  await service.token({ grant_type: 'client_credentials' });
+  expect(await costOfRefresh(token)).toEqual(['BatchGetItem', 'UpdateItem']);
+  expect(await costOfRefresh(token)).toEqual(['BatchGetItem']);
 });

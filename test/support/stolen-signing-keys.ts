@@ -1,14 +1,20 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { decodeJwt, importJWK, SignJWT } from 'jose';
+import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose';
 import * as v from 'valibot';
 import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
+import type { Service } from './service.ts';
 import type { FollowedService } from './start-service.ts';
 
 /** Where Lambda's Invoke and Secrets Manager answer for a service. */
 export const awsEndpointOf = ({ directory }: Pick<FollowedService, 'directory'>): AwsEndpoint =>
   readStackFile(filesIn(directory)).aws_endpoint;
+
+export const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
+
+export const publishedKids = async ({ call }: Service): Promise<string[]> =>
+  (await call('/v2/marketing/oauth/jwks')).body.keys.map(({ kid }: { kid: string }) => kid);
 
 /** The signing keys with their private parts, as somebody has them who could read the secret. */
 export async function stolenSigningKeys(running: FollowedService) {

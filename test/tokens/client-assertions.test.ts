@@ -1,12 +1,6 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
-import {
-  type ClientKey,
-  newClientKey,
-  now,
-  secretlessClients,
-  signed,
-} from '../support/client-assertions.ts';
+import { newClientKey, now, secretlessClients, signed } from '../support/client-assertions.ts';
 import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -20,12 +14,9 @@ const invalidClient = { status: 401, error: 'invalid_client' };
 const invalidRequest = { status: 400, error: 'invalid_request' };
 const tokenEndpoint = `${aud}/v2/marketing/oauth/token`;
 
-let key: ClientKey;
-let client: string;
-beforeAll(async () => {
-  key = await newClientKey();
-  client = await createWithKeys([key]);
-});
+const key = await newClientKey();
+const client = await createWithKeys([key]);
+const ofClient = { grant_type: 'client_credentials', client_id: client };
 
 /** @see RFC 7523, sections 2.2 and 3; RFC 10070 */
 describe('an assertion by a key of the client', () => {
@@ -42,8 +33,7 @@ describe('an assertion by a key of the client', () => {
     ['ten minutes', { exp: now() + 600 }, {}],
     ['a kid that nobody has registered', {}, { kid: 'unknown' }],
   ])('%s: 200', async (_, claims, header) => {
-    const form = { grant_type: 'client_credentials', client_id: client };
-    expect((await send(await assertion(client, key, claims, header), form)).status).toBe(200);
+    expect((await send(await assertion(client, key, claims, header), ofClient)).status).toBe(200);
   });
 
   test('logs a person in, introspects and revokes', async () => {
@@ -59,34 +49,32 @@ describe('an assertion by a key of the client', () => {
     expect((await introspect()).body).toEqual({ active: false });
   });
 
-  test.each<[string, object, object]>([
-    ['the address of the token endpoint as audience', { aud: tokenEndpoint }, {}],
-    ['two audiences', { aud: [aud, 'https://other.example.com'] }, {}],
-    ['the issuer and the token endpoint', { aud: [aud, tokenEndpoint] }, {}],
-    ['the issuer with a slash', { aud: `${aud}/` }, {}],
-    ['no audience', { aud: undefined }, {}],
-    ['an hour', { exp: now() + 3600 }, {}],
-    ['no exp', { exp: undefined }, {}],
-    ['an exp that is over', { exp: now() - 60 }, {}],
-    ['an nbf that is to come', { nbf: now() + 3600 }, {}],
-    ['no jti', { jti: undefined }, {}],
-    ['a jti that is no text', { jti: 7 }, {}],
-    ['another sub', { sub: 'somebody' }, {}],
-    ['no sub', { sub: undefined }, {}],
-    ['another iss', { iss: 'https://issuer.example.com' }, {}],
+  test.each<[string, object, object?]>([
+    ['the address of the token endpoint as audience', { aud: tokenEndpoint }],
+    ['two audiences', { aud: [aud, 'https://other.example.com'] }],
+    ['the issuer and the token endpoint', { aud: [aud, tokenEndpoint] }],
+    ['the issuer with a slash', { aud: `${aud}/` }],
+    ['no audience', { aud: undefined }],
+    ['an hour', { exp: now() + 3600 }],
+    ['no exp', { exp: undefined }],
+    ['an exp that is over', { exp: now() - 60 }],
+    ['an nbf that is to come', { nbf: now() + 3600 }],
+    ['no jti', { jti: undefined }],
+    ['a jti that is no text', { jti: 7 }],
+    ['another sub', { sub: 'somebody' }],
+    ['no sub', { sub: undefined }],
+    ['another iss', { iss: 'https://issuer.example.com' }],
     ['the typ of an access token', {}, { typ: 'at+jwt' }],
     ['the typ of a security event', {}, { typ: 'secevent+jwt' }],
     ['a key set elsewhere in the header', {}, { jku: 'https://keys.example.com' }],
-  ])('%s: 401', async (_, claims, header) => {
-    const form = { grant_type: 'client_credentials', client_id: client };
-    expectError(await send(await assertion(client, key, claims, header), form), invalidClient);
+  ])('%s: 401', async (_, claims, header = {}) => {
+    expectError(await send(await assertion(client, key, claims, header), ofClient), invalidClient);
   });
 
   test('a key in the header, also that of the client: 401', async () => {
     const own = await newClientKey();
-    for (const signer of [own, key]) {
+    for (const signer of [own, key])
       expectError(await send(await assertion(client, signer, {}, { jwk: signer.jwk })), invalidClient);
-    }
   });
 
   test('none, and HS256 with the public key: 401', async () => {
@@ -125,10 +113,8 @@ describe('an assertion by a key of the client', () => {
     const once = await assertion(client, key, { jti });
     const answers = await Promise.all(Array.from({ length: 8 }, () => send(once)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(401)]);
-    expectError(await send(await assertion(client, key, { jti })), {
-      ...invalidClient,
-      naming: 'The client assertion must have a jti that was not used before.',
-    });
+    const naming = 'The client assertion must have a jti that was not used before.';
+    expectError(await send(await assertion(client, key, { jti })), { ...invalidClient, naming });
     const other = await newClientKey();
     expect((await send(await assertion(await createWithKeys([other]), other, { jti }))).status).toBe(200);
   });
@@ -141,11 +127,10 @@ describe('an assertion by a key of the client', () => {
   });
 
   test('HTTP Basic beside it: 400, whichever of both is right', async () => {
-    for (const headers of [asClient(demo.login_app), { authorization: 'Basic x' }])
-      expectError(await send(await assertion(client, key), undefined, { headers }), {
-        ...invalidRequest,
-        naming: /not both/,
-      });
+    for (const headers of [asClient(demo.login_app), { authorization: 'Basic x' }]) {
+      const answer = await send(await assertion(client, key), undefined, { headers });
+      expectError(answer, { ...invalidRequest, naming: /not both/ });
+    }
   });
 
   test.each<[string, [string, string][], object]>([
@@ -153,12 +138,9 @@ describe('an assertion by a key of the client', () => {
     ['no type', [], invalidClient],
     ['two types', Array(2).fill(['client_assertion_type', 'x']), invalidRequest],
   ])('%s', async (_, parameters, expected) => {
-    const body = new URLSearchParams([
-      ['client_assertion', await assertion(client, key)],
-      ['grant_type', 'client_credentials'],
-      ...parameters,
-    ]);
-    const answer = await service.call('/v2/marketing/oauth/token', { method: 'POST', body });
+    const client_assertion = await assertion(client, key);
+    const form = Object.entries({ client_assertion, grant_type: 'client_credentials' });
+    const answer = await service.form('/v2/marketing/oauth/token', [...form, ...parameters]);
     expectError(answer, { ...invalidClient, ...expected });
   });
 
@@ -221,12 +203,9 @@ async function newWorkload({ alg, header, sub, claims }: (typeof shapes)[keyof t
   return { scene, id, token, form: { grant_type: 'client_credentials', client_id: id } };
 }
 
-describe('a token of another issuer', () => {
-  let workload: Awaited<ReturnType<typeof newWorkload>>;
-  beforeAll(async () => {
-    workload = await newWorkload(shapes['AWS STS']);
-  });
+const workload = await newWorkload(shapes['AWS STS']);
 
+describe('a token of another issuer', () => {
   test.each(Object.entries(shapes))('%s: 200, more than once', async (_, shape) => {
     const { token, form } = await newWorkload(shape);
     const sent = await token();
@@ -255,16 +234,14 @@ describe('a token of another issuer', () => {
     expectError(await send(await assertion(one.id, key)), invalidClient);
   });
 
-  test.each(['arn:aws:iam::123456789012:role/*', '*', 'arn:aws:iam::123456789012:role/'])(
-    'the subject %s is exact, and no pattern',
-    async (subject) => {
-      const { scene, token } = await newWorkload(shapes['AWS STS']);
-      const id = await create({ issuer: scene.url, subject });
-      const form = { grant_type: 'client_credentials', client_id: id };
-      expectError(await send(await token(), form), invalidClient);
-      expect((await send(await token({ sub: subject }), form)).status).toBe(200);
-    },
-  );
+  const subjects = ['arn:aws:iam::123456789012:role/*', '*', 'arn:aws:iam::123456789012:role/'];
+  test.each(subjects)('the subject %s is exact, and no pattern', async (subject) => {
+    const { scene, token } = workload;
+    const id = await create({ issuer: scene.url, subject });
+    const form = { grant_type: 'client_credentials', client_id: id };
+    expectError(await send(await token(), form), invalidClient);
+    expect((await send(await token({ sub: subject }), form)).status).toBe(200);
+  });
 
   test('no issuer is asked but that of the client', async () => {
     const other = standIn.openScene();
@@ -297,8 +274,9 @@ describe('scope=recipients', () => {
     });
     expectError(unknown, { status: 404, error: 'not_found' });
     const device = { platform: 'android', token: unique('push-token') };
-    expectError(await service.register(device, body.access_token), { status: 401, error: 'invalid_token' });
-    expectError(await service.listDevices(body.access_token), { status: 401, error: 'invalid_token' });
+    const invalidToken = { status: 401, error: 'invalid_token' };
+    expectError(await service.register(device, body.access_token), invalidToken);
+    expectError(await service.listDevices(body.access_token), invalidToken);
     const introspected = (await service.introspect(body.access_token)).body;
     expect(introspected).toMatchObject({ active: true, token_use: 'recipients', scope: 'recipients' });
     expectError(await recipients(await service.loginAppToken()), invalidClient);
@@ -307,45 +285,39 @@ describe('scope=recipients', () => {
 
   test('is not for a client without the right', async () => {
     const limited = await createWithKeys([key], { 'grant-types': 'client_credentials' });
-    expectError(await send(await assertion(limited, key), form), {
-      status: 400,
-      error: 'unauthorized_client',
-      naming: 'The client may not read recipients.',
-    });
+    const mayNot = { error: 'unauthorized_client', naming: 'The client may not read recipients.' };
+    expectError(await send(await assertion(limited, key), form), { status: 400, ...mayNot });
     const plain = (await send(await assertion(limited, key))).body.access_token;
     expectError(await recipients(plain), invalidClient);
   });
 });
 
-describe('clients create and rotate', () => {
-  let keys: ClientKey[];
-  beforeAll(async () => {
-    keys = await Promise.all([newClientKey(), newClientKey('ES384'), newClientKey('Ed25519')]);
-  });
+const [{ jwk: a }, { jwk: b }, { jwk: c }] = [
+  key,
+  await newClientKey('ES384'),
+  await newClientKey('Ed25519'),
+];
 
+describe('clients create and rotate', () => {
   const jwks = (...keys: object[]) => ({ 'jwks-file': { keys } });
 
-  test.each<[string, (keys: ClientKey[]) => object | Promise<object>, RegExp]>([
-    ['no key set', () => ({ 'jwks-file': [] }), /must be a JSON object with the list keys/],
-    ['no key', () => jwks(), /one or 2 JSON Web Keys/],
-    ['three keys', ([a, b, c]) => jwks(a?.jwk ?? {}, b?.jwk ?? {}, c?.jwk ?? {}), /one or 2 JSON Web Keys/],
-    ['a private key', ([a]) => jwks({ ...a?.jwk, d: 'AA' }), /has a secret key/],
-    ['a secret', () => jwks({ kty: 'oct', k: 'AA' }), /has a secret key/],
-    ['another curve', ([a]) => jwks({ ...a?.jwk, crv: 'P-521' }), /of another kind than RSA, P-256/],
-    ['a broken key', ([a, b]) => jwks(b?.jwk ?? {}, { ...a?.jwk, x: 'AA' }), /has a key that is broken/],
-    ['a short RSA key', () => jwks({ kty: 'RSA', e: 'AQAB', n: `w${'A'.repeat(170)}` }), /below 2048 bits/],
-    ['another alg', ([a]) => jwks({ ...a?.jwk, alg: 'RS256' }), /of another alg or use/],
-    ['another use', ([a]) => jwks({ ...a?.jwk, use: 'enc' }), /of another alg or use/],
-    [
-      'keys and an issuer',
-      ([a]) => ({ ...jwks(a?.jwk ?? {}), issuer: 'https://x.example' }),
-      /Give --jwks-file/,
-    ],
-    ['an issuer alone', () => ({ issuer: 'https://x.example.com' }), /--issuer and --subject together/],
-    ['an IP address', () => ({ issuer: 'https://10.0.0.1', subject: 's' }), /^--issuer: must name its host/],
-    ['an issuer without keys', () => ({ issuer: `${standIn.url}/none/x`, subject: 's' }), /^--issuer: /],
+  test.each<[string, flags: object, RegExp]>([
+    ['no key set', { 'jwks-file': [] }, /must be a JSON object with the list keys/],
+    ['no key', jwks(), /one or 2 JSON Web Keys/],
+    ['three keys', jwks(a, b, c), /one or 2 JSON Web Keys/],
+    ['a private key', jwks({ ...a, d: 'AA' }), /has a secret key/],
+    ['a secret', jwks({ kty: 'oct', k: 'AA' }), /has a secret key/],
+    ['another curve', jwks({ ...a, crv: 'P-521' }), /of another kind than RSA, P-256/],
+    ['a broken key', jwks(b, { ...a, x: 'AA' }), /has a key that is broken/],
+    ['a short RSA key', jwks({ kty: 'RSA', e: 'AQAB', n: `w${'A'.repeat(170)}` }), /below 2048 bits/],
+    ['another alg', jwks({ ...a, alg: 'RS256' }), /of another alg or use/],
+    ['another use', jwks({ ...a, use: 'enc' }), /of another alg or use/],
+    ['keys and an issuer', { ...jwks(a), issuer: 'https://x.example' }, /Give --jwks-file/],
+    ['an issuer alone', { issuer: 'https://x.example.com' }, /--issuer and --subject together/],
+    ['an IP address', { issuer: 'https://10.0.0.1', subject: 's' }, /^--issuer: must name its host/],
+    ['an issuer without keys', { issuer: `${standIn.url}/none/x`, subject: 's' }, /^--issuer: /],
   ])('%s: an error, and no client', async (_, flags, message) => {
-    await expect(create(await flags(keys))).rejects.toThrow(message);
+    await expect(create(flags)).rejects.toThrow(message);
   });
 
   test('a second key works at once, a third is refused, and the last one stays', async () => {
@@ -353,8 +325,7 @@ describe('clients create and rotate', () => {
     const id = await createWithKeys([one]);
     await send(await assertion(id, one));
     const about = { 'login-app': demo.login_app.login_app_id, client: id };
-    const rotate = (...keys: ClientKey[]) =>
-      operate('clients', 'rotate', { ...about, ...jwks(...keys.map(({ jwk }) => jwk)) });
+    const rotate = ({ jwk }: typeof key) => operate('clients', 'rotate', { ...about, ...jwks(jwk) });
     expect(await rotate(two)).toMatchObject({
       key_thumbprints: [two.thumbprint],
       old_keys: [{ thumbprint: one.thumbprint }],
@@ -364,16 +335,13 @@ describe('clients create and rotate', () => {
     await expect(rotate(key)).rejects.toThrow(/at most 2 keys/);
     await expect(operate('clients', 'rotate', about)).rejects.toThrow(/give --jwks-file/);
     const revoke = (flags: object) => operate('clients', 'revoke', { ...about, ...flags });
-    await expect(revoke({ key: one.thumbprint, secret: `sec_${'A'.repeat(22)}` })).rejects.toThrow(
-      /not both/,
-    );
+    const both = { key: one.thumbprint, secret: `sec_${'A'.repeat(22)}` };
+    await expect(revoke(both)).rejects.toThrow(/not both/);
     await revoke({ key: one.thumbprint });
     await expect(revoke({ key: one.thumbprint })).rejects.toThrow(/has no such key/);
     await expect(revoke({ key: two.thumbprint })).rejects.toThrow(/only key/);
-    expect(await operate('clients', 'show', { client: id })).toMatchObject({
-      secrets: [],
-      keys: [{ thumbprint: two.thumbprint }],
-    });
+    const left = { secrets: [], keys: [{ thumbprint: two.thumbprint }] };
+    expect(await operate('clients', 'show', { client: id })).toMatchObject(left);
   });
 
   test('a client moves from a secret to a key, and its sessions go on', async () => {

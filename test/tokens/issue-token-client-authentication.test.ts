@@ -7,19 +7,15 @@ const { call, demo } = service;
 const { client_id, client_secret } = demo.login_app;
 const invalidClient = { status: 401, error: 'invalid_client' };
 
+const notUtf8 = Buffer.from([0xff, 0xfe]);
 const base64 = (bytes: string | Buffer): string => Buffer.from(bytes).toString('base64');
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 
-const withAuthorization = (authorization: string | undefined, form = 'grant_type=client_credentials') =>
-  call('/v2/marketing/oauth/token', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/x-www-form-urlencoded',
-      ...(authorization !== undefined && { authorization }),
-    },
-    body: form,
-  });
+const withAuthorization = (authorization: string | undefined, form = 'grant_type=client_credentials') => {
+  const headers = authorization === undefined ? {} : { authorization };
+  return service.form('/v2/marketing/oauth/token', [...new URLSearchParams(form)], headers);
+};
 
 describe('Login App Client authentication', () => {
   test.each([
@@ -44,10 +40,7 @@ describe('Login App Client authentication', () => {
     ['without a client secret', `Basic ${base64(`${client_id}:`)}`],
     ['of nothing but a colon', `Basic ${base64(':')}`],
     ['with a broken percent encoding', `Basic ${base64(`${client_id}:%zz`)}`],
-    [
-      'not UTF-8',
-      `Basic ${base64(Buffer.concat([Buffer.from(`${client_id}:`), Buffer.from([0xff, 0xfe])]))}`,
-    ],
+    ['not UTF-8', `Basic ${base64(Buffer.concat([Buffer.from(`${client_id}:`), notUtf8]))}`],
     ['two headers in one', `${basic(client_id, client_secret)}, ${basic(client_id, client_secret)}`],
     ['8 kB long', `Basic ${base64(`${client_id}:${'x'.repeat(6_000)}`)}`],
   ])('an Authorization header that is %s: 401', async (_, authorization) => {
@@ -62,11 +55,7 @@ describe('Login App Client authentication', () => {
     ["another client's secret", client_id, demo.other_login_app.client_secret],
     ['an unknown client', `${demo.login_app.login_app_id}.c_AAAAAAAAAAAAAAAAAAAAAA`, client_secret],
     ['a client of an unknown Login App', client_id.replace(/^la_./, 'la_~'), client_secret],
-    [
-      'a client of a Login App that does not exist',
-      `la_${'A'.repeat(22)}.c_${'A'.repeat(22)}`,
-      client_secret,
-    ],
+    ['one of a Login App that does not exist', `la_${'A'.repeat(22)}.c_${'A'.repeat(22)}`, client_secret],
     ['the Login App id alone', demo.login_app.login_app_id, client_secret],
     ['an account', demo.account.account_id, demo.account.account_secret],
     ['the client id __proto__', '__proto__', client_secret],
@@ -76,26 +65,20 @@ describe('Login App Client authentication', () => {
     ['a client id with a line break', `${client_id}\n`, client_secret],
     ['a client secret that is not ASCII', client_id, 'ключ'],
   ])('%s: 401', async (_, user, password) => {
-    expectError(await withAuthorization(basic(user, password)), {
-      ...invalidClient,
-      naming: /^The client id and the client secret do not match\./,
-    });
+    const naming = /^The client id and the client secret do not match\./;
+    expectError(await withAuthorization(basic(user, password)), { ...invalidClient, naming });
   });
 
   test("an account's credentials: the answer names the form of a client id", async () => {
     const { account_id, account_secret } = demo.account;
-    expectError(await withAuthorization(basic(account_id, account_secret)), {
-      ...invalidClient,
-      naming: /do not match\. The client id has the form la_\*\.c_\*\.$/,
-    });
+    const naming = /do not match\. The client id has the form la_\*\.c_\*\.$/;
+    expectError(await withAuthorization(basic(account_id, account_secret)), { ...invalidClient, naming });
   });
 
   test('a client id and client secret in the form alone: 401', async () => {
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret });
-    expectError(await withAuthorization(undefined, form.toString()), {
-      ...invalidClient,
-      naming: 'Send the client id and the client secret with HTTP Basic authentication.',
-    });
+    const naming = 'Send the client id and the client secret with HTTP Basic authentication.';
+    expectError(await withAuthorization(undefined, form.toString()), { ...invalidClient, naming });
   });
 
   test('the client comes first: a wrong client with a wrong request is a 401', async () => {

@@ -4,16 +4,22 @@ import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { protocolOf } from '../../lib/providers/providers.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { asClient, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { call, demo, loginForm, token } = service;
 const path = '/v2/marketing/oauth/token';
 
-const without = (form: Record<string, string>, name: string) =>
-  Object.fromEntries(Object.entries(form).filter(([field]) => field !== name));
-
 const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
+
+async function expectRequired(form: Record<string, string>, name: string): Promise<void> {
+  const missing = invalidRequest(`The parameter ${name} is required.`);
+  const { [name]: value = '', ...without } = form;
+  expectError(await token(without), missing);
+  expectError(await token({ ...form, [name]: '' }), missing);
+  const repeated = await token([...Object.entries(form), [name, value]]);
+  expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
+}
 
 test('each provider has the protocol and the parameters that the interface gives it', () => {
   const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token', 'nonce']];
@@ -50,12 +56,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     test.each([...everywhere, ...required])(
       '%s is required, not empty and not repeated: 400',
       async (name) => {
-        const form = await loginForm(provider);
-        const missing = invalidRequest(`The parameter ${name} is required.`);
-        expectError(await token(without(form, name)), missing);
-        expectError(await token({ ...form, [name]: '' }), missing);
-        const repeated = await token([...Object.entries(form), [name, form[name] ?? '']]);
-        expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
+        await expectRequired(await loginForm(provider), name);
       },
     );
 
@@ -81,13 +82,11 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
   });
 
-  test.each(['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '__proto__', 'constructor'])(
-    'the provider %j is invalid: 400, with those that are allowed',
-    async (provider) => {
-      const answer = await token({ ...(await loginForm('provider_a')), provider });
-      expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
-    },
-  );
+  const others = ['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '__proto__', 'constructor'];
+  test.each(others)('the provider %j is invalid: 400, with those that are allowed', async (provider) => {
+    const answer = await token({ ...(await loginForm('provider_a')), provider });
+    expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
+  });
 
   test.each(providerIds)('%s, valid but not set up for this Login App: 400', async (provider) => {
     const app = await createLoginApp(service, unique('bare'));
@@ -103,33 +102,20 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code
   });
 
   test.each(['provider', 'authorization_code'])('%s is required: 400', async (name) => {
-    const form = await codeForm();
-    expectError(await token(without(form, name)), invalidRequest(`The parameter ${name} is required.`));
-    expectError(await token({ ...form, [name]: '' }), invalidRequest(`The parameter ${name} is required.`));
-    const repeated = await token([...Object.entries(form), [name, form[name] ?? '']]);
-    expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
+    await expectRequired(await codeForm(), name);
   });
 
-  test.each([...providerIds.filter((provider) => provider !== 'provider_b'), 'x', '__proto__'])(
-    'only provider_b is supported, not %s: 400',
-    async (provider) => {
-      const answer = await token({ ...(await codeForm()), provider });
-      expectError(answer, invalidRequest('The provider must be provider_b for this grant.'));
-    },
-  );
+  const others = [...providerIds.filter((id) => id !== 'provider_b'), 'x', '__proto__'];
+  test.each(others)('only provider_b is supported, not %s: 400', async (provider) => {
+    const answer = await token({ ...(await codeForm()), provider });
+    expectError(answer, invalidRequest('The provider must be provider_b for this grant.'));
+  });
 
   test('provider_b set up without a code exchange: 400', async () => {
     const app = await createLoginApp(service, unique('no-exchange'));
     const settings = await demoSettings(service, 'provider_d');
     await service.setProvider(app, 'provider_b', settings);
     expectError(await token(await codeForm(), app), invalidRequest(/provider_b/));
-  });
-});
-
-describe('POST /v2/marketing/oauth/token, grant_type client_credentials', () => {
-  test('200 with a Login App Token and no refresh token', async () => {
-    const { refresh_token: _, refresh_token_expires_in: __, ...response } = tokenResponse;
-    expectAnswer(await token({ grant_type: 'client_credentials' }), 200, response);
   });
 });
 
@@ -158,11 +144,8 @@ describe('POST /v2/marketing/oauth/token, a requested scope (RFC 6749, sections 
   });
 
   test('one that is repeated: 400', async () => {
-    const answer = await token([
-      ['grant_type', 'client_credentials'],
-      ['scope', 'a'],
-      ['scope', 'b'],
-    ]);
+    const form = Object.entries(await clientCredentials());
+    const answer = await token([...form, ['scope', 'a'], ['scope', 'b']]);
     expectError(answer, invalidRequest('The parameter scope is repeated.'));
   });
 });
@@ -182,63 +165,39 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
     expectError(answer, { status: 400, error: 'unsupported_grant_type', naming: /provider_credentials/ });
   });
 
-  test.each([
-    ['empty', [['grant_type', '']], 'The parameter grant_type is required.'],
-    ['missing', [], 'The parameter grant_type is required.'],
-  ] as [string, [string, string][], string][])('grant_type %s: 400', async (_, form, description) => {
-    expectError(await token(form), invalidRequest(description));
+  const form = 'application/x-www-form-urlencoded';
+  /** Sends these bytes as a client, with this content type. */
+  const sendAs = (contentType?: string, body?: string) => {
+    const headers = { ...asClient(demo.login_app), ...(contentType && { 'content-type': contentType }) };
+    return call(path, { method: 'POST', headers, ...(body && { body: new TextEncoder().encode(body) }) });
+  };
+  const grantType = 'grant_type=client_credentials';
+
+  test('grant_type empty, missing, or without a body: 400', async () => {
+    const answers = [await token({ grant_type: '' }), await token([]), await sendAs(form)];
+    for (const answer of answers)
+      expectError(answer, invalidRequest('The parameter grant_type is required.'));
   });
 
-  test.each([undefined, 'application/json', 'text/plain', 'multipart/form-data; boundary=x'])(
-    'the content type %s: 400',
-    async (contentType) => {
-      const answer = await call(path, {
-        method: 'POST',
-        headers: {
-          authorization: basic(demo.login_app.client_id, demo.login_app.client_secret),
-          ...(contentType && { 'content-type': contentType }),
-        },
-        body: new TextEncoder().encode('grant_type=client_credentials'),
-      });
-      expectError(answer, invalidRequest('The content type must be application/x-www-form-urlencoded.'));
-    },
-  );
-
-  test('no body: 400', async () => {
-    const authorization = basic(demo.login_app.client_id, demo.login_app.client_secret);
-    const form = 'application/x-www-form-urlencoded';
-    const bare = await call(path, { method: 'POST', headers: { authorization } });
-    expectError(bare, invalidRequest(/application\/x-www-form-urlencoded/));
-    const empty = await call(path, { method: 'POST', headers: { authorization, 'content-type': form } });
-    expectError(empty, invalidRequest('The parameter grant_type is required.'));
+  const wrongTypes = [undefined, 'application/json', 'text/plain', 'multipart/form-data; boundary=x'];
+  test.each(wrongTypes)('the content type %s: 400', async (contentType) => {
+    const mustBe = invalidRequest(`The content type must be ${form}.`);
+    expectError(await sendAs(contentType, grantType), mustBe);
   });
 
-  test.each([';charset=utf-8', '; charset=utf-8', ' ;\tcharset="utf-8"', ';'])(
-    'the content type may have the parameters %j',
-    async (parameters) => {
-      const answer = await call(path, {
-        method: 'POST',
-        headers: {
-          authorization: basic(demo.login_app.client_id, demo.login_app.client_secret),
-          'content-type': `application/x-www-form-urlencoded${parameters}`,
-        },
-        body: 'grant_type=client_credentials',
-      });
-      expect(answer.status).toBe(200);
-    },
-  );
+  test('neither a body nor its type: 400', async () => {
+    expectError(await sendAs(), invalidRequest(/application\/x-www-form-urlencoded/));
+  });
+
+  const typeParameters = [';charset=utf-8', '; charset=utf-8', ' ;\tcharset="utf-8"', ';'];
+  test.each(typeParameters)('the content type may have the parameters %j', async (parameters) => {
+    expect((await sendAs(`${form}${parameters}`, grantType)).status).toBe(200);
+  });
 
   test('parameters that no grant knows are ignored, whatever their names', async () => {
     const form = await loginForm('provider_d');
-    const odd = {
-      audience: 'all',
-      ['__proto__']: 'x',
-      constructor: 'y',
-      prototype: 'z',
-      toString: 't',
-      '': '',
-    };
-    expectAnswer(await token({ ...form, ...odd }), 200, tokenResponse);
+    const odd = { audience: 'all', ['__proto__']: 'x', constructor: 'y', prototype: 'z', toString: 't' };
+    expectAnswer(await token({ ...form, ...odd, '': '' }), 200, tokenResponse);
     const onlyOdd = await token([
       ['__proto__', 'provider_credentials'],
       ['__proto__[grant_type]', 'client_credentials'],

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { decodeProtectedHeader } from 'jose';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { ownService } from '../support/own-service.ts';
 import { newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
-import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
+import { awsEndpointOf, kidOf, publishedKids } from '../support/stolen-signing-keys.ts';
 
 const minutes = 60;
 
@@ -22,15 +21,11 @@ const { running, service } = await ownService(
 
 const rotate = (): Promise<void> => rotateSigningKeys(awsEndpointOf(running));
 
-const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
-const publishedKids = async (): Promise<string[]> =>
-  (await service.call('/v2/marketing/oauth/jwks')).body.keys.map(({ kid }: { kid: string }) => kid);
-
 test('three rotations under steady traffic: not one failure; old tokens verify until they expire, then the key is gone', async () => {
   const id = await newPhone(service);
   const old = (await service.logIn(unique('bob'), 'provider_d')).body;
   const oldKid = kidOf(old.access_token);
-  const [, nextKid] = await publishedKids();
+  const [, nextKid] = await publishedKids(service);
 
   const traffic = steadyTraffic(service);
   for (let rotation = 0; rotation < 3; rotation += 1) {
@@ -48,20 +43,20 @@ test('three rotations under steady traffic: not one failure; old tokens verify u
   expect([...kids]).toContain(nextKid);
 
   expect((await service.relate(id, old.access_token)).status).toBe(200);
-  expect(await publishedKids()).toContain(oldKid);
+  expect(await publishedKids(service)).toContain(oldKid);
   running.advance(lifetime);
   expect((await service.relate(id, old.access_token)).status).toBe(401);
-  expect(await publishedKids()).not.toContain(oldKid);
+  expect(await publishedKids(service)).not.toContain(oldKid);
 });
 
 test('a rotation waits until every verifier can know the next key; before, it names the time and changes nothing', async () => {
   running.advance(notice);
   await rotate();
-  const published = await publishedKids();
+  const published = await publishedKids(service);
   running.advance(notice - 5 * minutes);
   const again = /Verifiers may not know the next key yet\. Rotate again after 20[\d-]+T[\d:]+\.000Z\./;
   await expect(rotate()).rejects.toThrow(again);
-  expect(await publishedKids()).toEqual(published);
+  expect(await publishedKids(service)).toEqual(published);
   expect(kidOf(await service.loginAppToken())).toBe(published[0]);
   running.advance(5 * minutes);
   await rotate();
@@ -72,12 +67,9 @@ test('a rotation waits until every verifier can know the next key; before, it na
 test('a rotation that stops half-way, and a new one after it, break nothing', async () => {
   running.advance(notice);
   const abandoned = { SecretId: 'signing-keys', ClientRequestToken: randomUUID() };
-  for (const Step of ['createSecret', 'createSecret', 'setSecret']) {
-    await invokeFunction(
-      { name: 'rotate-signing-keys', endpoint: awsEndpointOf(running) },
-      { ...abandoned, Step },
-    );
-  }
+  const rotation = { name: 'rotate-signing-keys', endpoint: awsEndpointOf(running) };
+  for (const Step of ['createSecret', 'createSecret', 'setSecret'])
+    await invokeFunction(rotation, { ...abandoned, Step });
   // The key that signs goes on signing; what it signs is valid, however long the rotation is stuck.
   running.advance(120 * minutes);
   const meanwhile = { platform: 'android', token: unique('phone') };

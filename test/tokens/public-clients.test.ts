@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { accountOf } from '../support/people.ts';
-import { newPhone, newPublicClient, type Phone } from '../support/phone.ts';
+import { newPhone, newPublicClient } from '../support/phone.ts';
 import { asClient, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
@@ -15,14 +15,11 @@ const invalidGrant = { status: 400, error: 'invalid_grant' };
 const invalidRequest = { status: 400, error: 'invalid_request' };
 const invalidClient = { status: 401, error: 'invalid_client' };
 const unauthorizedClient = { status: 400, error: 'unauthorized_client' };
+const useNonce = { status: 400, error: 'use_dpop_nonce' };
 const seconds = () => Math.floor(Date.now() / 1000);
 
-let client: string;
-let phone: Phone;
-beforeAll(async () => {
-  client = await newPublicClient(service);
-  phone = await newPhone(service, client);
-});
+const client = await newPublicClient(service);
+const phone = await newPhone(service, client);
 
 const session = async (of = phone): Promise<string> => (await of.logIn()).body.refresh_token;
 
@@ -56,13 +53,15 @@ describe('a phone', () => {
     const verifier = 'v'.repeat(43);
     const code_challenge = createHash('sha256').update(verifier).digest('base64url');
     const form = await service.loginForm('provider_b', { code_challenge }, 'provider_authorization_code');
-    expectError(await phone.send('token', form), {
-      ...invalidRequest,
-      naming: 'The parameter code_verifier is required for a public client.',
-    });
+    const naming = 'The parameter code_verifier is required for a public client.';
+    expectError(await phone.send('token', form), { ...invalidRequest, naming });
     expectAnswer(await phone.send('token', { ...form, code_verifier: verifier }), 200, tokenResponse);
   });
 });
+
+const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+const privateJwk = await exportJWK(privateKey);
+const forger = await newPhone(service, client, { signer: privateKey });
 
 /** @see RFC 9449, section 4.3 */
 describe('a proof that is refused leaves the session alive', () => {
@@ -79,8 +78,8 @@ describe('a proof that is refused leaves the session alive', () => {
     ['another algorithm', async (at) => (await newPhone(service, client, { alg: 'ES384' })).proof(at)],
     ['none as algorithm', async () => `${btoa('{"alg":"none","typ":"dpop+jwt"}')}.${btoa('{}')}.`],
     ['another key', async (at) => (await newPhone(service, client)).proof(at)],
-    ['a key that has not signed', (at) => signedByAnother(at)],
-    ['a key with its private part', (at) => withPrivateKey(at)],
+    ['a key that has not signed', (at) => forger.proof(at, {}, { jwk: phone.jwk })],
+    ['a key with its private part', (at) => forger.proof(at, {}, { jwk: privateJwk })],
     ['a key that is no point', (at) => phone.proof(at, {}, { jwk: { ...phone.jwk, x: 'AAAA' } })],
     ['a key of another curve', (at) => phone.proof(at, {}, { jwk: { ...phone.jwk, crv: 'P-384' } })],
     ['a key that is a text', (at) => phone.proof(at, {}, { jwk: 'x' })],
@@ -96,26 +95,13 @@ describe('a proof that is refused leaves the session alive', () => {
     await expectAlive(token);
   });
 
-  const signedByAnother = async (at: string) => {
-    const { privateKey } = await generateKeyPair('ES256');
-    const forger = await newPhone(service, client, { signer: privateKey });
-    return forger.proof(at, {}, { jwk: phone.jwk });
-  };
-  const withPrivateKey = async (at: string) => {
-    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-    const forger = await newPhone(service, client, { signer: privateKey });
-    return forger.proof(at, {}, { jwk: await exportJWK(privateKey) });
-  };
-
   test('a replayed one, also at once: one of eight passes', async () => {
     const token = await session();
     const proof = await phone.proof('token');
     const answers = await Promise.all(Array.from({ length: 8 }, () => phone.refresh(token, proof)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(400)]);
-    expectError(await phone.refresh(token, proof), {
-      ...invalidProof,
-      naming: 'The proof has been used; make a new one for each request.',
-    });
+    const naming = 'The proof has been used; make a new one for each request.';
+    expectError(await phone.refresh(token, proof), { ...invalidProof, naming });
     await expectAlive(token);
   });
 
@@ -142,7 +128,7 @@ describe('a phone whose clock is wrong', () => {
     const token = await session();
     const iat = seconds() + by;
     const refused = await phone.refresh(token, await phone.proof('token', { iat }));
-    expectError(refused, { status: 400, error: 'use_dpop_nonce' });
+    expectError(refused, useNonce);
     const nonce = refused.headers.get('dpop-nonce');
     const proof = await phone.proof('token', { iat, nonce });
     expect((await phone.refresh(token, proof)).status).toBe(200);
@@ -156,18 +142,14 @@ describe('a phone whose clock is wrong', () => {
 
   test('a nonce that is made up, of a login, or expired: another one', async () => {
     const token = await session();
-    const nonces = ['x', await phone.nonce()];
-    for (const nonce of nonces)
-      expectError(await phone.refresh(token, await phone.proof('token', { nonce })), {
-        status: 400,
-        error: 'use_dpop_nonce',
-      });
+    for (const nonce of ['x', await phone.nonce()])
+      expectError(await phone.refresh(token, await phone.proof('token', { nonce })), useNonce);
     const refused = await phone.refresh(token, await phone.proof('token', { iat: 0 }));
     const nonce = refused.headers.get('dpop-nonce');
     running.advance(301);
     const late = await phone.refresh(token, await phone.proof('token', { nonce }));
     running.resetClock();
-    expectError(late, { status: 400, error: 'use_dpop_nonce' });
+    expectError(late, useNonce);
     await expectAlive(token);
   });
 });
@@ -179,11 +161,10 @@ describe('the nonce of a login', () => {
   ])('%s: counts once', async (_, inToken) => {
     const nonce = await phone.nonce();
     const subject = unique('person');
-    const login = async () =>
-      phone.send('token', {
-        ...(await service.loginForm('provider_f', { subject, nonce: await inToken(nonce) })),
-        nonce,
-      });
+    const login = async () => {
+      const form = await service.loginForm('provider_f', { subject, nonce: await inToken(nonce) });
+      return phone.send('token', { ...form, nonce });
+    };
     expect((await login()).status).toBe(200);
     expectError(await login(), { ...invalidGrant, naming: 'The nonce is not valid, or has been used.' });
   });
@@ -198,10 +179,8 @@ describe('the nonce of a login', () => {
 
   test('none: 400; made up, of another Login App, changed or expired: the login is refused', async () => {
     const { nonce: _, ...without } = await phone.loginForm();
-    expectError(await phone.send('token', without), {
-      ...invalidRequest,
-      naming: 'The parameter nonce is required for a public client.',
-    });
+    const naming = 'The parameter nonce is required for a public client.';
+    expectError(await phone.send('token', without), { ...invalidRequest, naming });
     const app = await createLoginApp(service, unique('app'));
     const stranger = await newPhone(service, await newPublicClient(service, app));
     const own = await phone.nonce();
@@ -238,10 +217,7 @@ describe('the nonce of a login', () => {
   });
 
   test('confidential clients may use it, too; their own nonces go on', async () => {
-    const made = await service.call('/v2/marketing/oauth/nonce', {
-      method: 'POST',
-      headers: { ...asClient(demo.login_app), 'content-type': 'application/x-www-form-urlencoded' },
-    });
+    const made = await service.form('/v2/marketing/oauth/nonce', {}, asClient(demo.login_app));
     expectAnswer(made, 200, { nonce: expect.stringMatching(/^ln\./), expires_in: 600 });
     const { nonce } = made.body;
     const form = { ...(await service.loginForm('provider_f', { nonce })), nonce };
@@ -279,9 +255,8 @@ describe('what a public client may not', () => {
   test('get a secret or further grants', async () => {
     const of = { 'login-app': demo.login_app.login_app_id, client };
     await expect(operate('clients', 'rotate', of)).rejects.toThrow(/public/);
-    await expect(
-      operate('clients', 'update', { ...of, 'grant-types': 'client_credentials' }),
-    ).rejects.toThrow(/public/);
+    const widened = operate('clients', 'update', { ...of, 'grant-types': 'client_credentials' });
+    await expect(widened).rejects.toThrow(/public/);
   });
 
   test('go on once it is revoked, and another public client ends none of its sessions', async () => {
@@ -302,11 +277,8 @@ describe('what a public client may not', () => {
 
 test('a confidential client that sends a DPoP header: as without it', async () => {
   const headers = { ...asClient(demo.login_app), dpop: 'x' };
-  const answer = await service.form(
-    '/v2/marketing/oauth/token',
-    await service.loginForm('provider_f'),
-    headers,
-  );
+  const form = await service.loginForm('provider_f');
+  const answer = await service.form('/v2/marketing/oauth/token', form, headers);
   expectAnswer(answer, 200, tokenResponse);
   expectAnswer(await service.refresh(answer.body.refresh_token), 200, tokenResponse);
 });

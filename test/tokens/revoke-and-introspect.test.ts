@@ -42,9 +42,8 @@ describe('POST /v2/marketing/oauth/revoke', () => {
 
   test('unknown token: 200; a second time: 200', async () => {
     const { refresh_token } = await logIn();
-    for (const token of ['unknown', refresh_token, refresh_token]) {
+    for (const token of ['unknown', refresh_token, refresh_token])
       expect((await revoke(token)).status).toBe(200);
-    }
   });
 
   test('the token hint is not needed, and no harm when wrong', async () => {
@@ -68,12 +67,9 @@ describe('POST /v2/marketing/oauth/revoke', () => {
       await service.loginAppToken(other_login_app),
       String(longLived.login_app_token),
     ];
-    for (const token of tokens) {
-      expectError(await revoke(token), {
-        ...{ status: 400, error: 'invalid_request' },
-        naming: 'The token was issued to another client.',
-      });
-    }
+    const naming = 'The token was issued to another client.';
+    for (const token of tokens)
+      expectError(await revoke(token), { status: 400, error: 'invalid_request', naming });
   });
 });
 
@@ -93,13 +89,9 @@ describe('POST /v2/marketing/oauth/introspect', () => {
   });
 
   test('a Login App Token is active for its Login App', async () => {
-    const { body } = await introspect(await service.loginAppToken());
-    expect(body).toMatchObject({
-      active: true,
-      token_use: 'login_app',
-      scope: 'login_app',
-      client_id: login_app.client_id,
-    });
+    const { client_id } = login_app;
+    const described = { active: true, token_use: 'login_app', scope: 'login_app', client_id };
+    expect((await introspect(await service.loginAppToken())).body).toMatchObject(described);
   });
 
   test('whatever is not active: {"active": false} and nothing else', async () => {
@@ -109,23 +101,11 @@ describe('POST /v2/marketing/oauth/introspect', () => {
     await refresh((await refresh(outdated.refresh_token)).body.refresh_token);
     const blocked = await logIn();
     await service.operate('login-users', 'block', { 'login-user': decodeJwt(blocked.access_token).sub });
-    const tokens = [
-      ended.access_token,
-      ended.refresh_token,
-      outdated.refresh_token,
-      blocked.access_token,
-      blocked.refresh_token,
-      'unknown',
-      `${outdated.access_token}x`,
-    ];
-    for (const token of tokens) expect(await introspect(token)).toMatchObject(inactive);
-  });
-
-  test('asking about an outdated refresh token does not end its session', async () => {
-    const session = await logIn();
-    await refresh((await refresh(session.refresh_token)).body.refresh_token);
-    await introspect(session.refresh_token);
-    expect(await session.relate()).toBe(200);
+    const both = [ended, blocked].flatMap(({ access_token, refresh_token }) => [access_token, refresh_token]);
+    for (const token of [...both, outdated.refresh_token, 'unknown', `${outdated.access_token}x`])
+      expect(await introspect(token)).toMatchObject(inactive);
+    // Asking about an outdated refresh token does not end its session.
+    expect(await outdated.relate()).toBe(200);
   });
 });
 
