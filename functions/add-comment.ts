@@ -24,11 +24,7 @@ export const { endpoint, handler } = serve({
   }),
   errors: {
     ...addEventRecord.errors,
-    unprocessable_entity: {
-      when: invalidEvent,
-      example: 'comment is required.',
-      field: 'comment',
-    },
+    unprocessable_entity: { when: invalidEvent, example: 'comment is required.', field: 'comment' },
   },
   example: {
     path: { access_request_id: '1' },

@@ -3,10 +3,7 @@ import { accessOf } from '../lib/http/endpoint.ts';
 import { awaitSigningKeys } from '../lib/release/await-signing-keys.ts';
 
 /** Rights of the function. The right to describe the secret of the signing keys comes with the rotation; it never reads the keys. */
-export const access = accessOf({
-  summary: 'Lets a deployment end when a token can be signed',
-  seconds: 300,
-});
+export const access = accessOf({ summary: 'Lets a deployment end when a token can be signed', seconds: 300 });
 
 export const handler = (event: unknown, context: Context): Promise<void> =>
   awaitSigningKeys(event, () => context.getRemainingTimeInMillis());

@@ -53,10 +53,7 @@ export async function findIndexItem(
   }
   // Whoever is skipped is no longer found this way.
   if (steps > 1 && unfinished.length === 0) {
-    await updateItem(loginUserItem(first), {
-      set: { next_slot: id },
-      when: { next_slot: { exists: true } },
-    });
+    await updateItem(loginUserItem(first), { set: { next_slot: id }, when: { next_slot: { exists: true } } });
   }
   const { created_at, external_id: externalId, linked_to, identity_id } = item;
   const found = { id, externalId, unfinished };

@@ -69,11 +69,7 @@ export async function endSessions(
   const begun = begunIn(person);
   await endRelationsWhere(loginUserId, ({ related_session_id: id }) => id !== undefined && id !== except);
   const { done } = await updateItem(loginUserItem(loginUserId), {
-    set: {
-      sessions_ended_at: timestamp(),
-      sessions_ended_before: begun,
-      sessions_ended_except: except,
-    },
+    set: { sessions_ended_at: timestamp(), sessions_ended_before: begun, sessions_ended_except: except },
     when: { ...whileExisting, sessions_ended_before: { isNotFrom: begun + 1 } },
   });
   if (done) logEvent('sessions_ended', { login_user_id: loginUserId, by });
