@@ -13,8 +13,6 @@ type EventWithBody = ApiEvent & { body: string };
 export interface Body<Content> {
   contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'application/secevent+jwt';
   parser: MiddlewareObj<EventWithBody>;
-  /** The message for a body that the parser has rejected. */
-  malformed: (event: ApiEvent, error: unknown) => string;
   /** The fault of a body that must not be parsed. */
   problem?: (event: ApiEvent) => string | undefined;
   schema: v.GenericSchema<unknown, Content>;
@@ -56,13 +54,6 @@ export const json = <Content>(
 ): Body<Content> => ({
   contentType: 'application/json',
   parser: httpJsonBodyParser<EventWithBody>(),
-  // The parser also rejects keys that could change an object's prototype.
-  malformed: ({ body }, error) => {
-    if (!body) return 'The body is missing.';
-    return error instanceof Error && error.message === 'Forbidden key in JSON body'
-      ? 'The body has the key __proto__, or constructor with prototype.'
-      : 'The body is not valid JSON.';
-  },
   problem: (event) => (isInUtf8(event) ? undefined : 'The body is not UTF-8.'),
   schema,
   makeError,
@@ -85,10 +76,9 @@ export const text = <Content>(
   contentType,
   parser: {
     before: ({ event }) => {
-      if (event.isBase64Encoded) event.body = Buffer.from(event.body, 'base64').toString();
+      event.body = textOf(event);
     },
   },
-  malformed: () => 'The body is missing.',
   schema,
   makeError: invalidRequest,
 });
@@ -113,21 +103,22 @@ export const form = <Content>(
 ): Body<Content> => ({
   contentType: 'application/x-www-form-urlencoded',
   parser: httpUrlencodeBodyParser<EventWithBody>(),
-  malformed: () => 'The body is not a form.',
-  problem: ({ body = '', isBase64Encoded }) => {
-    const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
-    const isTooLong = text.split('&', mostParameters + 1).length > mostParameters;
+  problem: (event) => {
+    const isTooLong = textOf(event).split('&', mostParameters + 1).length > mostParameters;
     return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
   },
   schema: v.pipe(filledParameters, schema, jsonSchema(schema)),
   makeError,
 });
 
+const textOf = ({ body = '', isBase64Encoded }: ApiEvent): string =>
+  isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
+
+const isTooLarge = ({ body = '' }: ApiEvent): boolean => body.length > mostBodyBytes;
+
 /** The parameters that a body has as a form, whatever it is; none if it is too large. */
-export function rawFormOf({ body = '', isBase64Encoded }: ApiEvent): URLSearchParams {
-  if (body.length > mostBodyBytes) return new URLSearchParams();
-  return new URLSearchParams(isBase64Encoded ? Buffer.from(body, 'base64').toString() : body);
-}
+export const rawFormOf = (event: ApiEvent): URLSearchParams =>
+  new URLSearchParams(isTooLarge(event) ? '' : textOf(event));
 
 /** Parses the body, unless it is too large. @throws ServiceError of the endpoint, also for what the parser throws */
 export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<EventWithBody> => ({
@@ -139,8 +130,7 @@ export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ev
       event.headers = { ...event.headers, 'content-type': body.contentType };
       event.body = '{}';
     }
-    const isTooLarge = (event.body ?? '').length > mostBodyBytes;
-    const message = isTooLarge ? 'The body is too large.' : body.problem?.(event);
+    const message = isTooLarge(event) ? 'The body is too large.' : body.problem?.(event);
     if (message !== undefined) throw body.makeError([{ field: '', message }]);
     // The parsers don't know that white space may stand before the parameters (RFC 9110 section 5.6.6).
     const [type, ...parameters] = event.headers['content-type']?.split(';') ?? [];
@@ -148,15 +138,19 @@ export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ev
     try {
       await body.parser.before?.(request);
     } catch (error) {
-      // The parsers' own errors quote the body, so they are not passed on.
-      const isOfOtherType = error instanceof Error && 'statusCode' in error && error.statusCode === 415;
-      const fault = isOfOtherType
-        ? `The content type must be ${[body, ...(body.others ?? [])].map((one) => one.contentType).join(' or ')}.`
-        : body.malformed(event, error);
-      throw body.makeError([{ field: '', message: fault }]);
+      throw body.makeError([{ field: '', message: faultOf(error, body, event) }]);
     }
   },
 });
+
+/** The message for a body that a parser has rejected. Its own quotes the body, so that is not passed on. */
+function faultOf(error: unknown, { contentType, others = [] }: Body<unknown>, { body }: ApiEvent): string {
+  if (error instanceof Error && 'statusCode' in error && error.statusCode === 415)
+    return `The content type must be ${[contentType, ...others.map((one) => one.contentType)].join(' or ')}.`;
+  if (error instanceof Error && error.message === 'Forbidden key in JSON body')
+    return 'The body has the key __proto__, or constructor with prototype.';
+  return body ? 'The body is not valid JSON.' : 'The body is missing.';
+}
 
 /** Reads the parsed body as its schema says. @throws ServiceError of the endpoint */
 export const validateBody = <Content>(
