@@ -1,4 +1,4 @@
-import { loginUserTokenForDeletion } from '../lib/http/auth/login-user-token.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
@@ -12,7 +12,7 @@ export const { endpoint, handler } = serve({
   description:
     'Their sessions, identities and relations of devices are gone, and all their tokens are invalid at once. After a 5xx, send it again with the same token: it finishes the deletion. Somebody who logs in again later is a new Login User with another id.',
   tag: 'People',
-  authenticate: loginUserTokenForDeletion,
+  authenticate: loginUserToken,
   responses: {
     204: { description: 'The Login User is deleted. A second call is a 401: no session is left.' },
   },
@@ -28,7 +28,6 @@ export const { endpoint, handler } = serve({
       requireActiveUser(caller);
       requireStepUp(caller);
     }
-    await deleteLoginUser(caller.loginUserId, 'person', caller.sessionId);
-    return noContent();
+    return noContent(deleteLoginUser(caller.login_user_id, 'person', caller.session_id));
   },
 });

@@ -31,6 +31,6 @@ export const { endpoint, handler } = serve({
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
     const user = requireActiveUser(caller);
-    return noContent(endSessions(user.login_user_id, user, 'person', query.except && caller.sessionId));
+    return noContent(endSessions(user.login_user_id, user, 'person', query.except && caller.session_id));
   },
 });

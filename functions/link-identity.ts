@@ -76,7 +76,9 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, body }) => {
     const user = requireActiveUser(caller);
     requireStepUp(caller);
-    const person = await countingRejections(user, () => verifyCredential(caller, body));
+    const { login_app_id: loginAppId, proof_key } = caller;
+    const verify = () => verifyCredential({ loginAppId, isPublic: proof_key !== undefined }, body);
+    const person = await countingRejections(user, verify);
     const ask = () => askAboutLink(caller, body.provider, person);
     const { isNew, identity } = await linkIdentity(user, body.provider, person, { ask });
     return isNew ? created(identity) : ok(identity);

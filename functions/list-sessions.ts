@@ -46,7 +46,7 @@ export const { endpoint, handler } = serve({
   },
   table: { login_users: ['Query'] },
   handle: async ({ caller, query }) => {
-    const page = { current: caller.sessionId, ...query };
+    const page = { current: caller.session_id, ...query };
     return ok(await listSessions(requireActiveUser(caller), page));
   },
 });

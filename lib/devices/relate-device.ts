@@ -23,7 +23,7 @@ export const relationRequestSchema = v.object(
  *   another Login App, `unprocessable_entity` for a blocked user or a disabled device, `insufficient_user_authentication`
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
-  const { loginAppId, loginUserId, sessionId } = caller;
+  const { login_app_id, login_user_id: loginUserId, session_id: related_session_id } = caller;
   const { created_at } = requireActiveUser(caller, 'unprocessable_entity');
   if (!isId('d_…', id)) throw noSuchDevice();
   const isRecent = isLoginRecent(caller);
@@ -33,11 +33,11 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
       login_user_id: loginUserId,
       login_user_since: created_at,
       related_at: timestamp(),
-      related_session_id: sessionId,
+      related_session_id,
       list: devicesOfLoginUserList(loginUserId),
     },
     when: {
-      login_app_id: { is: loginAppId },
+      login_app_id: { is: login_app_id },
       disabled_at: { exists: false },
       replaced_by: { exists: false },
       ...notExpired(),
@@ -53,7 +53,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
   }
   const [found] = update.found ? devicesAmong([update.found]) : [];
   if (!found) throw noSuchDevice();
-  if (found.login_app_id !== loginAppId)
+  if (found.login_app_id !== login_app_id)
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   if (found.replaced_by !== undefined) throw noSuchDevice();
   const message = 'The device is disabled; register it again first.';

@@ -33,7 +33,7 @@ export const accepted = () => ({ status: 202 as const, body: undefined });
 export const created = <Body>(body: Body) => ({ status: 201 as const, body });
 
 /** The answer without a body, once something is done. */
-export async function noContent(work?: Promise<void>) {
+export async function noContent(work?: Promise<unknown>) {
   await work;
   return { status: 204 as const, body: undefined };
 }
@@ -71,13 +71,12 @@ export function serve<
 }
 
 /** Finds out who calls, before the rest of the request is looked at. @throws ServiceError of the scheme */
-const authenticate = <Caller>({
-  scheme,
-  identify,
-}: Authentication<Caller>): MiddlewareObj<ApiEvent & { headers: RequestHeaders; caller: Caller }> => ({
+const authenticate = <Caller>(
+  by: Authentication<Caller>,
+): MiddlewareObj<ApiEvent & { headers: RequestHeaders; caller: Caller }> => ({
   before: async ({ event }) => {
-    event.caller = await identify(event.headers, () => rawFormOf(event));
-    annotateLog({ caller: scheme });
+    event.caller = await by.identify(event.headers, () => rawFormOf(event));
+    annotateLog({ caller: by.scheme });
   },
 });
 

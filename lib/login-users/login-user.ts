@@ -15,6 +15,7 @@ import {
   type IdentityAttributes,
   identitiesIn,
   type identityIndexItem,
+  type LoginClaims,
   type UserIdentity,
 } from './linked-identity.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
@@ -56,17 +57,20 @@ export const loginUserItem = (loginUserId: string): ItemKey<Item, LoginUserItem>
   parse: (item) => item,
 });
 
-/** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
+/**
+ * The person of a Login User Token, with fields of its session. The user is undefined when a session outlived its Login User,
+ * or they are deleted.
+ */
 export interface AuthenticatedUser {
-  loginAppId: string;
-  loginUserId: string;
-  sessionId: string;
-  clientId: string;
-  isPublic: boolean;
+  login_app_id: string;
+  login_user_id: string;
+  session_id: string;
+  client_id: string;
   /** Epoch seconds of the login that began the session. */
-  loggedInAt: number;
-  /** The authentication context class of that login, if the session keeps it. */
-  acr: string | undefined;
+  started_at: number;
+  login_claims?: LoginClaims | undefined;
+  /** Of the sessions of public clients alone. */
+  proof_key?: string | undefined;
   user: LoginUser | undefined;
   isDeleted: boolean;
 }
@@ -88,11 +92,15 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
 export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: LoginUser) =>
   imported_at !== undefined && last_session_id === undefined ? undefined : last_login_at;
 
-/** The person of a token. @throws ServiceError `not_found` when a session outlived its Login User, or `blockedAs` */
+/**
+ * The person of a token. @throws ServiceError `invalid_token` for one who is being deleted, `not_found` when a session outlived
+ * its Login User, or `blockedAs`
+ */
 export function requireActiveUser(
-  { user }: AuthenticatedUser,
+  { user, isDeleted }: AuthenticatedUser,
   blockedAs: BlockedCode = 'forbidden',
 ): LoginUser {
+  if (isDeleted) throw deletedError();
   if (!user) throw new ServiceError('not_found', 'The Login User does not exist.');
   if (user.blocked_at) throw blockedError(blockedAs);
   return user;
@@ -136,6 +144,9 @@ export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boole
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
   loginUserIn(await readItem(loginUserItem(loginUserId)));
+
+export const deletedError = (): ServiceError =>
+  new ServiceError('invalid_token', 'The Login User has been deleted.', { reason: 'session_ended' });
 
 /**
  * The codes for a blocked person: no login (RFC 6749 section 5.2), no refresh, no device shown, no device related. The

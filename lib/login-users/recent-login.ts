@@ -9,8 +9,8 @@ export const defaultRecentLoginSeconds = 900;
 const recentLoginSeconds = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS');
 const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
 
-export const isLoginRecent = ({ loggedInAt }: AuthenticatedUser): boolean =>
-  maxAge() === 0 || epochSeconds() - loggedInAt <= maxAge();
+export const isLoginRecent = ({ started_at }: AuthenticatedUser): boolean =>
+  maxAge() === 0 || epochSeconds() - started_at <= maxAge();
 
 /**
  * Lets nobody do what can't be undone with a token alone, which may be stolen: the person must have logged in recently.
@@ -30,7 +30,7 @@ export function requireStepUp(user: AuthenticatedUser): void {
   const acr_values = optionalEnvironment('STEP_UP_ACR_VALUES');
   const message =
     'This needs a login with one of the acr_values: log in again with it, and repeat the request.';
-  if (acr_values && !acr_values.split(' ').includes(user.acr ?? ''))
+  if (acr_values && !acr_values.split(' ').includes(user.login_claims?.acr ?? ''))
     throw insufficient(message, 'acr_insufficient', { acr_values });
   requireRecentLogin(user);
 }

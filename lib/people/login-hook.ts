@@ -95,24 +95,14 @@ export async function askLoginHook(event: HookEvent, identity?: HookIdentity): P
 
 /** Asks about an identity that a person links. @throws ServiceError `invalid_grant` when the hook refuses */
 export async function askAboutLink(
-  { loginAppId, loginUserId, sessionId, clientId, user }: AuthenticatedUser,
+  { login_app_id, login_user_id, session_id, client_id, user }: AuthenticatedUser,
   provider: ProviderId,
   verified: VerifiedIdentity,
 ): Promise<void> {
-  if (!hasLoginHook(loginAppId)) return;
-  await askLoginHook(
-    {
-      event: 'link',
-      login_app_id: loginAppId,
-      login_user_id: loginUserId,
-      external_id: user?.external_id,
-      first_login: false,
-      client_id: clientId,
-      session_id: sessionId,
-      claims: verified.hook_claims,
-    },
-    { provider, ...verified },
-  );
+  if (!hasLoginHook(login_app_id)) return;
+  const about = { login_app_id, login_user_id, external_id: user?.external_id, session_id, client_id };
+  const { hook_claims: claims } = verified;
+  await askLoginHook({ event: 'link', ...about, first_login: false, claims }, { provider, ...verified });
 }
 
 /** An identity under the name by which its protocol knows authorities. */

@@ -21,20 +21,14 @@ interface BasicAuthentication<Caller extends object> {
   noted: (caller: Caller) => Partial<RequestFields>;
 }
 
-export const basicAuthentication = <Caller extends object>({
-  scheme,
-  whose,
-  error,
-  when,
-  find,
-  table,
-  idForm,
-  noted,
-}: BasicAuthentication<Caller>): Authentication<Caller> => ({
-  scheme,
-  error: { code: error, when, example: mismatch(whose) },
-  table,
+export const basicAuthentication = <Caller extends object>(
+  basic: BasicAuthentication<Caller>,
+): Authentication<Caller> => ({
+  scheme: basic.scheme,
+  error: { code: basic.error, when: basic.when, example: mismatch(basic.whose) },
+  table: basic.table,
   identify: async ({ authorization }) => {
+    const { scheme, whose, error, find, idForm, noted } = basic;
     const sent = basicCredentials(authorization);
     if (!sent) {
       const message = `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`;

@@ -9,62 +9,40 @@ import { readAccessToken } from '../../tokens/access-token.ts';
 import type { Authentication } from '../endpoint.ts';
 import { requiredBearerToken } from './credentials.ts';
 
+const ended = 'The session of this Login User Token has ended.';
+
 /**
  * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
  * interface names it; when both are sent, they must be equal. The token of a person whose deletion was interrupted passes,
  * to repeat it.
  */
-export const loginUserTokenForDeletion: Authentication<AuthenticatedUser> = {
+export const loginUserToken: Authentication<AuthenticatedUser> = {
   scheme: 'login_user_token',
   error: {
     code: 'invalid_token',
     when: 'The Login User Token is missing, expired or of another kind, its session has ended, or its Login App is disabled.',
-    example: 'The session of this Login User Token has ended.',
+    example: ended,
   },
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'], login_users: ['BatchGetItem'] },
   identify: async (headers) => {
     const token = requiredBearerToken('Login User Token', [headers.authentication, headers.authorization]);
     const { claims, reason = 'login_app_token_sent' } = await readAccessToken(token);
     if (claims?.token_use !== 'login_user')
-      throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', { reason });
+      throw invalidToken('The token is not a valid Login User Token.', reason);
     annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
     const [{ user, isDeleted, session }, hasClient, status] = await Promise.all([
       readLoginUserWithSession(claims.sub, claims.sid),
       isCurrentClient(claims.client_id),
       findStatus(claims.aud),
     ]);
-    if (!status.isEnabled) {
-      throw new ServiceError('invalid_token', 'The Login App of this Login User Token is disabled.', {
-        reason: 'login_app_disabled',
-      });
-    }
-    if (!hasClient) throw sessionEnded('id_unknown');
+    if (!status.isEnabled)
+      throw invalidToken('The Login App of this Login User Token is disabled.', 'login_app_disabled');
+    if (!hasClient) throw invalidToken(ended, 'id_unknown');
     if (!session || !isActive(session, status) || !hasIssued(session, claims))
-      throw sessionEnded('session_ended');
-    return {
-      loginAppId: claims.aud,
-      loginUserId: claims.sub,
-      sessionId: claims.sid,
-      clientId: claims.client_id,
-      isPublic: session.proof_key !== undefined,
-      // Tokens that are older than the claim say nothing; what is stored says it of all.
-      loggedInAt: session.started_at,
-      acr: session.login_claims?.acr,
-      user,
-      isDeleted,
-    };
+      throw invalidToken(ended, 'session_ended');
+    return { ...session, user, isDeleted };
   },
 };
 
-/** Login User Token of a person who is not being deleted. */
-export const loginUserToken: Authentication<AuthenticatedUser> = {
-  ...loginUserTokenForDeletion,
-  identify: async (headers, form) => {
-    const caller = await loginUserTokenForDeletion.identify(headers, form);
-    if (caller.isDeleted) throw sessionEnded('session_ended');
-    return caller;
-  },
-};
-
-const sessionEnded = (reason: LogReason): ServiceError =>
-  new ServiceError('invalid_token', 'The session of this Login User Token has ended.', { reason });
+const invalidToken = (message: string, reason: LogReason): ServiceError =>
+  new ServiceError('invalid_token', message, { reason });

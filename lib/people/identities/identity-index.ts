@@ -1,6 +1,11 @@
 import * as v from 'valibot';
 import { clock, timestamp } from '../../foundation/clock.ts';
-import { firstIdentityId, type Identity, identityIndexItem } from '../../login-users/linked-identity.ts';
+import {
+  firstIdentityId,
+  type Identity,
+  identityIndexItem,
+  type UserIdentity,
+} from '../../login-users/linked-identity.ts';
 import { firstIndexId, type LoginUser, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { externalIdKey } from '../../storage/keys.ts';
@@ -65,8 +70,13 @@ export async function findIndexItem(
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
 export async function confirmedOwner({ id, owner }: IdentityIndexItem): Promise<Owner | undefined> {
   if (!owner || owner.login_user_id === id) return owner;
-  const user = await readLoginUser(owner.login_user_id);
-  return user?.identities.some(({ identity_id }) => identity_id === owner.identity_id) ? owner : undefined;
+  return (await identityOf(owner)) && owner;
+}
+
+/** The identity of its owner, as their Login User says. */
+export async function identityOf({ login_user_id, identity_id }: Owner): Promise<UserIdentity | undefined> {
+  const user = await readLoginUser(login_user_id);
+  return user?.identities.find((one) => one.identity_id === identity_id);
 }
 
 /** Conditions on an identity index item that leads to nobody. */

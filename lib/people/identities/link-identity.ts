@@ -14,6 +14,7 @@ import {
 } from '../../login-users/linked-identity.ts';
 import {
   blockedError,
+  deletedError,
   type LoginUser,
   loginUserItem,
   newIndexId,
@@ -35,6 +36,7 @@ import {
   claimIdentity,
   confirmedOwner,
   findIndexItem,
+  identityOf,
   isFirst,
   type Owner,
   releaseIdentity,
@@ -94,7 +96,7 @@ export async function linkIdentity(
     if (!added.done) {
       const { blocked_at, deleted_at } = added.found ?? {};
       if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
-      throw new ServiceError('invalid_token', 'The Login User has been deleted.');
+      throw deletedError();
     }
     const linked = identitiesIn(added.before ?? added.after ?? {}).filter(({ slot }) => slot !== undefined);
     const others = linked.filter((one) => one.identity_id !== identity_id);
@@ -119,11 +121,6 @@ export async function linkIdentity(
     await revokeIfRefused(error, login_user_id, place, verified);
     throw error;
   }
-}
-
-async function identityOf(owner: Owner): Promise<UserIdentity | undefined> {
-  const { identities = [] } = (await readLoginUser(owner.login_user_id)) ?? {};
-  return (await ownIdentities(identities)).find(({ identity_id }) => identity_id === owner.identity_id);
 }
 
 /** The identity of a person as its provider has just vouched for it; undefined when it was unlinked meanwhile. */
