@@ -92,34 +92,31 @@ async function measure([operations, prepare]: Kind) {
   await ask({ ask: 'record' });
   await sendAll(one, url);
   const { storeRequests } = await ask({ ask: 'cpu' });
-  const times: Record<'request' | 'server' | 'calls' | 'cryptography' | 'store' | 'defaults', number[]> = {
-    request: [],
-    server: [],
-    calls: [],
-    cryptography: [],
-    store: [],
-    defaults: [],
-  };
+  const cpuOf = async (question: TestRequest) => (await ask(question)).milliseconds;
+  const cpuAfter = (sent: Promise<void>) => sent.then(() => cpuOf({ ask: 'cpu' }));
+  const batches: Record<'request' | 'server' | 'calls' | 'store' | 'defaults' | 'cryptography', number>[] =
+    [];
   for (let round = 0; round < rounds; round += 1) {
     const sends = await prepared(prepare, batch);
     await ask({ ask: 'cpu' });
-    await sendAll(sends, url);
-    times.request.push((await ask({ ask: 'cpu' })).milliseconds);
-    await sendAll(sends, emptyUrl);
-    times.server.push((await ask({ ask: 'cpu' })).milliseconds);
-    times.calls.push((await ask({ ask: 'calls', times: batch })).milliseconds);
-    times.store.push((await ask({ ask: 'store', times: batch })).milliseconds);
-    times.defaults.push((await ask({ ask: 'defaults', times: batch })).milliseconds);
-    times.cryptography.push((await ask({ ask: 'cryptography', times: batch, operations })).milliseconds);
+    batches.push({
+      request: await cpuAfter(sendAll(sends, url)),
+      server: await cpuAfter(sendAll(sends, emptyUrl)),
+      calls: await cpuOf({ ask: 'calls', times: batch }),
+      store: await cpuOf({ ask: 'store', times: batch }),
+      defaults: await cpuOf({ ask: 'defaults', times: batch }),
+      cryptography: await cpuOf({ ask: 'cryptography', times: batch, operations }),
+    });
   }
-  const each = (values: number[]) => median(values) / batch;
-  const parts = [each(times.server), each(times.calls), each(times.cryptography)];
+  const each = (part: keyof (typeof batches)[number]) => median(batches.map((one) => one[part])) / batch;
+  const parts = [each('server'), each('calls'), each('cryptography')];
+  const floor = parts.reduce((a, b) => a + b);
   return {
     storeRequests,
-    request: each(times.request),
+    request: each('request'),
     parts,
-    floor: parts.reduce((a, b) => a + b),
-    toDefaults: median(times.store) / median(times.defaults),
+    floor,
+    toDefaults: each('store') / each('defaults'),
   };
 }
 
