@@ -43,12 +43,6 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
     .configureHelp({
       showGlobalOptions: true,
       subcommandTerm: wordsOf,
-      optionTerm: ({ flags }) => flags.replace(longChoices, '<choice>'),
-      optionDescription: (option) => {
-        const [, choices] = option.flags.match(longChoices) ?? [];
-        const description = new Help().optionDescription(option);
-        return choices === undefined ? description : `${description}: ${choices.replaceAll('|', ', ')}`;
-      },
       // Only here: the suggestions for a mistyped command come from visibleCommands too.
       formatHelp: (command, help) =>
         new Help().formatHelp(command, Object.assign(help, { visibleCommands: leavesOf })),
@@ -70,8 +64,8 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
   for (const record of commands.values()) {
     const command = commandAt(program, record.words).description(record.summary);
     command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
-    const typed = new Map<string, unknown>();
-    for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, typed);
+    const flags: Record<string, unknown> = {};
+    for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, flags);
     const files: Record<string, string> = {};
     for (const [name, help] of Object.entries(record.files ?? {})) {
       command.option(`--${name} <FILE>`, help).on(`option:${name}`, (file) => (files[name] = file));
@@ -81,9 +75,7 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
       const [flag = '', { grouping } = {}] = linesFlag ?? [];
       const lines = linesFlag && { flag, file: command.args[0] ?? '', grouping };
       // Checked as a batch of lines is.
-      if (lines) typed.set(flag, []);
-      const given = Object.keys(record.flags).filter((name) => typed.has(name));
-      const flags = Object.fromEntries(given.map((name) => [name, typed.get(name)]));
+      if (lines) flags[flag] = [];
       readFlags(record.words, record.flags, flags);
       parsed.push({ ...record, flags, lines, files, ...globalOptions(program) });
     });
@@ -137,16 +129,20 @@ export function exampleOf({ words, flags, example }: OperatorCommand): string {
 }
 
 /** Declares a flag, whose value goes to those that were typed; that of a flag for lines is an argument without a name. */
-function addFlag(command: Command, name: string, flag: Flag, typed: Map<string, unknown>): void {
-  const help = `${flag.help}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
+function addFlag(command: Command, name: string, flag: Flag, typed: Record<string, unknown>): void {
+  const isChoice = flag.kind === 'choice';
+  const choices = isChoice ? `: ${flag.placeholder.replaceAll('|', ', ')}` : '';
+  const help = `${flag.help}${choices}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
+  const placeholder = `<${isChoice ? 'choice' : flag.placeholder}>`;
   const typedAs = typedName(name, flag);
-  if (flag.kind === 'lines') command.argument(`<${flag.placeholder}>`, help);
-  else if (flag.kind === 'switch')
-    command.option(`--${typedAs}`, help).on(`option:${typedAs}`, () => typed.set(name, true));
-  else
-    command
-      .option(`--${typedAs} <${flag.placeholder}>`, help)
-      .on(`option:${typedAs}`, (text) => typed.set(name, convert(typedAs, flag, text)));
+  const take = (text: string): void => {
+    typed[name] = flag.kind === 'switch' || convert(typedAs, flag, text);
+  };
+  if (flag.kind === 'lines') command.argument(placeholder, help);
+  else {
+    const term = flag.kind === 'switch' ? `--${typedAs}` : `--${typedAs} ${placeholder}`;
+    command.option(term, help).on(`option:${typedAs}`, take);
+  }
 }
 
 function convert(name: string, { kind }: Flag, text: string): unknown {
@@ -170,9 +166,6 @@ function readGiven(name: string, file: string): string {
 
 const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${file}`);
 const standardInput = 0;
-
-/** Choices that are too long for the column of the flags; they stand in the description, where lines break. */
-const longChoices = /<(\w+\|.{20,})>/;
 
 const leavesOf = ({ commands }: Command): Command[] =>
   commands.flatMap((command) => (command.commands.length > 0 ? leavesOf(command) : [command]));

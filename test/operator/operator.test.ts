@@ -165,8 +165,9 @@ describe('npm run operator -- --help', () => {
 
   test('of a command names its flags, and changes nothing', async () => {
     const text = await help('reviews', 'add', '--help');
-    for (const flag of ['access-request <number>', 'actor-id <text>', 'status <approved|rejected>'])
+    for (const flag of ['access-request <number>', 'actor-id <text>', 'status <choice>'])
       expect(text).toContain(`  --${flag} `);
+    expect(text).toContain('The verdict: approved, rejected');
     expect(text).toMatch(/--comment <text> .*\(optional\)/);
     expect(await help('reviews', 'add', '-h')).toBe(text);
     expect(await help('providers', 'set', '--help')).toContain('--settings <FILE.json>');
