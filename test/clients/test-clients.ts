@@ -72,13 +72,8 @@ runCheck(async (cleanUps) => {
   const PATH = process.env.PATH?.split(delimiter).filter((one) => !one.includes('node_modules'));
   const run = async (heading: string | undefined, before = ''): Promise<string> => {
     const input = `${before}${blockOf(heading, 'sh')}`;
-    const shell = {
-      cwd: folder,
-      input,
-      env: { ...asTested, BASE: base_url, PATH: PATH?.join(delimiter) },
-      all: true,
-    };
-    return (await execa('bash', ['-e'], shell)).all ?? '';
+    const env = { ...asTested, BASE: base_url, PATH: PATH?.join(delimiter) };
+    return (await execa('bash', ['-e'], { cwd: folder, input, env, all: true })).all ?? '';
   };
   const generate = async (heading: string): Promise<void> => {
     const warnings = (await run(heading)).split('\n').filter((line) => /\b(WARN|ERROR)\b/.test(line));
@@ -127,15 +122,8 @@ runCheck(async (cleanUps) => {
   await check('Kotlin: it compiles', () => {
     const places = [`-Dclient=${join(folder, 'kotlin-client')}`, `-Dexample=${example}`, `-Dbuild=${built}`];
     const pom = join(here, 'kotlin/pom.xml');
-    return execa('mvn', [
-      '--quiet',
-      '--batch-mode',
-      '--file',
-      pom,
-      'compile',
-      '-Dkotlin.compiler.daemon=false',
-      ...places,
-    ]).then(() => {});
+    const goal = ['compile', '-Dkotlin.compiler.daemon=false', ...places];
+    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, ...goal]).then(() => {});
   });
   await check('Kotlin: it logs in, registers a device and relates it', async () => {
     const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });

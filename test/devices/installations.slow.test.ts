@@ -21,6 +21,12 @@ const recipients = async (query: string): Promise<{ device_id: string; login_use
   (await service.recipients(query)).body.recipients;
 const idsFor = async (loginUserId: string) =>
   (await recipients(`login_user_id=${loginUserId}`)).map(({ device_id }) => device_id);
+/** The ids for a person, when one of them is there. */
+const idsWith = (id: string, loginUserId: string) =>
+  eventually(
+    () => idsFor(loginUserId),
+    (ids) => ids.includes(id),
+  );
 const inShards = async () => {
   const shards = Array.from({ length: 16 }, (_, shard) => recipients(`shard=${shard}&limit=1000`));
   return (await Promise.all(shards)).flat();
@@ -81,12 +87,7 @@ describe('a registration of the same installation with another token', () => {
     const next = await newPerson(service);
     await service.relate(id, next.token);
     const last = await idOf(second, installation);
-    expect(
-      await eventually(
-        () => idsFor(next.loginUserId),
-        (ids) => ids.includes(last),
-      ),
-    ).toEqual([last]);
+    expect(await idsWith(last, next.loginUserId)).toEqual([last]);
     expect(await idsFor(person.loginUserId)).toEqual([]);
     // The relation has ended: a third token brings nobody back.
     await service.endRelation(last, next.token);
@@ -133,7 +134,7 @@ describe('the requests of a registration', () => {
     }
   });
 
-  const faults: Fault[] = ['fails before', 'fails after', 'answer lost'];
+  const faults = ['fails before', 'fails after', 'answer lost'] as const;
   const places = (most: number) =>
     Array.from({ length: most }, (_, place) => faults.map((fault) => [place + 1, fault] as const)).flat();
 
@@ -178,11 +179,7 @@ describe('the requests of a registration', () => {
     for (const token of [first, second, first]) await register(token, installation);
     expect(await interrupted(1, 'fails after', second, installation)).toBe(500);
     const id = await idOf(second, installation);
-    const now = await eventually(
-      () => idsFor(person.loginUserId),
-      (ids) => ids.includes(id),
-    );
-    expect(now).toEqual([id]);
+    expect(await idsWith(id, person.loginUserId)).toEqual([id]);
   });
 });
 

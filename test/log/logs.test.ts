@@ -33,25 +33,22 @@ async function keep(answering: Promise<Answer>): Promise<Answer> {
 async function useDevices(client: LoginApp) {
   const appToken = (await keep(service.token({ grant_type: 'client_credentials' }, client))).body
     .access_token;
-  const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
-  secret(id_token);
-  const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+  const form = await service.loginForm('provider_f');
+  secret(form.id_token ?? '');
   const userToken = (await keep(service.token(form, client))).body.access_token;
   const device = { platform: 'ios', token: secret(hexToken()) };
   const { id } = (await keep(service.register(device, appToken))).body;
-  await keep(service.register({ platform: 'android', token: newSecret() }, appToken));
-  await keep(service.register({ platform: 'ios', token: newSecret() }, appToken));
-  await keep(service.register([newSecret()], appToken));
-  await keep(service.register(device, userToken));
-  await keep(service.register(device, newSecret()));
-  await keep(service.relate(id, userToken));
-  await keep(service.relate(id, appToken));
+  for (const sent of [
+    ...['android', 'ios'].map((platform) => ({ platform, token: newSecret() })),
+    [newSecret()],
+  ])
+    await keep(service.register(sent, appToken));
+  for (const token of [userToken, newSecret()]) await keep(service.register(device, token));
+  for (const token of [userToken, appToken]) await keep(service.relate(id, token));
   await keep(service.relate(newSecret(), userToken));
-  await keep(
-    service.json('/v2/marketing/push_notifications/devices', `{"device":"${newSecret()}`, {
-      authorization: `Bearer ${appToken}`,
-    }),
-  );
+  const headers = { authorization: `Bearer ${appToken}` };
+  const malformed = `{"device":"${newSecret()}`;
+  await keep(service.json('/v2/marketing/push_notifications/devices', malformed, headers));
   proxy.hook = () => 'fails before';
   await keep(service.register(device, appToken));
   await keep(service.relate(id, userToken));
