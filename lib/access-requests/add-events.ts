@@ -3,9 +3,8 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { deleteItem, isPartitionFull, putItem, readItems } from '../storage/items.ts';
-import { listNameOf, ordinalIn, ordinalOf } from '../storage/keys.ts';
-import { type DenseList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
-import { table } from '../storage/table.ts';
+import { ordinalIn } from '../storage/keys.ts';
+import { type DenseList, readLastOrdinal, sortKeyOf } from '../storage/lists.ts';
 import {
   type Access,
   type AccessRequest,
@@ -99,18 +98,18 @@ export async function addEvents(request: AccessRequest, drafts: Draft[]): Promis
 
 /**
  * Adds events in the given order. Each is one conditional put under the next id. When another writer has taken that id, the
- * events written meanwhile are read, and the put is tried again.
+ * ends of the lists are read again, and the put is tried again.
  * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
  *   8 s; the events added so far stay
  */
 async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
   const appended: Appended[] = [];
   const giveUpAt = performance.now() + patience;
-  const end = await readListTails(accessRequestId, drafts);
   for (let attempt = 0; ; attempt += 1) {
     const startedAt = performance.now();
-    if (attempt > 0) await compactIndexes(accessRequestId, end);
-    for (const draft of drafts.slice(appended.length)) {
+    const missing = drafts.slice(appended.length);
+    const end = await readListTails(accessRequestId, missing);
+    for (const draft of missing) {
       const result = await append(accessRequestId, end, draft);
       if (!result) break;
       appended.push(result);
@@ -160,68 +159,30 @@ async function append(accessRequestId: number, end: ListTails, draft: Draft): Pr
   return { event, outcome: 'added' };
 }
 
-interface ListTails {
-  lastId: number;
-  /** The last ordinal of each list, by `nameOf`. */
-  lastOrdinals: Map<string, number>;
-  /** The last event that was written under each idempotency key of the next events; undefined where there is none. */
-  written: Map<string, AccessRequestEvent | undefined>;
-}
-
-const nameOf = ({ index, name }: { index?: string | undefined; name: string }) => `${index} ${name}`;
-
-const indexes = Object.entries(table.localIndexes);
-/** Attributes of an event that say where it stands. */
-const places = ['id', ...indexes.map(([, { sortKey }]) => sortKey)];
+const nameOf = ({ index, name }: DenseList) => `${index} ${name}`;
 
 /**
- * Reads the ends of the lists that these events join. The last id is read first: any later writer takes the next
- * id, so a put that succeeds under it proves that the other ends were right.
+ * Reads the ends of the lists that these events join, and the last event that was written under each of their idempotency
+ * keys. The last id is read first: any later writer takes the next id, so a put that succeeds under it proves that the other
+ * ends were right.
  */
-async function readListTails(accessRequestId: number, drafts: Draft[]): Promise<ListTails> {
+async function readListTails(accessRequestId: number, drafts: Draft[]) {
   const { all, underKey } = eventLists(accessRequestId);
   const lists = drafts.flatMap((draft) => listsOf(accessRequestId, draft.event));
   const keys = drafts.map(({ idempotencyKey }) => idempotencyKey).filter((key) => key !== undefined);
   const lastId = await readLastOrdinal(all);
-  const [lastOrdinals, idsByKey] = await Promise.all([
+  const [lastOrdinals, lastIds] = await Promise.all([
     readLastOrdinals(new Map(lists.map((list) => [nameOf(list), list]))),
     readLastOrdinals(new Map(keys.map((key) => [key, underKey(key)]))),
   ]);
-  const written: ListTails['written'] = new Map(keys.map((key) => [key, undefined]));
-  const ids = [...idsByKey].filter(([, id]) => id > 0);
-  for (const [key, event] of await readEvents(accessRequestId, new Map(ids))) written.set(key, event);
+  const used = [...lastIds].filter(([, id]) => id > 0);
+  const events = await readItems(used.map(([, id]) => eventItem(accessRequestId, id)));
+  const written = new Map(used.map(([key], place) => [key, events[place]]));
   return { lastId, lastOrdinals, written };
 }
-
-/**
- * Takes in the events that others have written since, without their texts; each carries its ordinals and its key. Stops at
- * a gap: the missing event was written during the read, and the next put will meet it.
- */
-async function compactIndexes(accessRequestId: number, end: ListTails): Promise<void> {
-  const { all } = eventLists(accessRequestId);
-  const items = await readRange(all, end.lastId + 1, Number.MAX_SAFE_INTEGER, places);
-  const repeated = new Map<string, number>();
-  for (const item of items) {
-    if (item.id !== end.lastId + 1) break;
-    end.lastId += 1;
-    for (const [index, { sortKey }] of indexes) {
-      const place = item[sortKey];
-      if (typeof place !== 'string') continue;
-      const name = listNameOf(place);
-      if (index !== 'by_idempotency_key') end.lastOrdinals.set(nameOf({ index, name }), ordinalOf(place));
-      else if (end.written.has(name)) repeated.set(name, end.lastId);
-    }
-  }
-  for (const [key, found] of await readEvents(accessRequestId, repeated)) end.written.set(key, found);
-}
+type ListTails = Awaited<ReturnType<typeof readListTails>>;
 
 async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<string, number>> {
   const ends = [...lists].map(async ([name, list]) => [name, await readLastOrdinal(list)] as const);
   return new Map(await Promise.all(ends));
-}
-
-async function readEvents(accessRequestId: number, ids: Map<string, number>) {
-  const keys = [...ids.keys()];
-  const events = await readItems([...ids.values()].map((id) => eventItem(accessRequestId, id)));
-  return new Map(keys.map((key, place) => [key, events[place]]));
 }

@@ -138,8 +138,6 @@ export const actorList = (actorType: string, actorId: string): string =>
 /** `EVENT#0000000000000007`: sorts as the number does. */
 export const ordinalIn = (list: string, ordinal: number): string =>
   `${list}#${String(ordinal).padStart(16, '0')}`;
-/** `EVENT`, of `EVENT#0000000000000007`. */
-export const listNameOf = (sortKey: string): string => sortKey.slice(0, -17);
 /** 7, of `EVENT#0000000000000007`. */
 export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16));
 

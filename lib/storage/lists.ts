@@ -39,23 +39,9 @@ export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   return Count === 1;
 }
 
-/**
- * The members with ordinals from `first` to `last`, strongly consistent, in their order.
- * @param attributes what is read of each; everything when left out
- */
-export function readRange(list: DenseList, first: number, last: number, attributes?: readonly string[]) {
-  const range = ordinalsIn(list, first, last);
-  const names = attributes?.map((attribute, place) => [`#a${place}`, attribute] as const);
-  return allOf(
-    queryPages({
-      ...range,
-      ...(names && {
-        ProjectionExpression: names.map(([name]) => name).join(', '),
-        ExpressionAttributeNames: { ...range.ExpressionAttributeNames, ...Object.fromEntries(names) },
-      }),
-    }),
-  );
-}
+/** The members with ordinals from `first` to `last`, strongly consistent, in their order. */
+export const readRange = (list: DenseList, first: number, last: number): Promise<Item[]> =>
+  allOf(queryPages(ordinalsIn(list, first, last)));
 
 /** The ordinal of the last member, which is the number of members; 0 for an empty list. One request. */
 export async function readLastOrdinal(list: DenseList): Promise<number> {

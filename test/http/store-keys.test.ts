@@ -3,7 +3,7 @@ import * as keys from '../../lib/storage/keys.ts';
 
 /** Builders that take no ids, or take numbers or what other builders made, which have nothing to encode. */
 const withoutIds = [
-  ...['accessRequestPartition', 'accessRequestKey', 'eventKey', 'ordinalIn', 'ordinalOf', 'listNameOf'],
+  ...['accessRequestPartition', 'accessRequestKey', 'eventKey', 'ordinalIn', 'ordinalOf'],
   ...['publicSigningKeysKey', 'accessRequestCounterKey', 'tableFormatKey'],
   ...['hashOf', 'namePosition', 'namePrefix', 'listBlockKey', 'changeMarkKey', 'dueMarkKey'],
 ];
