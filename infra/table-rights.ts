@@ -17,6 +17,7 @@ export function tableRightsOf({ table, authenticate }: Pick<Access, 'table' | 'a
   );
   return [...Map.groupBy(rights, ({ action }) => action)].map(([action, group]) => ({
     action,
-    keys: [...new Set(group.flatMap(({ kind }) => leadingKeys[kind as ItemKind]))],
+    // In order, so that actions on the same kinds share a statement, in whatever order records list them.
+    keys: [...new Set(group.flatMap(({ kind }) => leadingKeys[kind as ItemKind]))].sort(),
   }));
 }
