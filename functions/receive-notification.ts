@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { idForms } from '../lib/foundation/ids.ts';
 import type { LogReason } from '../lib/foundation/reasons.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { anyOf, type Body, form, json, text } from '../lib/http/body.ts';
+import { type Body, form, json, text } from '../lib/http/body.ts';
 import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
 import { type Message, receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
@@ -112,15 +112,17 @@ export const { endpoint, handler } = serve({
       ),
     },
   },
-  body: anyOf(
-    json(appleSchema, invalidRequest),
-    {
-      ...text('application/secevent+jwt', securityEventSchema),
-      badRequest: badSecurityEvent,
-      example: 'SECURITY_EVENT_TOKEN',
-    },
-    { ...form(formSchema), example: { logout_token: 'LOGOUT_TOKEN' } },
-  ),
+  body: {
+    ...json(appleSchema, invalidRequest),
+    others: [
+      {
+        ...text('application/secevent+jwt', securityEventSchema),
+        badRequest: badSecurityEvent,
+        example: 'SECURITY_EVENT_TOKEN',
+      },
+      { ...form(formSchema), example: { logout_token: 'LOGOUT_TOKEN' } },
+    ],
+  },
   responses: {
     200: {
       description: 'The logout token or the signed request has been received.',

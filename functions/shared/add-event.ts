@@ -55,6 +55,5 @@ export const eventAdded = (
   },
 });
 
-/** The error of both for invalid fields, apart from its example. */
 export const invalidEvent =
   'Fields of the body are invalid, or the Idempotency-Key was used for another request.';

@@ -1,6 +1,5 @@
 import type { ErrorRecord } from '../../lib/foundation/service-error.ts';
 
-/** The errors of a client that may not send push notifications. */
 export const senderErrors = {
   unauthorized_client: { when: 'The Login App is disabled.', example: 'The Login App is disabled.' },
   forbidden: {
@@ -9,7 +8,6 @@ export const senderErrors = {
   },
 } satisfies Record<string, ErrorRecord>;
 
-/** The errors of a public client whose proof is not accepted. */
 export const proofErrors = {
   invalid_dpop_proof: {
     when: 'A public client sent no proof of its key, or one that is malformed, by another key, for another request or used. The session goes on.',

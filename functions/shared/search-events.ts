@@ -23,7 +23,6 @@ export const searchRecord = {
   table: { access_requests: ['GetItem', 'BatchGetItem', 'Query'] },
 } as const;
 
-/** The one response of both, apart from its description. */
 export const pageOfEvents = {
   body: searchResultSchema,
   example: {

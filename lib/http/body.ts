@@ -31,12 +31,6 @@ export interface Body<Content> {
   };
 }
 
-/** A body of one of several content types. */
-export const anyOf = <Content>(first: Body<Content>, ...others: Body<Content>[]): Body<Content> => ({
-  ...first,
-  others,
-});
-
 /** The body of a request: the one of its content type, or else the first. */
 export function bodyFor<Content>(body: Body<Content>, { headers }: Pick<ApiEvent, 'headers'>): Body<Content> {
   const [type = ''] = headers['content-type']?.split(';') ?? [];

@@ -21,7 +21,6 @@ export interface Access {
   authenticate?: { table?: TableRights };
   /** Secrets that it may read. @default none */
   secrets?: readonly SecretName[];
-  /** Whether it asks the owner's login hook, if there is one. */
   asksLoginHook?: true;
   /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
   seconds?: number;
@@ -53,14 +52,12 @@ export function accessOf(access: Access): Access {
   return access;
 }
 
-/** The groups of the API document. */
 type Tag = 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
 
 interface ResponseRecord {
   description: string;
   /** The schema of its JSON body; none for an empty response. */
   body?: v.GenericSchema;
-  /** A body as it is sent. */
   example?: unknown;
   /** Seconds for which anybody may cache it; without this nobody may. */
   cacheSeconds?: number;

@@ -69,7 +69,7 @@ export interface AuthenticatedUser {
   /** Epoch seconds of the login that began the session. */
   started_at: number;
   login_claims?: LoginClaims | undefined;
-  /** Of the sessions of public clients alone. */
+  /** The thumbprint of the key that it is bound to; of the sessions of public clients alone. */
   proof_key?: string | undefined;
   user: LoginUser | undefined;
   isDeleted: boolean;

@@ -8,12 +8,11 @@ import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';
 import type { Authentication, RequestHeaders } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 
-/** What a public client has to show besides its id, which anybody can know. */
 type Prove = (headers: RequestHeaders) => Promise<Pick<AuthenticatedClient, 'proofKey'>>;
 
 /**
  * Authentication of clients by HTTP Basic or an assertion, and of public ones by their id.
- * @param prove absent where no public client may call
+ * @param prove what a public client shows besides its id, which anybody can know; absent where none may call
  */
 const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient> => ({
   ...clientSecretBasic,

@@ -23,6 +23,7 @@ import {
   whileExisting,
 } from '../../login-users/login-user.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import { unprocessableEntity } from '../../schema/validation.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { readItem, updateItem } from '../../storage/items.ts';
 import {
@@ -169,10 +170,7 @@ export async function unlinkIdentity(
     const identity = own.find((one) => one.identity_id === identity_id);
     if (!identity) throw new ServiceError('not_found', 'The Login User has no such identity.');
     const other = own.find((one) => one !== identity);
-    if (!(other || evenLast))
-      throw new ServiceError('unprocessable_entity', last, {
-        errors: [{ field: 'identity_id', message: last }],
-      });
+    if (!(other || evenLast)) throw unprocessableEntity([{ field: 'identity_id', message: last }]);
     const { slot } = identity;
     const outcome = await updateItem(loginUserItem(login_user_id), {
       // The first identity goes on at an index item of its own, since its first one is that of the Login User who lives on.
