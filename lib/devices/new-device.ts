@@ -141,10 +141,7 @@ const deviceOfAnyPlatform = deviceWith({
   token: anyToken,
   environment,
 });
-const hasPlatform = v.object({
-  platform: v.picklist(platforms),
-  token_type: v.optional(v.picklist(tokenTypes)),
-});
+const hasPlatform = v.pick(deviceOfAnyPlatform, ['platform', 'token_type']);
 
 const deviceMessage = 'device must be a JSON object with the fields token and platform.';
 

@@ -60,7 +60,11 @@ export function asMetrics(event: LogEvent, line: Record<string, unknown>): Recor
       of.includes(event) && Object.entries(fields).every(([field, value]) => line[field] === value),
   );
   if (counted.length === 0 || !Namespace) return {};
-  const fields: Record<string, unknown> = { ...line, ...lambda() };
+  const fields: Record<string, unknown> = {
+    ...line,
+    function: optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME'),
+    version: optionalEnvironment('AWS_LAMBDA_FUNCTION_VERSION'),
+  };
   const known = (field: string): boolean => fields[field] !== undefined;
   const CloudWatchMetrics = counted.map(({ name, value, by }) => ({
     Namespace,
@@ -74,9 +78,3 @@ export function asMetrics(event: LogEvent, line: Record<string, unknown>): Recor
     _aws: { Timestamp: clock.now().getTime(), CloudWatchMetrics },
   };
 }
-
-/** The function that runs, and its version. @see AWS Lambda developer guide, "Defined runtime environment variables" */
-const lambda = () => ({
-  function: optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME'),
-  version: optionalEnvironment('AWS_LAMBDA_FUNCTION_VERSION'),
-});
