@@ -20,9 +20,7 @@ const serviceSecrets = ['refresh-tokens', 'provider-settings'];
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
   port: number;
-  /** A DynamoDB endpoint to use instead of starting one. */
-  dynamoDbEndpoint?: string | undefined;
-  /** Starts the store that the stack uses without such an endpoint. @default the embedded one */
+  /** Starts the stack's store. @default the embedded one */
   startStore?: ((path?: string) => Promise<LoopbackServer>) | undefined;
   /** Keeps the data for the next start; without it they end with the process. */
   data?: LocalData | undefined;
@@ -38,7 +36,7 @@ export interface StackOptions {
  * @throws the listen error, such as EADDRINUSE, when the port is taken
  */
 export async function startStack(options: StackOptions) {
-  const { port, dynamoDbEndpoint, startStore = startDynalite, data, print, bus } = options;
+  const { port, startStore = startDynalite, data, print, bus } = options;
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
@@ -46,16 +44,14 @@ export async function startStack(options: StackOptions) {
   const [aws, sandbox, store] = await Promise.all([
     startLocalAws(functions, { ...bus, secretsFile: data?.secretsFile }),
     startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder),
-    dynamoDbEndpoint ? undefined : startStore(data?.tableFolder),
+    startStore(data?.tableFolder),
   ]);
-  const servers = [api, aws, sandbox, store].filter((server) => server !== undefined);
-  const endpoint = dynamoDbEndpoint ?? store?.url ?? '';
-  const dynamoDb = localDynamoDb(endpoint);
+  const dynamoDb = localDynamoDb(store.url);
   const { tableName, streamArn } = await openTable(dynamoDb, data);
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
   for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
-  setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.endpoint });
+  setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: store.url, awsEndpoint: aws.endpoint });
   // As a deployment does before its code is live, and after it.
   const { formatProblem, recordFormat } = await import('../../lib/storage/table-format.ts');
   const problem = await formatProblem();
@@ -71,7 +67,7 @@ export async function startStack(options: StackOptions) {
 
   const call = async (key: string, event: object) =>
     functions.get(key)?.(event, { awsRequestId: randomUUID() });
-  const endStream = streamArn && followStream(endpoint, streamArn, (event) => call('publish-events', event));
+  const endStream = streamArn && followStream(store.url, streamArn, (event) => call('publish-events', event));
   const scheduled = ['finish-deletions', 'refresh-access-requests'];
   const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
@@ -82,7 +78,7 @@ export async function startStack(options: StackOptions) {
     /** Routes that the API serves; more may be added. */
     routes,
     sandbox,
-    dynamoDbEndpoint: endpoint,
+    dynamoDbEndpoint: store.url,
     tableName,
     awsEndpoint: aws.endpoint,
     operator,
@@ -91,8 +87,9 @@ export async function startStack(options: StackOptions) {
     close: async () => {
       clearInterval(schedule);
       if (endStream) await endStream();
-      if (dynamoDbEndpoint) await deleteTable(dynamoDb, tableName);
-      await Promise.all(servers.map((server) => server.close()));
+      await Promise.all([api, aws, sandbox].map((server) => server.close()));
+      if (!data) await deleteTable(dynamoDb, tableName);
+      await store.close();
     },
   };
 }

@@ -83,11 +83,11 @@ async function main(): Promise<void> {
     },
     takeDeadLetter: (message) => print(`dead letter ${message}`),
   };
-  const startStore = EVENTS_TO ? () => startDynamoDbLocal(print) : undefined;
-  const options = { port, print, bus, startStore };
-  const stack = JOIN
-    ? await joinStack(JOIN, options)
-    : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT || undefined });
+  const options: StackOptions = { port, print, bus, data };
+  if (EVENTS_TO) options.startStore = () => startDynamoDbLocal(print);
+  if (DYNAMODB_ENDPOINT)
+    options.startStore = async () => ({ url: DYNAMODB_ENDPOINT, close: () => Promise.resolve() });
+  const stack = JOIN ? await joinStack(JOIN, options) : await startDemo(options);
   const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
   let stopping = false;
