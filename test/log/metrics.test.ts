@@ -100,8 +100,8 @@ test('a provider that gives no verdict counts', async () => {
 });
 
 test('a 500 counts', async () => {
-  proxy.hook = () => 'fails before';
-  expect(await metricsOf(() => service.search())).toEqual([['a-stack/ServerErrors', 1]]);
+  const fail = () => proxy.during(() => 'fails before', service.search);
+  expect(await metricsOf(fail)).toEqual([['a-stack/ServerErrors', 1]]);
 });
 
 test.each(['request_failed', 'provider_failed'] as const)(
