@@ -89,7 +89,7 @@ type Flags = Record<string, Flag>;
 
 /** The values of a command's flags, by name. */
 export type FlagValues<Taken extends Flags> = { [Name in keyof Taken]: v.InferOutput<Taken[Name]['schema']> };
-/** The same, with what ids stand for in their place. */
+/** The values of a command's flags, with what ids stand for in the place of the ids. */
 type FoundValues<Taken extends Flags> = {
   [Name in keyof Taken]: Taken[Name] extends { find(id: never): Promise<infer Found> }
     ? Found
