@@ -64,6 +64,8 @@ async function main(): Promise<void> {
     throw new Error(
       'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN, DYNAMODB_ENDPOINT and EVENTS_TO.',
     );
+  if (JOIN && EVENTS_TO)
+    throw new Error('The stack that JOIN names publishes the events: set EVENTS_TO at that stack.');
   const files = localFiles();
   const other = await runningStack(files);
   if (other)

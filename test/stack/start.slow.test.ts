@@ -128,6 +128,13 @@ describe('npm start', () => {
     });
   });
 
+  test('EVENTS_TO of a second process is refused: the stack that it joins publishes', async () => {
+    expect(await startInVain({ JOIN: '/nowhere', EVENTS_TO: 'terminal' })).toEqual({
+      ...{ code: 1, stdout: '', files: [] },
+      stderr: 'The stack that JOIN names publishes the events: set EVENTS_TO at that stack.\n',
+    });
+  });
+
   test('an ORIGIN_SECRET_HASHES that may be the secret itself is refused, and not shown', async () => {
     expect(await startInVain({ ORIGIN_SECRET_HASHES: 'abc' })).toMatchObject({
       code: 1,
