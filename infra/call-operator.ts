@@ -1,4 +1,4 @@
-import { LambdaClient } from '@aws-sdk/client-lambda';
+import { LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
 import * as v from 'valibot';
 import {
@@ -11,20 +11,20 @@ import {
 } from '../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
-/** Runs a command in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
+/** Runs a command, such as `accounts create`, in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
 export async function callOperator(
   target: FunctionTarget,
-  noun: string,
-  verb: string,
+  words: string,
   flags: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  const command = { noun, verb, flags };
+  const [noun = '', ...rest] = words.split(' ');
+  const command = { noun, verb: rest.join(' '), flags };
   const call: OperatorCall = { ...command, proof: await proveIdentity(target, command) };
   // A command may be carried out twice that only reads, or skips the lines that are there already.
-  const isRepeatable = /\b(list|show|find|check|export|import)$/.test(verb);
+  const isRepeatable = /\b(list|show|find|check|export|import)$/.test(words);
   const attempts = isRepeatable ? {} : { maxAttempts: 1 };
   const result = await invokeFunction(target, call, attempts).catch((error: unknown) => {
-    const message = `No answer came, so ${noun} ${verb} may have been carried out: its audit line says so. Look there before you run it again.`;
+    const message = `No answer came, so ${words} may have been carried out: its audit line says so. Look there before you run it again.`;
     throw isLost(error) && !isRepeatable ? new Error(message) : error;
   });
   const answer = v.parse(operatorAnswerSchema, result);
@@ -46,25 +46,27 @@ const lifetime = 60;
  * request, presigned for this command. On this machine, it is the name of the user who is logged in.
  */
 export async function proveIdentity(target: FunctionTarget, command: OperatorCall): Promise<string> {
-  const { credentials, region, sha256 } = new LambdaClient(
-    target.endpoint ? localAws(target.endpoint, userName()) : {},
-  ).config;
+  const config = target.endpoint ? localAws(target.endpoint, userName()) : {};
+  return String(await presignQuestion(config, hashOfCommand(target.name, command), { expiresIn: lifetime }));
+}
+
+/** The query of a presigned GetCallerIdentity request. @param config of an SDK client @param hash of the command, which is signed too */
+export async function presignQuestion(
+  config: LambdaClientConfig,
+  hash: string,
+  options: { expiresIn: number; signingDate?: Date },
+): Promise<URLSearchParams> {
+  const { credentials, region, sha256 } = new LambdaClient(config).config;
   const hostname = stsHost(await region());
   const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 });
+  const headers = { host: hostname, [commandHeader]: hash };
   const { query = {} } = await signer.presign(
-    {
-      method: 'GET',
-      protocol: 'https:',
-      hostname,
-      path: '/',
-      query: { ...identityQuestion },
-      headers: { host: hostname, [commandHeader]: hashOfCommand(target.name, command) },
-    },
-    { expiresIn: lifetime },
+    { method: 'GET', protocol: 'https:', hostname, path: '/', query: { ...identityQuestion }, headers },
+    options,
   );
-  const proof = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) proof.set(name, String(value));
-  return proof.toString();
+  return new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
 }
 
 /** The name of the user who is logged in, for which the local stack takes the id of an access key. */

@@ -38,7 +38,7 @@ export async function startLocalAws(
   const answer = async (request: IncomingMessage, requestId: string): Promise<AwsAnswer> => {
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
     if (searchParams.get('Action') === 'GetCallerIdentity') {
-      const xml = await answerIdentity(searchParams, request.headers, secret_access_key);
+      const xml = await answerIdentity(searchParams, request.headers, { url: '', secret_access_key });
       return xml === undefined ? unsigned : { status: 200, xml };
     }
     if (!(await isSigned(request, secret_access_key))) return unsigned;

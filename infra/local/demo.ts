@@ -21,8 +21,8 @@ type Operate = ReturnType<typeof operateOn>;
 /** The operator's commands, of which a demo is made. */
 const operateOn =
   ({ operator }: DemoStack) =>
-  (noun: string, verb: string, flags: Record<string, unknown>) =>
-    callOperator(operator, noun, verb, flags);
+  (words: string, flags: Record<string, unknown>) =>
+    callOperator(operator, words, flags);
 
 /** Fills a stack with a demo, through the operator function alone. */
 export async function seedDemo(stack: DemoStack) {
@@ -63,7 +63,7 @@ export async function reviveDemo(stack: DemoStack, kept: Demo): Promise<Demo> {
 const setProviders = (operate: Operate, login_app_id: string, settings: Record<string, unknown>) =>
   Promise.all(
     providerIds.map((provider) =>
-      operate('providers', 'set', { 'login-app': login_app_id, provider, settings: settings[provider] }),
+      operate('providers set', { 'login-app': login_app_id, provider, settings: settings[provider] }),
     ),
   );
 
@@ -73,26 +73,26 @@ async function createLoginApp(
   settings: Record<string, unknown>,
   platforms: string[],
 ) {
-  const login_app_id = String((await operate('login-apps', 'create', { name })).login_app_id);
+  const login_app_id = String((await operate('login-apps create', { name })).login_app_id);
   const [client] = await Promise.all([
-    operate('clients', 'create', { 'login-app': login_app_id }),
+    operate('clients create', { 'login-app': login_app_id }),
     setProviders(operate, login_app_id, settings),
     ...platforms.map((platform) =>
-      operate('mobile-applications', 'set', { 'login-app': login_app_id, platform }),
+      operate('mobile-applications set', { 'login-app': login_app_id, platform }),
     ),
   ]);
   return { login_app_id, client_id: String(client.client_id), client_secret: String(client.client_secret) };
 }
 
 async function createAccount(operate: Operate, name: string) {
-  const { account_id, account_secret } = await operate('accounts', 'create', { name });
+  const { account_id, account_secret } = await operate('accounts create', { name });
   return { account_id: String(account_id), account_secret: String(account_secret) };
 }
 
 async function createAccessRequest(operate: Operate, account: string): Promise<number> {
-  const { access_request_id: id } = await operate('access-requests', 'create', { account });
+  const { access_request_id: id } = await operate('access-requests create', { account });
   const add = (noun: string, type: string, actor: string, flags: object) =>
-    operate(noun, 'add', { 'access-request': id, 'actor-type': type, 'actor-id': actor, ...flags });
+    operate(`${noun} add`, { 'access-request': id, 'actor-type': type, 'actor-id': actor, ...flags });
   await add('comments', 'login_user', '1001', { comment: 'Please have a look at this.' });
   await add('reviews', 'custom', 'risk-desk', { status: 'rejected', comment: 'A page is missing.' });
   await add('reviews', 'login_user', '1002', { status: 'approved', comment: '' });

@@ -2,25 +2,19 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/operator-call.ts';
+import { commandHeader } from '../../lib/operator/operator-call.ts';
+import { presignQuestion } from '../call-operator.ts';
+import { type AwsEndpoint, localAws } from '../invoke-function.ts';
 
 /** The account of the local stack, which no real one can be. */
 export const localAccount = '000000000000';
-
-/** A signer for a credential `ID/DATE/REGION/SERVICE/aws4_request`, of any id: access keys of this machine have one secret. */
-function signerOf(credential: string, secretAccessKey: string) {
-  const [accessKeyId = '', , region = '', service = ''] = credential.split('/');
-  const { sha256 } = new LambdaClient({ region }).config;
-  const credentials = { accessKeyId, secretAccessKey };
-  return { signer: new SignatureV4({ service, region, credentials, sha256 }), accessKeyId, region };
-}
 
 /** 20260131T080000Z as a date. */
 const signingDateOf = (text: unknown): Date =>
   new Date(String(text).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /**
- * Whether a request is signed with a secret access key. Its body counts by the hash in a header.
+ * Whether a request is signed with a secret access key, whatever its id. Its body counts by the hash in a header.
  * @see Signature Version 4 signing process
  */
 export async function isSigned(
@@ -31,8 +25,11 @@ export async function isSigned(
   const [, credential, signed = ''] =
     authorization.match(/^AWS4-HMAC-SHA256 Credential=([^,]+), SignedHeaders=([\w;-]+), /) ?? [];
   if (!credential) return false;
+  const [accessKeyId = '', , region = '', service = ''] = credential.split('/');
+  const { sha256 } = new LambdaClient({ region }).config;
+  const credentials = { accessKeyId, secretAccessKey };
   const { pathname: path, searchParams } = new URL(url, 'http://localhost');
-  const { headers: expected } = await signerOf(credential, secretAccessKey).signer.sign(
+  const { headers: expected } = await new SignatureV4({ service, region, credentials, sha256 }).sign(
     {
       ...{ method, path, protocol: 'http:', hostname: '' },
       query: Object.fromEntries(searchParams),
@@ -51,22 +48,17 @@ export async function isSigned(
 export async function answerIdentity(
   query: URLSearchParams,
   headers: IncomingHttpHeaders,
-  secretAccessKey: string,
+  endpoint: AwsEndpoint,
 ): Promise<string | undefined> {
-  const { signer, accessKeyId, region } = signerOf(query.get('X-Amz-Credential') ?? '', secretAccessKey);
-  const hostname = stsHost(region);
-  const { query: expected } = await signer.presign(
-    {
-      ...{ method: 'GET', protocol: 'https:', hostname, path: '/' },
-      query: { ...identityQuestion },
-      headers: { host: hostname, [commandHeader]: String(headers[commandHeader]) },
-    },
-    {
-      signingDate: signingDateOf(query.get('X-Amz-Date')),
-      expiresIn: Number(query.get('X-Amz-Expires')),
-    },
+  const [accessKeyId = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
+  const signingDate = signingDateOf(query.get('X-Amz-Date'));
+  const options = { signingDate, expiresIn: Number(query.get('X-Amz-Expires')) };
+  const expected = await presignQuestion(
+    localAws(endpoint, accessKeyId),
+    String(headers[commandHeader]),
+    options,
   );
-  if (query.get('X-Amz-Signature') !== expected?.['X-Amz-Signature']) return undefined;
+  if (query.get('X-Amz-Signature') !== expected.get('X-Amz-Signature')) return undefined;
   const arn = `arn:aws:iam::${localAccount}:user/${accessKeyId}`;
   return `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`;
 }

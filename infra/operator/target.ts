@@ -15,12 +15,10 @@ export type Call = (words: string, flags: Record<string, unknown>) => Promise<Re
 /** The way to call the operator function of a stack, whose failures come with advice. @throws Error when no stack runs on this machine */
 export function callOf(target: Target): Call {
   const operator = functionOf(target);
-  return (words, flags) => {
-    const [noun = '', ...verb] = words.split(' ');
-    return callOperator(operator, noun, verb.join(' '), flags).catch((error: unknown) => {
+  return (words, flags) =>
+    callOperator(operator, words, flags).catch((error: unknown) => {
       throw new Error(explainFailure(error, operator));
     });
-  };
 }
 
 function functionOf(target: Target): FunctionTarget {

@@ -68,7 +68,7 @@ describe('a stack on this machine', () => {
       const guessed = { url: endpoint.url, secret_access_key };
       await expect(new SecretsManagerClient(localAws(guessed)).send(read)).rejects.toThrow();
       const target = { name: 'operator', endpoint: guessed };
-      await expect(callOperator(target, 'accounts', 'list', {})).rejects.toThrow();
+      await expect(callOperator(target, 'accounts list', {})).rejects.toThrow();
     }
     const unsigned = await fetch(`${endpoint.url}/2015-03-31/functions/operator/invocations`, {
       method: 'POST',

@@ -85,7 +85,7 @@ export function serviceOf(demo: Demo, directory: string) {
     });
   const operate = async (noun: string, verb: string, flags: Record<string, unknown>) => {
     noteSecrets(directory, flags);
-    const result = await callOperator(operatorOf(directory), noun, verb, flags);
+    const result = await callOperator(operatorOf(directory), `${noun} ${verb}`, flags);
     noteSecrets(directory, result);
     return result;
   };
