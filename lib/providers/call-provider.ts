@@ -73,7 +73,8 @@ async function responseTo({ url, headers, form, json, signal }: ProviderCall): P
   });
   // Once there is a response, it fails as well, and whoever reads it is told.
   request.on('error', () => {});
-  const [response] = await once(request.end(body), 'response');
+  // A request that is answered with 101 has neither a response nor an error, and no longer hears the signal itself.
+  const [response] = await once(request.end(body), 'response', { signal });
   return response;
 }
 

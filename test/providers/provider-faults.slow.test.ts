@@ -47,6 +47,18 @@ const faults: Record<string, Fault> = {
       for await (const _ of setInterval(100)) if (!response.write(' ') || response.closed) return;
     },
   },
+  'switches protocols': {
+    listener: () => (request) =>
+      void request.socket.end(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+      ),
+  },
+  'promises more than it sends': {
+    listener: () => (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.write('{}', () => response.destroy());
+    },
+  },
   'hangs up': { listener: () => (request) => void request.socket.destroy() },
   'answers 500': answering(500, 'application/json', '{"error":"server_error"}'),
   'answers 503 in HTML': answering(503, 'text/html', '<h1>Service Unavailable</h1>'),
