@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { gunzipSync } from 'node:zlib';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { logEvent } from '../log/log.ts';
 import { rejected } from './credential.ts';
@@ -65,6 +66,7 @@ async function responseTo({ url, headers, form, json, signal }: ProviderCall): P
     agent: false,
     headers: definedOnly({
       accept: 'application/json',
+      'accept-encoding': 'identity',
       'user-agent': userAgent,
       'content-type': type,
       ...headers,
@@ -94,16 +96,22 @@ export const basicAuthorization = (user: string, password: string): string => {
   return `Basic ${Buffer.from(encoded).toString('base64')}`;
 };
 
+/** The most bytes of an answer, compressed or not. */
+const maxOutputLength = 64 * 1024;
+
 async function readText(response: IncomingMessage, url: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response) {
     bytes += chunk.byteLength;
     // Leaving the loop cancels the rest.
-    if (bytes > 64 * 1024) throw new ProviderFailure('answer_too_large', url);
+    if (bytes > maxOutputLength) throw new ProviderFailure('answer_too_large', url);
     chunks.push(chunk);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  const whole = Buffer.concat(chunks);
+  // Some APIs compress every answer, whatever they are asked for.
+  const isCompressed = response.headers['content-encoding']?.toLowerCase() === 'gzip';
+  return new TextDecoder().decode(isCompressed ? gunzipSync(whole, { maxOutputLength }) : whole);
 }
 
 function parsed({ statusCode = 0, headers }: IncomingMessage, text: string, url: string): unknown {

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { setInterval } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type LoopbackServer, listen, serve } from '../../infra/local/loopback-server.ts';
 import { type LogLine, logLine, logLines } from '../support/log-lines.ts';
@@ -32,6 +33,16 @@ const spoiltBody = (spoil: (body: string) => string, contentType = 'application/
     async (_request, response) => {
       const good = await (await fetch(`${scene.url}/elsewhere/${endpoint}`)).text();
       response.writeHead(200, { 'content-type': contentType }).end(spoil(good));
+    },
+});
+
+const compressed = (compress: (body: string) => Buffer): Fault => ({
+  listener:
+    (scene, { endpoint }) =>
+    async (_request, response) => {
+      const good = await (await fetch(`${scene.url}/elsewhere/${endpoint}`)).text();
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      response.end(compress(good));
     },
 });
 
@@ -72,6 +83,9 @@ const faults: Record<string, Fault> = {
   'cuts its JSON short': spoiltBody((body) => body.slice(0, -1)),
   'sends a little more than 64 KiB': spoiltBody((body) => body + ' '.repeat(66_000)),
   'sends 10 MB': spoiltBody((body) => body + ' '.repeat(10_000_000)),
+  'sends 10 MB, compressed to a few': compressed((body) => gzipSync(body + ' '.repeat(10_000_000))),
+  'cuts what it compressed short': compressed((body) => gzipSync(body).subarray(0, -12)),
+  'says that it compressed what it did not': compressed((body) => Buffer.from(body)),
   'says another content type': spoiltBody((body) => body, 'text/html'),
   'redirects to the right answer': {
     listener:
@@ -137,6 +151,18 @@ describe.each(allTargets)('$name', (target) => {
     const { status, app } = await logIn(service, await prepareLogin(service, standIn.openScene(), target));
     expect(status).toBe(200);
     expect(await peopleOf(service, app)).toBe(1);
+  });
+
+  test('logs a person in when the answer is compressed, though nobody asked', async () => {
+    const scene = standIn.openScene();
+    scene.misbehave(target.endpoint, async (request, response) => {
+      expect(request.headers['accept-encoding']).toBe('identity');
+      const good = await (await fetch(`${scene.url}/elsewhere/${target.endpoint}`)).text();
+      const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+      response.writeHead(200, headers).end(gzipSync(good));
+    });
+    const { status } = await logIn(service, await prepareLogin(service, scene, target));
+    expect(status).toBe(200);
   });
 
   test.each(Object.keys(faults))('500 in time, and nobody is logged in, when it %s', async (fault) => {
