@@ -1,7 +1,12 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { ServiceError } from '../foundation/service-error.ts';
-import { type ImportLine, type ImportResult, readLines } from '../schema/import-lines.ts';
+import {
+  type ImportLine,
+  type ImportResult,
+  type LineOutcome,
+  readLines,
+  refusal,
+} from '../schema/import-lines.ts';
 import { timeField } from '../schema/json-schema.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
@@ -55,7 +60,7 @@ const importedItem = itemKind(
  * @throws ServiceError when it has to stop; what was created so far stays
  */
 export async function importAccessRequests(accountId: string, lines: ImportLine[], operator: string) {
-  const { read, result } = readLines(lines, importedLineSchema);
+  const { read, result, note } = readLines(lines, importedLineSchema);
   const wanted = read.map(({ content }) => content);
   const ids = await readImported(accountId, wanted);
   await grantMissing(accountId, [...ids.values()]);
@@ -63,14 +68,8 @@ export async function importAccessRequests(accountId: string, lines: ImportLine[
   let nextId = missing.size > 0 ? await takeIds(missing.size) : 0;
   for (const { line, content } of read) {
     const isKnown = ids.has(content.id);
-    try {
-      const made = isKnown ? undefined : await create(accountId, content, operator, nextId++);
-      if (made) ids.set(content.id, made.access_request_id);
-      result[made?.isNew ? 'added' : 'repeated'] += 1;
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      result.refused.push({ line, reason: error.message });
-    }
+    const made = isKnown ? 'repeated' : create(accountId, content, operator, nextId++, ids).catch(refusal);
+    note(line, await made);
   }
   const made = new Set(ids.values());
   const marks = (await readMarks(accountId)).filter((mark) => made.has(mark.access_request_id));
@@ -97,12 +96,14 @@ async function grantMissing(accountId: string, ids: number[]): Promise<void> {
   await Promise.all(neverGiven.map((item) => item && grantAccess(item, accountId)));
 }
 
+/** @param ids gets the id under which the access request is imported */
 async function create(
   accountId: string,
   { id, created_at = timestamp(), ...fields }: ImportedLine,
   operator: string,
   access_request_id: number,
-): Promise<{ access_request_id: number; isNew: boolean }> {
+  ids: Map<string, number>,
+): Promise<LineOutcome> {
   const own = { ...attributesOf(fields), access_request_id, account_id: accountId, operator, created_at };
   await claimReference(own);
   if (!(await putAccessRequest(own))) throw idIsTaken(access_request_id);
@@ -110,13 +111,11 @@ async function create(
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },
   });
-  if (claim.done) {
-    await grantAccess(own, accountId, 'new');
-    return { access_request_id, isNew: true };
-  }
-  const { access_request_id: claimed } = importedItem.parse(claim.found ?? {});
-  await grantMissing(accountId, [claimed]);
-  return { access_request_id: claimed, isNew: false };
+  const claimed = claim.done ? own : importedItem.parse(claim.found ?? {});
+  ids.set(id, claimed.access_request_id);
+  if (claim.done) await grantAccess(own, accountId, 'new');
+  else await grantMissing(accountId, [claimed.access_request_id]);
+  return claim.done ? 'added' : 'repeated';
 }
 
 /** Fields of a line besides the event itself. An id is ignored: ids follow the order of the lines. */
@@ -144,24 +143,20 @@ const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema :
  * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
  */
 export async function importEvents(lines: ImportLine[], writer: Writer): Promise<ImportResult> {
-  const { read, result } = readLines(lines, anyLineSchema);
+  const { read, result, note } = readLines(lines, anyLineSchema);
   const groups = Map.groupBy(read, ({ content }) => content.access_request_id);
   await Promise.all(
     [...groups].map(async ([accessRequestId, group]) => {
       const request = await readAccessRequest(accessRequestId);
-      if (!request) {
-        const reason = 'There is no such access request.';
-        result.refused.push(...group.map(({ line }) => ({ line, reason })));
-        return;
-      }
       const drafts = group.map(({ text, repetition, content }): Draft => {
         const { access_request_id, created_at, updated_at, ...event } = content;
         const idempotencyKey = hashOf('import', text, String(repetition));
         return { event, writer, idempotencyKey, created_at, updated_at };
       });
-      for (const { outcome } of await addEvents(request, drafts)) result[outcome] += 1;
+      const appended = request && (await addEvents(request, drafts));
+      for (const [place, { line }] of group.entries())
+        note(line, appended?.[place]?.outcome ?? { reason: 'There is no such access request.' });
     }),
   );
-  result.refused.sort((a, b) => a.line - b.line);
   return result;
 }

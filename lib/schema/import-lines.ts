@@ -24,19 +24,35 @@ export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
 const objectSchema = jsonObject('The line must be a JSON object.');
 
-/** Reads the JSON objects of lines: those that can be imported, and a result that refuses the others, naming each wrong field. */
+/** The outcome for one line: its content was added, or had been by an earlier import, or is refused. */
+export type LineOutcome = 'added' | 'repeated' | { reason: string };
+
+/** The outcome for a line that a ServiceError refuses. @throws any other error */
+export function refusal(error: unknown): LineOutcome {
+  if (error instanceof ServiceError) return { reason: error.message };
+  throw error;
+}
+
+/**
+ * Reads the JSON objects of lines: those that can be imported, and a result that refuses the others, naming each wrong field.
+ * It also returns what adds the outcome of a line to the result.
+ */
 export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };
+  const note = (line: number, outcome: LineOutcome): void => {
+    if (typeof outcome === 'string') result[outcome] += 1;
+    else result.refused.push({ line, ...outcome });
+    result.refused.sort((a, b) => a.line - b.line);
+  };
   const read = lines.flatMap(({ line, text, repetition }) => {
     try {
       const object = validated(objectSchema, JSON.parse(text), unprocessableEntity);
       return [{ line, text, repetition, content: validated(schema, object, unprocessableEntity) }];
     } catch (error) {
-      if (error instanceof SyntaxError) result.refused.push({ line, reason: 'The line is not JSON.' });
-      else if (error instanceof ServiceError) result.refused.push({ line, reason: error.message });
-      else throw error;
+      const isJson = !(error instanceof SyntaxError);
+      note(line, isJson ? refusal(error) : { reason: 'The line is not JSON.' });
       return [];
     }
   });
-  return { read, result };
+  return { read, result, note };
 }

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { firstIdentityId, type Identity, identityAttributes } from '../../login-users/linked-identity.ts';
 import {
@@ -13,7 +12,7 @@ import {
 import { isPlain, type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
 import { canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
-import { type ImportLine, readLines } from '../../schema/import-lines.ts';
+import { type ImportLine, type LineOutcome, readLines, refusal } from '../../schema/import-lines.ts';
 import { keyRequired } from '../../schema/validation.ts';
 import { forEachInBatches, retryOnConflict } from '../../storage/batches.ts';
 import { updateItem } from '../../storage/items.ts';
@@ -89,7 +88,7 @@ interface Options {
  * @throws Error when it has to stop; what was imported so far stays
  */
 export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
-  const { read, result } = readLines(lines, lineSchema);
+  const { read, result, note } = readLines(lines, lineSchema);
   const issuers = new Map<string, { provider: ProviderId; issuer: string; lines: number; known: boolean }>();
   const found = read.map(({ line, content }) => {
     const { provider, subject, external_id, profile } = content;
@@ -103,17 +102,11 @@ export async function importPeople(loginApp: LoginApp, lines: ImportLine[], opti
     [...Map.groupBy(found, ({ external_id }) => external_id)],
     async ([id, ofPerson]) => {
       const identities = distinct(ofPerson.map(({ identity }) => identity));
-      for (const [{ lines: ofIdentity }, outcome] of await importPerson(loginApp, id, identities, options)) {
-        if (typeof outcome !== 'string')
-          result.refused.push(...ofIdentity.map((line) => ({ line, ...outcome })));
-        else {
-          result[outcome] += 1;
-          result.repeated += ofIdentity.length - 1;
-        }
-      }
+      for (const [{ lines: ofIdentity }, outcome] of await importPerson(loginApp, id, identities, options))
+        for (const [place, line] of ofIdentity.entries())
+          note(line, place > 0 && outcome === 'added' ? 'repeated' : outcome);
     },
   );
-  result.refused.sort((a, b) => a.line - b.line);
   return { ...result, ...(options.dryRun && { issuers: [...issuers.values()] }) };
 }
 
@@ -124,16 +117,14 @@ function distinct(identities: ImportedIdentity[]): ImportedIdentity[] {
   );
 }
 
-type Outcome = 'added' | 'repeated' | { reason: string };
-
 function importPerson(
   { login_app_id }: LoginApp,
   externalId: string,
   identities: ImportedIdentity[],
   { dryRun, replace }: Options,
-): Promise<Map<ImportedIdentity, Outcome>> {
+): Promise<Map<ImportedIdentity, LineOutcome>> {
   const allAre = (reason: string) =>
-    new Map<ImportedIdentity, Outcome>(identities.map((one) => [one, { reason }]));
+    new Map<ImportedIdentity, LineOutcome>(identities.map((one) => [one, { reason }]));
   const importOnce = async () => {
     // 1. Everything leads to one person, or to nobody.
     const [{ claim, user: holder }, ...places] = await Promise.all([
@@ -151,7 +142,7 @@ function importPerson(
     if (user?.login_user_id !== ownerId) return undefined;
     const isKnown = user?.external_id === externalId;
     if (user?.external_id !== undefined && !isKnown) return allAre('The person has another external_id.');
-    const outcomes = new Map<ImportedIdentity, Outcome>(
+    const outcomes = new Map<ImportedIdentity, LineOutcome>(
       places.map((place) => [place.identity, isKnown && place.ownerId !== undefined ? 'repeated' : 'added']),
     );
     const [first, ...further] = places;
@@ -222,14 +213,9 @@ async function createPerson(
 async function link(
   person: Parameters<typeof linkIdentity>[0],
   { lines: _, provider, ...verified }: ImportedIdentity,
-): Promise<Outcome> {
-  try {
-    const { isNew } = await linkIdentity(person, provider, verified, { byOperator: true });
-    return isNew ? 'added' : 'repeated';
-  } catch (error) {
-    if (error instanceof ServiceError) return { reason: error.message };
-    throw error;
-  }
+): Promise<LineOutcome> {
+  const linked = linkIdentity(person, provider, verified, { byOperator: true });
+  return linked.then(({ isNew }) => (isNew ? 'added' : 'repeated'), refusal);
 }
 
 /** Unlinks the identities of a person in the namespaces of imported ones that are none of these. */
