@@ -63,15 +63,10 @@ export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) }
 
 export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
-  const devices = related.map((device) => ({
-    id: device.device_id,
-    platform: device.platform,
-    token_type: tokenTypeOf(device),
-    active: isActive(device),
-    created_at: device.created_at,
-    last_seen_at: device.last_seen_at,
-    related_at: device.related_at,
-  }));
+  const devices = related.map((device) => {
+    const added = { id: device.device_id, token_type: tokenTypeOf(device), active: isActive(device) };
+    return v.parse(shownDeviceSchema, { ...device, ...added });
+  });
   return { devices };
 }
 
