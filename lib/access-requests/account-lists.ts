@@ -159,7 +159,7 @@ export async function refreshLists(accountId: string, about: number[], marks: Ma
     if (before.equals(codes)) return;
     const outcome = await updateItem(blockItem(accountId, list, block), {
       set: { codes: pack(codes), revision: (stored?.revision ?? 0) + 1 },
-      when: stored ? { revision: { is: stored.revision } } : { pk: { exists: false } },
+      when: { revision: { is: stored?.revision } },
     });
     isWritten &&= outcome.done;
   });

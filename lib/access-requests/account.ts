@@ -10,7 +10,6 @@ import {
   type Item,
   type ItemOf,
   itemKind,
-  type OwnChange,
   putItem,
   readItem,
   updateOwnItem,
@@ -75,16 +74,16 @@ export async function createAccount(
 
 /** Changes an account. Each answers false when there is none. */
 export const renameAccount = (id: string, name: string): Promise<boolean> =>
-  changeAccount(id, { set: named(accountsList, id, name) });
+  updateOwnItem(accountItem(id), { set: named(accountsList, id, name) });
 
 export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>
-  changeAccount(id, disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] });
+  updateOwnItem(
+    accountItem(id),
+    disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] },
+  );
 
 export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
-  changeAccount(id, { set: { read_only: readOnly || undefined } });
-
-const changeAccount = (id: string, change: OwnChange<Account>): Promise<boolean> =>
-  updateOwnItem(accountItem(id), { ...change, when: { pk: { exists: true } } });
+  updateOwnItem(accountItem(id), { set: { read_only: readOnly || undefined } });
 
 export const rotateAccountSecret = (account: Account) =>
   rotateSecretOf(accountItem(account.account_id), account, secretPrefix);

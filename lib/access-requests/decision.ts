@@ -34,8 +34,9 @@ export const mayReview = (
 export async function settle(request: AccessRequest): Promise<AccessRequest> {
   for (let current = request; ; ) {
     if (!isPending(current)) return current;
-    const { access_request_id: id, reviews_counted = 0 } = current;
-    const reviews = await readRange(eventLists(id).reviews, reviews_counted + 1, Number.MAX_SAFE_INTEGER);
+    const { access_request_id: id, reviews_counted } = current;
+    const first = (reviews_counted ?? 0) + 1;
+    const reviews = await readRange(eventLists(id).reviews, first, Number.MAX_SAFE_INTEGER);
     const change = count(
       current,
       reviews.map((item) => v.parse(eventSchema, item)),
@@ -43,10 +44,7 @@ export async function settle(request: AccessRequest): Promise<AccessRequest> {
     if (reviews.length === 0 && change.decision === undefined) return current;
     const written = await updateItem(accessRequestItem(id), {
       set: change,
-      when: {
-        decision: { exists: false },
-        reviews_counted: reviews_counted === 0 ? { exists: false } : { is: reviews_counted },
-      },
+      when: { decision: { exists: false }, reviews_counted: { is: reviews_counted } },
     });
     if (written.done) return { ...current, ...change };
     current = accessRequestItem.parse(written.found ?? {});

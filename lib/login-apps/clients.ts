@@ -149,7 +149,6 @@ export const setGrantTypes = (
 ): Promise<boolean> =>
   updateOwnItem(clientItem(loginAppId, clientId), {
     set: { grant_types: grantTypes, recipients: recipients || undefined },
-    when: { pk: { exists: true } },
   });
 
 export const rotateClientSecret = (loginAppId: string, client: LoginAppClient) =>

@@ -79,7 +79,4 @@ export async function createLoginApp(
 
 /** False when there is no such Login App. */
 export const renameLoginApp = (id: string, name: string): Promise<boolean> =>
-  updateOwnItem(loginAppItem(id), {
-    set: named(loginAppsList, id, name),
-    when: { pk: { exists: true } },
-  });
+  updateOwnItem(loginAppItem(id), { set: named(loginAppsList, id, name) });

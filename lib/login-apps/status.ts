@@ -47,10 +47,10 @@ export const setStatus = (
   attribute: 'disabled_at' | 'sign_ups_closed_at',
   isSet: boolean,
 ): Promise<boolean> =>
-  updateOwnItem(statusItem(loginAppId), {
-    ...(isSet ? { setIfAbsent: { [attribute]: timestamp() } } : { remove: [attribute] }),
-    when: { pk: { exists: true } },
-  });
+  updateOwnItem(
+    statusItem(loginAppId),
+    isSet ? { setIfAbsent: { [attribute]: timestamp() } } : { remove: [attribute] },
+  );
 
 /**
  * Ends every session of a Login App that began before now, with one write. Sessions know the second in which they began,
@@ -95,8 +95,8 @@ async function replaceLogout(loginAppId: string, before: Stored, set: Stored): P
     set,
     when: {
       pk: { exists: true },
-      sessions_valid_from: still(before.sessions_valid_from),
-      sessions_valid_from_before: still(before.sessions_valid_from_before),
+      sessions_valid_from: { is: before.sessions_valid_from },
+      sessions_valid_from_before: { is: before.sessions_valid_from_before },
     },
   });
   if (!done)
@@ -105,5 +105,3 @@ async function replaceLogout(loginAppId: string, before: Stored, set: Stored): P
       'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
     );
 }
-
-const still = (is: number | undefined) => (is === undefined ? { exists: false } : { is });

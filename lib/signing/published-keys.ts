@@ -66,7 +66,7 @@ export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { 
     );
   const { done } = await updateItem(publishedKeysItem(), {
     set: { keys, revoked, revision: newId('r') },
-    when: { revision: revision === undefined ? { exists: false } : { is: revision } },
+    when: { revision: { is: revision } },
   });
   if (!done) throw new Error('The signing keys were rotated or revoked at the same time. Try again.');
 }

@@ -26,7 +26,8 @@ export type Conditions = Record<string, Condition>;
  * absent meets `isNot`, `isNotFrom` and `isNotUpTo`, so they hold where there is no item.
  */
 export type Condition =
-  | { is: string | number }
+  /** Equal to the value; or, for undefined, absent as well. */
+  | { is: string | number | undefined }
   | { isNot: string }
   /** Not equal to the value, and not after it in order. */
   | { isNotFrom: string | number }
@@ -80,11 +81,12 @@ export class Expressions {
   }
 
   private comparison(name: string, condition: Condition): string {
-    if ('is' in condition) return `${name} = ${this.value(condition.is)}`;
+    if ('is' in condition && condition.is !== undefined) return `${name} = ${this.value(condition.is)}`;
     if ('isNot' in condition) return `${name} <> ${this.value(condition.isNot)}`;
     if ('isNotFrom' in condition) return `NOT ${name} >= ${this.value(condition.isNotFrom)}`;
     if ('isNotUpTo' in condition) return `NOT ${name} <= ${this.value(condition.isNotUpTo)}`;
-    return `${condition.exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
+    const exists = 'exists' in condition && condition.exists;
+    return `${exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
   }
 
   /** A number, since an attribute's name may have characters that a placeholder must not have. */

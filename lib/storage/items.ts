@@ -195,16 +195,14 @@ export async function updateItem<Written>(
     : { done: false, found };
 }
 
-/** A change that may be done twice. */
-export type OwnChange<Attributes> = Omit<Change<Attributes>, 'copy' | 'count' | 'when'>;
-
 /**
- * Changes an item that exists, and tells no more than whether it did. Nothing of an item that does not meet the condition
- * is read, so that the cost of a failure does not tell whether somebody else has one. A retry finds its own `write_id`.
+ * Changes an item that exists, by a change that may be done twice, and tells no more than whether it did. Nothing of an item
+ * that does not meet the condition is read, so that the cost of a failure does not tell whether somebody else has one. A retry
+ * finds its own `write_id`.
  */
 export async function updateOwnItem<Written>(
   key: ItemKey<unknown, Written>,
-  { when, ...change }: OwnChange<NoInfer<Written>> & { when: Conditions },
+  { when = { pk: { exists: true } }, ...change }: Omit<Change<NoInfer<Written>>, 'copy' | 'count'>,
 ): Promise<boolean> {
   const write_id = newId('w');
   const expressions = new Expressions();

@@ -132,7 +132,7 @@ export async function claimExternalId(
   if (claim && Date.parse(claim.claimed_at) > clock.now().getTime() - longestImport) return false;
   const { done } = await updateItem(externalIdItem(login_app_id, externalId), {
     set: { login_user_id, claimed_at: timestamp() },
-    when: claim ? { login_user_id: { is: claim.login_user_id } } : { pk: { exists: false } },
+    when: { login_user_id: { is: claim?.login_user_id } },
   });
   return done;
 }

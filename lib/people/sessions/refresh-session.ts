@@ -142,8 +142,7 @@ async function isLateReplayTooMany(session: Session): Promise<boolean> {
     when: {
       session_id: { is: session.session_id },
       ended_at: { exists: false },
-      replayed_generation:
-        replayed_generation === undefined ? { exists: false } : { is: replayed_generation },
+      replayed_generation: { is: replayed_generation },
     },
   });
   return false;

@@ -81,7 +81,7 @@ export async function changeProviderSettings(
         revision: newId('r'),
         updated_at: timestamp(),
       },
-      when: current ? { revision: { is: current.revision } } : { pk: { exists: false } },
+      when: { revision: { is: current?.revision } },
     });
     return done ? settings : undefined;
   }, 'Others keep changing the provider settings.');
