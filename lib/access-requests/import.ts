@@ -64,11 +64,13 @@ export async function importAccessRequests(accountId: string, lines: ImportLine[
   const wanted = read.map(({ content }) => content);
   const ids = await readImported(accountId, wanted);
   await grantMissing(accountId, [...ids.values()]);
-  const missing = new Set(wanted.map(({ id }) => id).filter((id) => !ids.has(id)));
-  let nextId = missing.size > 0 ? await takeIds(missing.size) : 0;
+  const missing = [...new Set(wanted.map(({ id }) => id).filter((id) => !ids.has(id)))];
+  const firstId = missing.length > 0 ? await takeIds(missing.length) : 0;
   for (const { line, content } of read) {
+    // The same for each line with this id, of which the earlier ones may have been refused.
+    const newId = firstId + missing.indexOf(content.id);
     const isKnown = ids.has(content.id);
-    const made = isKnown ? 'repeated' : create(accountId, content, operator, nextId++, ids).catch(refusal);
+    const made = isKnown ? 'repeated' : create(accountId, content, operator, newId, ids).catch(refusal);
     note(line, await made);
   }
   const made = new Set(ids.values());

@@ -56,6 +56,13 @@ test('the fields of a line are kept, its reviews decide, and it is listed at onc
   });
 });
 
+test('an id that comes again after a refused line is imported under an id that nobody else gets', async () => {
+  const { account, importFile } = await newImporter();
+  const file = fileOf([{ id: 1, reference: 'case-2' }, { id: 2, reference: 'case-2' }, { id: 2 }]);
+  expect((await importFile(file)).summary).toMatchObject({ added: 2, refused: 1 });
+  expect((await service.createAccessRequest({ account })).status).toBe(201);
+});
+
 const done = (counts: object) => ({
   code: 0,
   stderr: '',
