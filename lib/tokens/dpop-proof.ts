@@ -35,10 +35,18 @@ const publicKeySchema = v.object({
 type PublicKey = v.InferOutput<typeof publicKeySchema>;
 
 const headerSchema = v.object({
-  typ: v.literal('dpop+jwt'),
+  /** A media type, in upper or lower case. @see RFC 7515, section 4.1.9 */
+  typ: v.pipe(v.string(), v.regex(/^(application\/)?dpop\+jwt$/i)),
   alg: v.picklist(proofAlgorithms),
   jwk: publicKeySchema,
   crit: v.exactOptional(v.never()),
+});
+
+const timeSchema = (fits: (time: number) => boolean) => v.exactOptional(v.pipe(v.number(), v.check(fits)));
+/** The times that any JWT may have, in epoch seconds. @see RFC 7519, sections 4.1.4 and 4.1.5 */
+const validNowSchema = v.looseObject({
+  exp: timeSchema((end) => end > epochSeconds()),
+  nbf: timeSchema((beginning) => beginning <= epochSeconds()),
 });
 
 const claimsSchema = v.object({
@@ -100,7 +108,7 @@ function signedContent(proof: string) {
     const signature = Buffer.from(proof.slice(end + 1), 'base64url');
     const key = createPublicKey({ format: 'jwk', key: jwk });
     const isSigned = verify('sha256', text, { key, dsaEncoding: 'ieee-p1363' }, signature);
-    return isSigned ? { payload: decodeJwt(proof), jwk } : undefined;
+    return isSigned ? { payload: v.parse(validNowSchema, decodeJwt(proof)), jwk } : undefined;
   } catch {
     // Nothing is asked of anybody else here, so whatever fails is the proof's fault: a key may be no point of its curve.
     return undefined;

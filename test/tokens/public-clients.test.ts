@@ -63,6 +63,11 @@ const { privateKey } = await generateKeyPair('ES256', { extractable: true });
 const privateJwk = await exportJWK(privateKey);
 const forger = await newPhone(service, client, { signer: privateKey });
 
+/** @see RFC 7515, section 4.1.9 */
+test.each(['DPoP+JWT', 'application/dpop+jwt'])('a proof whose typ is spelt %s', async (typ) => {
+  expect((await phone.refresh(await session(), await phone.proof('token', {}, { typ }))).status).toBe(200);
+});
+
 /** @see RFC 9449, section 4.3 */
 describe('a proof that is refused leaves the session alive', () => {
   test.each<[string, (endpoint: string) => Promise<string | null>]>([
@@ -75,6 +80,9 @@ describe('a proof that is refused leaves the session alive', () => {
     ['an empty jti', (at) => phone.proof(at, { jti: '' })],
     ['no iat', (at) => phone.proof(at, { iat: undefined })],
     ['the typ of a JWT', (at) => phone.proof(at, {}, { typ: 'JWT' })],
+    ['an end that has passed', (at) => phone.proof(at, { exp: seconds() - 1 })],
+    ['a beginning that is to come', (at) => phone.proof(at, { nbf: seconds() + 30 })],
+    ['an end that is a text', (at) => phone.proof(at, { exp: 'tomorrow' })],
     ['another algorithm', async (at) => (await newPhone(service, client, { alg: 'ES384' })).proof(at)],
     ['none as algorithm', async () => `${btoa('{"alg":"none","typ":"dpop+jwt"}')}.${btoa('{}')}.`],
     ['another key', async (at) => (await newPhone(service, client)).proof(at)],
