@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { gunzipSync } from 'node:zlib';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { logEvent } from '../log/log.ts';
 import { rejected } from './credential.ts';
@@ -109,9 +108,17 @@ async function readText(response: IncomingMessage, url: string): Promise<string>
     chunks.push(chunk);
   }
   const whole = Buffer.concat(chunks);
-  // Some APIs compress every answer, whatever they are asked for.
-  const isCompressed = response.headers['content-encoding']?.toLowerCase() === 'gzip';
-  return new TextDecoder().decode(isCompressed ? gunzipSync(whole, { maxOutputLength }) : whole);
+  return new TextDecoder().decode(isCompressed(response) ? await unzipped(whole) : whole);
+}
+
+/** Some APIs compress every answer, whatever they are asked for. */
+const isCompressed = ({ headers }: IncomingMessage): boolean =>
+  headers['content-encoding']?.toLowerCase() === 'gzip';
+
+async function unzipped(bytes: Buffer): Promise<Buffer> {
+  // Only here: to load it takes two milliseconds of a cold start.
+  const { gunzipSync } = await import('node:zlib');
+  return gunzipSync(bytes, { maxOutputLength });
 }
 
 function parsed({ statusCode = 0, headers }: IncomingMessage, text: string, url: string): unknown {
