@@ -57,7 +57,7 @@ export async function callProvider(call: ProviderCall): Promise<{ status: number
 async function responseTo({ url, headers, form, json, signal }: ProviderCall): Promise<IncomingMessage> {
   const body = form ? new URLSearchParams(form).toString() : json && JSON.stringify(json);
   const type = form ? formType : json && 'application/json';
-  const send = url.startsWith('https:') ? requestHttps : requestHttp;
+  const send = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
   const request = send(url, {
     method: body === undefined ? 'GET' : 'POST',
     // A socket may die while Lambda has frozen the instance. A request that failed on it must not be sent again: it may

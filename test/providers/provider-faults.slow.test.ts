@@ -50,7 +50,8 @@ const faults: Record<string, Fault> = {
   'refuses the connection': { address: () => closedAddress },
   'has a name that DNS does not know': { address: () => 'https://provider.invalid' },
   'speaks no TLS': { address: () => standIn.url.replace('http:', 'https:') },
-  'shows a certificate that nobody has signed': { address: () => untrusted.url },
+  // The scheme of an address may be in capitals: RFC 3986, section 3.1.
+  'shows a certificate that nobody has signed': { address: () => untrusted.url.replace('https', 'HTTPS') },
   'never answers': { listener: () => () => undefined },
   drips: {
     listener: () => async (_request, response) => {
