@@ -41,7 +41,7 @@ export function alarmTopic(
   // Secrets Manager reports a rotation that has failed as a whole, also when the function was never invoked. EventBridge
   // gets the event from CloudTrail, if the account has a trail.
   // @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
-  const rule = new Rule(scope, 'FailedRotations', {
+  new Rule(scope, 'FailedRotations', {
     description: 'RotationFailure: see docs/watching.md',
     eventPattern: {
       source: ['aws.secretsmanager'],
@@ -51,8 +51,8 @@ export function alarmTopic(
         additionalEventData: { SecretId: Object.values(secrets).map(({ secretArn }) => secretArn) },
       },
     },
+    targets: [new SnsTopic(topic)],
   });
-  rule.addTarget(new SnsTopic(topic));
   if (settings.alarmEmail) topic.addSubscription(new EmailSubscription(settings.alarmEmail));
   return topic;
 }
@@ -92,8 +92,7 @@ type AlarmRow = [
  */
 const onceOfSum = [1, 5] as const;
 
-const perMinute = { statistic: cloudwatch.Stats.SUM, period: minute };
-const most = { statistic: cloudwatch.Stats.MAXIMUM, period: minute };
+const perMinute = { period: minute };
 
 /** A share of fewer errors of a new version could be chance. */
 const fewestOfVersion = 5;
@@ -165,7 +164,7 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: S
     // Invocations that crashed or timed out, of which no log line tells.
     crashed: lambda.metricErrors({ ...perMinute, dimensionsMap }),
   });
-  const invocations = invocationsOf(lambda, minute).with({ dimensionsMap });
+  const invocations = lambda.metricInvocations({ ...perMinute, dimensionsMap });
   const period = Duration.minutes(settings.canaryMinutes);
   const share = rate(
     'The new version of all 5xx',
@@ -191,7 +190,7 @@ const aboutRoute =
   ({ endpoint, served: { key, lambda } }: Served) => {
     const period = Duration.minutes(minutes);
     const part = of.ofRoute(metricName, routeKeyOf(endpoint), period);
-    const metric = rate(label, part, invocationsOf(lambda, period), fewest, period);
+    const metric = rate(label, part, lambda.metricInvocations({ period }), fewest, period);
     return [`${prefix}${logicalIdOf(key)}`, metric] as const;
   };
 
@@ -222,12 +221,13 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
   const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
   const calls = measurements.total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
   const providerFailures = rate('Provider failures', measurements.total('ProviderFailures'), calls, fewest);
-  const often = Duration.minutes(10);
+  const often = { period: Duration.minutes(10) };
   const loginHook: AlarmRow[] =
     settings.loginHook === undefined
       ? []
       : [['LoginHookFailed', measurements.total('LoginHookFailures'), 1, [2, 5]]];
-  const missed = inactive('Missed invocation', often, { invocations: invocationsOf(finishing, often) }, '1');
+  const runs = { invocations: finishing.metricInvocations(often) };
+  const missed = inactive('Missed invocation', often.period, runs, '1');
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
     ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
@@ -264,7 +264,7 @@ function aboutEvents(watched: Watched): AlarmRow[] {
   const { measurements, settings, publishing } = watched;
   const auditFailures = sum('Audit failures', {
     failed: watched.forwarder.metricErrors(perMinute),
-    waiting: watched.undeliveredAudit.metricApproximateNumberOfMessagesVisible(most),
+    waiting: watched.undeliveredAudit.metricApproximateNumberOfMessagesVisible(perMinute),
   });
   const audit: AlarmRow = ['AuditFailure', auditFailures, 1, onceOfSum];
   if (!publishing) return [audit];
@@ -273,15 +273,16 @@ function aboutEvents(watched: Watched): AlarmRow[] {
   const written = measurements.consumedWrites.with({ period });
   // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has invocations alone.
   const activity = {
-    invocations: invocationsOf(publisher, period),
+    invocations: publisher.metricInvocations({ period }),
     read: publishing.changesRead.with({ period }),
   };
+  const delay = publisher.metric('IteratorAge', { ...perMinute, statistic: cloudwatch.Stats.MAXIMUM });
   const unpublished = inactive('Unread write units', period, activity, 'FILL(written, 0)', { written });
   return [
     audit,
-    ['EventsDelayed', publisher.metric('IteratorAge', most), 15 * 60_000, [3, 5]],
+    ['EventsDelayed', delay, 15 * 60_000, [3, 5]],
     ['EventsStopped', unpublished, settings.alarmFewest, [2, 4]],
-    ['EventsUndeliverable', deadLetters.metricApproximateNumberOfMessagesVisible(most), 1],
+    ['EventsUndeliverable', deadLetters.metricApproximateNumberOfMessagesVisible(perMinute), 1],
   ];
 }
 
@@ -301,9 +302,6 @@ const inactive = (
     period,
   });
 };
-
-const invocationsOf = (lambda: IFunction, period: Duration): cloudwatch.Metric =>
-  lambda.metricInvocations({ statistic: cloudwatch.Stats.SUM, period });
 
 const errorsOf = (lambdas: IFunction[]): cloudwatch.IMetric =>
   sum(

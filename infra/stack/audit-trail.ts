@@ -1,12 +1,12 @@
-import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { allow, allowKey } from './rights.ts';
-import { removalPolicyOf, removalPolicyOnceUsed } from './service-data.ts';
+import { deadLetterQueue, removalPolicyOf, removalPolicyOnceUsed } from './service-data.ts';
 import { type Deployment, logGroupNameOf, type ServiceFunction } from './service-function.ts';
 
 /**
@@ -31,17 +31,9 @@ export class AuditTrail extends Construct {
       removalPolicy: removalPolicyOf(settings),
       deletionProtectionEnabled: removalPolicyOf(settings) === RemovalPolicy.RETAIN,
     });
-    this.undelivered = new Queue(this, 'Undelivered', {
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-      // Unlike the log, nothing protects it from a first deployment that fails and is rolled back.
-      removalPolicy: removalPolicyOnceUsed(settings),
-      ...(key && { encryption: QueueEncryption.KMS, encryptionMasterKey: key }),
-    });
-    Validations.of(this.undelivered).acknowledge({
-      id: 'AwsSolutions-SQS3',
-      reason: 'It is what a dead-letter queue is: nothing consumes it but the operator',
-    });
+    // Unlike the log, nothing protects it from a first deployment that fails and is rolled back.
+    const removalPolicy = removalPolicyOnceUsed(settings);
+    this.undelivered = deadLetterQueue(this, 'Undelivered', key, { removalPolicy });
     allow(lambda, ['logs:CreateLogStream', 'logs:PutLogEvents'], [this.logGroup.logGroupArn]);
     allow(lambda, ['sqs:SendMessage'], [this.undelivered.queueArn]);
     allowKey(lambda, key, 'write', 'sqs');

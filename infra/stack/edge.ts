@@ -16,16 +16,6 @@ import { logGroupArn } from './audit-trail.ts';
 import type { LoginService } from './login-service.ts';
 import { namedLogGroup } from './service-data.ts';
 
-/** The settings of an edge, all of which `edge: true` demands. */
-type EdgeSettings = Settings & Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
-
-function edgeSettings(settings: Settings): EdgeSettings {
-  const { account, region, domainName, edgeCertificateArn } = settings;
-  if (!settings.edge || !account || !region || !domainName || !edgeCertificateArn)
-    throw new SettingsError('edge', 'must be true');
-  return { ...settings, account, region, domainName, edgeCertificateArn };
-}
-
 /**
  * CloudFront and AWS WAF in front of a deployment, in a stack of their own: AWS WAF takes rules for CloudFront in
  * us-east-1 only. CloudFront adds the origin secret, which only Secrets Manager and CloudFront hold.
@@ -33,14 +23,16 @@ function edgeSettings(settings: Settings): EdgeSettings {
 export class Edge extends Stack {
   /** @throws SettingsError when the service does not have the setting `edge` */
   constructor(scope: Construct, service: LoginService) {
-    const settings = edgeSettings(service.settings);
-    const { account, stack, domainName, tags, edgeKmsKeyArn } = settings;
+    const { settings } = service;
+    const { stack, domainName, edgeCertificateArn, tags, edgeKmsKeyArn } = settings;
+    if (!settings.edge || !domainName || !edgeCertificateArn) throw new SettingsError('edge', 'must be true');
+    const { account, region, terminationProtection = false } = Stack.of(service);
     super(scope, `${stack}-edge`, {
       stackName: `${stack}-edge`,
       description: 'CloudFront and AWS WAF in front of a login and access-request service',
       tags: { ...tags, [versionTag]: version },
       env: { account, region: 'us-east-1' },
-      terminationProtection: Stack.of(service).terminationProtection ?? false,
+      terminationProtection,
     });
     this.addStackDependency(Stack.of(service));
     const key = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;
@@ -57,12 +49,12 @@ export class Edge extends Stack {
     });
     const distribution = new cloudfront.Distribution(this, 'Distribution', {
       domainNames: [domainName],
-      certificate: Certificate.fromCertificateArn(this, 'Certificate', settings.edgeCertificateArn),
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', edgeCertificateArn),
       minimumProtocolVersion: cloudfront.SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: cloudfront.HttpVersion.HTTP2_AND_3,
       webAclId: webAcl.attrArn,
       defaultBehavior: {
-        origin: this.#origin(settings, secret),
+        origin: this.#origin(settings, region, secret),
         allowedMethods: cloudfront.AllowedMethods.ALLOW_ALL,
         cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED,
         // All that a client sends, with the Host header, by which API Gateway knows the API; and the address that it sends from.
@@ -90,7 +82,7 @@ export class Edge extends Stack {
   }
 
   /** The API. CloudFormation reads the secret when the reference to it changes, so a rotation names a version. */
-  #origin({ stack, region, originSecretVersion }: EdgeSettings, { secretArn }: Secret): HttpOrigin {
+  #origin({ stack, originSecretVersion }: Settings, region: string, { secretArn }: Secret): HttpOrigin {
     const target = Fn.getStackOutput(stack, 'DomainTarget', region);
     const version = originSecretVersion ? { versionId: originSecretVersion } : {};
     return new HttpOrigin(target, {
@@ -101,7 +93,7 @@ export class Edge extends Stack {
   }
 
   /** Stops an address that sends too much, unless it is allowed. Samples of requests are off: they would show credentials. */
-  #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: EdgeSettings): CfnWebACL {
+  #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: Settings): CfnWebACL {
     const shown = { cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false };
     // An address that sends more requests in five minutes that meet all conditions.
     const block = (name: string, metric: string, limit: number, statements: Condition[]) => ({
@@ -184,7 +176,7 @@ const secretHeaders = ['authorization', 'authentication', 'cookie'];
 /** Logs what no function sees: each request with the address of its caller, and those that AWS WAF has blocked. */
 function addLogs(
   edge: Edge,
-  settings: EdgeSettings,
+  settings: Settings,
   { distributionArn }: cloudfront.Distribution,
   webAcl: CfnWebACL,
   key: IKey | undefined,

@@ -1,4 +1,4 @@
-import { Duration, Validations } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnArchive, EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import {
@@ -8,12 +8,12 @@ import {
   MetricType,
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { type Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { publishedKinds } from '../../lib/publishing/changes.ts';
 import { sessionPrefix } from '../../lib/storage/keys.ts';
 import { allow, allowKey } from './rights.ts';
+import { deadLetterQueue } from './service-data.ts';
 import type { Deployment } from './service-function.ts';
 
 /** The bus of a deployment: its own, or an existing one. */
@@ -47,16 +47,8 @@ export class EventPublishing extends Construct {
     this.bus = existing ?? new EventBus(this, 'Bus', { eventBusName: name, description });
     const { eventBusArn: sourceArn } = this.bus;
     if (retentionDays) new CfnArchive(this, 'Archive', { archiveName: name, sourceArn, retentionDays });
-    this.deadLetters = new Queue(this, 'DeadLetters', {
-      retentionPeriod: Duration.days(14),
-      encryption: key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED,
-      ...definedOnly({ encryptionMasterKey: key }),
-      enforceSSL: true,
-    });
-    Validations.of(this.deadLetters).acknowledge({
-      id: 'AwsSolutions-SQS3',
-      reason: 'This is a dead-letter queue itself',
-    });
+    const encryption = key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED;
+    this.deadLetters = deadLetterQueue(this, 'DeadLetters', key, { encryption });
     const lambda = publisher({
       // A bus that is there already may be that of another account.
       EVENT_BUS_NAME: existing?.eventBusArn ?? this.bus.eventBusName,

@@ -1,8 +1,9 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Queue, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
@@ -39,6 +40,20 @@ export const namedLogGroup = (
     ...definedOnly({ encryptionKey }),
   });
 
+/** A queue for what could not be delivered, which nothing consumes but the operator. */
+export function deadLetterQueue(
+  scope: Construct,
+  id: string,
+  key: IKey | undefined,
+  props: QueueProps,
+): Queue {
+  const retentionPeriod = Duration.days(14);
+  const encryption = definedOnly({ encryptionMasterKey: key });
+  const queue = new Queue(scope, id, { enforceSSL: true, retentionPeriod, ...encryption, ...props });
+  Validations.of(queue).acknowledge({ id: 'AwsSolutions-SQS3', reason: 'It is a dead-letter queue itself' });
+  return queue;
+}
+
 const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 
 /** The one table, which in production cannot be deleted by mistake; or an existing one, such as a restored one, that the settings name. */
@@ -67,10 +82,7 @@ export function serviceTable(
     stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
     timeToLiveAttribute: table.timeToLive,
     billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
-    encryption: encryptionKey
-      ? dynamodb.TableEncryption.CUSTOMER_MANAGED
-      : dynamodb.TableEncryption.AWS_MANAGED,
-    ...own,
+    ...(encryptionKey ? own : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     deletionProtection: removalPolicy === RETAIN,
     removalPolicy,
