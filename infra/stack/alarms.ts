@@ -10,14 +10,13 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logicalIdOf, routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EventPublishing } from './event-publishing.ts';
 import { liveAlias } from './live-versions.ts';
 import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum } from './measurements.ts';
 import { throttles } from './service-api.ts';
-import type { Deployment, ServiceFunction } from './service-function.ts';
+import type { Deployment, EndpointFunction } from './service-function.ts';
 
 /** The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge use it. */
 export function alarmTopic(
@@ -57,12 +56,6 @@ export function alarmTopic(
   return topic;
 }
 
-/** An endpoint with its function. */
-interface Served {
-  endpoint: AnyEndpoint;
-  served: ServiceFunction;
-}
-
 /** Parts of a deployment that alarms are about. */
 export interface Watched {
   topic: ITopic;
@@ -71,7 +64,7 @@ export interface Watched {
   rotations: IFunction[];
   finishing: IFunction;
   refreshing: IFunction;
-  endpoints: readonly Served[];
+  functions: readonly EndpointFunction[];
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
@@ -118,26 +111,26 @@ export function makeAlarms(stack: Stack, watched: Watched) {
     alarm.addOkAction(action);
     return alarm;
   };
-  const { measurements, settings, endpoints } = watched;
+  const { measurements, settings, functions } = watched;
   const { alarmErrorPercent, alarmThrottledPercent, alarmFewest } = settings;
   const errors = rate('5xx', measurements.serverErrors, measurements.requests, alarmFewest);
   const wholeApi = alarmOf(['ServerErrors', errors, alarmErrorPercent, [2, 3]]);
   // Of all requests, the share hides a route that few use. Its errors are added up over a longer time: a few are enough.
-  const routes = endpoints
+  const routes = functions
     .map(aboutRoute(measurements, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15))
     .map((row) => alarmOf([...row, alarmErrorPercent]));
   const service = aboutService(watched).map(alarmOf);
-  const throttled = endpoints
-    .filter(({ served }) => throttles.has(served.key))
+  const throttled = functions
+    .filter(({ key }) => throttles.has(key))
     .map(aboutRoute(measurements, 'ThrottledAt', '429', routeThrottles, 20, 5))
     .map((row) => alarmOf([...row, alarmThrottledPercent]));
   const events = aboutEvents(watched).map(alarmOf);
   // A name for each version: an alarm that is on about the last one would stop the deployment of its fix.
-  const newVersion = (served: ServiceFunction): cloudwatch.Alarm[] =>
+  const newVersion = (served: EndpointFunction): cloudwatch.Alarm[] =>
     aboutNewVersion(watched, served).map((row) =>
       silent(row, `${settings.stack}-${row[0]}-${served.lambda.currentVersion.version}`),
     );
-  const canaries = settings.canary ? endpoints.map(({ served }) => served) : [];
+  const canaries = settings.canary ? functions : [];
   return {
     all: [wholeApi, ...service, ...routes, ...throttled, ...events],
     /**
@@ -154,7 +147,7 @@ export function makeAlarms(stack: Stack, watched: Watched) {
  * errors, it fails nine times as often. A provider that is down fails both.
  * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension ExecutedVersion
  */
-function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: ServiceFunction): AlarmRow[] {
+function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: EndpointFunction): AlarmRow[] {
   const { functionName: name } = lambda;
   const { version } = lambda.currentVersion;
   const dimensionsMap = { FunctionName: name, Resource: `${name}:${liveAlias}`, ExecutedVersion: version };
@@ -187,9 +180,9 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: S
 /** The name and the metric of an alarm about a route: the share of its invocations that the access log counts under a metric. */
 const aboutRoute =
   (of: Measurements, prefix: string, label: string, metricName: string, fewest: number, minutes: number) =>
-  ({ endpoint, served: { key, lambda } }: Served) => {
+  ({ key, access, lambda }: EndpointFunction) => {
     const period = Duration.minutes(minutes);
-    const part = of.ofRoute(metricName, routeKeyOf(endpoint), period);
+    const part = of.ofRoute(metricName, routeKeyOf(access), period);
     const metric = rate(label, part, lambda.metricInvocations({ period }), fewest, period);
     return [`${prefix}${logicalIdOf(key)}`, metric] as const;
   };

@@ -150,13 +150,12 @@ export class LoginService extends Construct {
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
     const { tokenConcurrency: warm, tokenReservedConcurrency: reservedConcurrentExecutions } = settings;
     const ofTokens = { warm, ...definedOnly({ reservedConcurrentExecutions }) };
-    const inOrder = [...endpoints]
+    const functions = [...endpoints]
       .sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)))
       .map(([key, endpoint]) => {
         const special = issuesTokens(endpoint) ? ofTokens : {};
-        return { endpoint, served: new ServiceFunction(this, key, endpoint, deployment, special) };
+        return new ServiceFunction(this, key, endpoint, deployment, special);
       });
-    const functions = inOrder.map(({ served }) => served);
     const check = settings.canary
       ? newVersionCheck(withoutRoute('check-new-versions', { inlineRights: true }), functions, settings.stack)
       : undefined;
@@ -169,14 +168,14 @@ export class LoginService extends Construct {
       rotations: [keyRotation, secretRotation],
       finishing: finishing.lambda,
       refreshing,
-      endpoints: inOrder,
+      functions,
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
       publishing,
     });
-    for (const { endpoint, served } of inOrder) {
-      if (isAudited(endpoint)) audit.of(served);
-      api.addRoute(served.key, endpoint, live.of(served, this.watching));
+    for (const served of functions) {
+      if (isAudited(served.access)) audit.of(served);
+      api.addRoute(served, live.of(served, this.watching));
     }
     format.node.addDependency(...live.aliases);
 

@@ -7,12 +7,11 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, type LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { routeServerErrors, routeThrottles } from './measurements.ts';
 import { namedLogGroup } from './service-data.ts';
-import { resourceOf } from './service-function.ts';
+import { type EndpointFunction, resourceOf } from './service-function.ts';
 
 /** The access log: a line per request, about load and failures. Nothing of the query, the headers or the body. */
 const accessLog = JSON.stringify({
@@ -93,7 +92,7 @@ export class ServiceApi extends Construct {
   }
 
   /** Routes an endpoint to its function, with the throttle of its own that the route may have. */
-  addRoute(key: string, endpoint: AnyEndpoint, target: IFunction): void {
+  addRoute({ key, access: endpoint }: EndpointFunction, target: IFunction): void {
     const routes = this.api.addRoutes({
       path: endpoint.path,
       methods: [apigateway.HttpMethod[endpoint.method]],

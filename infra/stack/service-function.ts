@@ -6,7 +6,7 @@ import { Architecture, CfnFunction, Code, Runtime, Tracing } from 'aws-cdk-lib/a
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Access, SecretName, TableRights } from '../../lib/http/endpoint.ts';
+import type { Access, AnyEndpoint, SecretName, TableRights } from '../../lib/http/endpoint.ts';
 import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
@@ -25,6 +25,9 @@ export interface Deployment {
   /** In addition to those of the table and the secrets. */
   environment: Record<string, string>;
 }
+
+/** A function that serves an endpoint. */
+export type EndpointFunction = ServiceFunction<AnyEndpoint>;
 
 /** Properties that single functions have. */
 interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
@@ -63,18 +66,20 @@ const formerRights: Record<string, TableRights> = {
  * One Lambda: the file in `functions/` that its id names, its log, and its own role, which may do with the table and
  * the secrets only what `access` says. Its logical id is its key in Pascal case.
  */
-export class ServiceFunction extends Construct {
+export class ServiceFunction<Kind extends Access = Access> extends Construct {
   readonly key: string;
+  readonly access: Kind;
   readonly lambda: NodejsFunction;
   readonly log: LogGroup;
 
-  constructor(scope: Construct, key: string, access: Access, shared: Deployment, special: SpecialProps = {}) {
+  constructor(scope: Construct, key: string, access: Kind, shared: Deployment, special: SpecialProps = {}) {
     super(scope, key);
     const { settings, table, secrets } = shared;
     const { environment, warm = 0, inlineRights = false, ...props } = special;
     const { secrets: readable = [], summary, seconds = 10 } = access;
     const hook = access.asksLoginHook ? loginHookArn(this, settings) : undefined;
     this.key = key;
+    this.access = access;
     this.log = namedLogGroup(this, 'Log', logGroupNameOf(this, key), settings, shared.key);
     // The CDK's default role may write to every log group of the account.
     const role = inlineRights
