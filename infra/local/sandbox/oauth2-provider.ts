@@ -49,7 +49,6 @@ const introspection: Kind = {
   }),
 };
 
-/** The kinds of OAuth 2.0 providers. */
 export const kinds = {
   introspection,
   codes: { ...introspection, issuesCodes: true },
@@ -137,8 +136,7 @@ export async function createOAuth2Provider(url: string, id: string, kind: Kind):
       const claims = { algorithm: 'HMAC-SHA256', issued_at: epochSeconds(), user_id };
       const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
       const signature = createHmac('sha256', ours.secret).update(payload).digest('base64url');
-      const body = new URLSearchParams({ signed_request: `${signature}.${payload}` });
-      return { contentType: 'application/x-www-form-urlencoded', body: body.toString() };
+      return new URLSearchParams({ signed_request: `${signature}.${payload}` });
     },
     async answer(path, request, response) {
       if (!kind.tokenInfo || path !== '/token_info') return server.answer(path, request, response);

@@ -61,8 +61,7 @@ export async function createOpenIdProvider(
       if (event === 'logout') {
         const claims = { ...common, sub: subject, exp: iat + 120, events: { [logoutEvent]: {} } };
         const logout_token = await first.server.signJwt(definedOnly({ ...claims, sid }), 'logout+jwt');
-        const body = new URLSearchParams({ logout_token });
-        return { contentType: 'application/x-www-form-urlencoded', body: body.toString() };
+        return new URLSearchParams({ logout_token });
       }
       const name = securityEvents.find((one) => one.endsWith(`/${event}`));
       if (name === undefined) return undefined;
@@ -70,10 +69,8 @@ export async function createOpenIdProvider(
       const session = { format: 'opaque', id: sid };
       const sub_id = sid === undefined ? user : { format: 'complex', user, session };
       const set = { ...common, sub_id, events: { [name]: definedOnly({ reason }) } };
-      return {
-        contentType: 'application/secevent+jwt',
-        body: await first.server.signJwt(set, 'secevent+jwt'),
-      };
+      const token = await first.server.signJwt(set, 'secevent+jwt');
+      return new Blob([token], { type: 'application/secevent+jwt' });
     },
     answer: (path, ...exchange) =>
       path.startsWith('/second/')

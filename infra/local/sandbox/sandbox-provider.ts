@@ -10,20 +10,16 @@ export interface SandboxProvider {
   /** Issues what an app would get after a login of the subject: the parameters of a token request. */
   issue(request: CredentialsQuery): Promise<Record<string, string>>;
   /** Makes a notification about a subject, as the provider would send it; undefined of a kind that it has not. */
-  notify?(request: NotificationQuery): Promise<Notification | undefined>;
+  notify?(request: NotificationQuery): Promise<URLSearchParams | Blob | undefined>;
   /** Answers a request to the provider's own protocol. `path` is below the provider's own path, without the query. */
   answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-interface Notification {
-  contentType: string;
-  body: string;
-}
-
-/** Sends a notification of a provider to the service. Returns what the service answers. */
-export async function post(to: string, { contentType, body }: Notification) {
-  const response = await fetch(to, { method: 'POST', headers: { 'content-type': contentType }, body });
-  return { status: response.status, answer: await response.text() };
+/** Sends a notification of a provider to the service. Returns it with what the service answers. */
+export async function post(to: string, body: URLSearchParams | Blob) {
+  const response = await fetch(to, { method: 'POST', body });
+  const sent = await new Response(body).text();
+  return { sent, status: response.status, answer: await response.text() };
 }
 
 /** The setting by which every claim of a profile is kept, each under its own name. */

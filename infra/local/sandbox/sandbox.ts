@@ -69,8 +69,7 @@ async function answer(
     const wanted = v.parse(notificationQuerySchema, query);
     const sent = await notify(wanted);
     if (!sent) throw new Error(`${id} sends no event ${wanted.event}.`);
-    const { status, answer } = await post(wanted.to, sent);
-    return sendJson(response, 200, { sent: sent.body, status, answer });
+    return sendJson(response, 200, await post(wanted.to, sent));
   }
   if (answer) return answer(path, request, response);
   sendJson(response, 404, { error: 'not_found', error_description: 'There are provider_a to provider_f.' });
