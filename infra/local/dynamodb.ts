@@ -1,12 +1,11 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   CreateTableCommand,
   DeleteTableCommand,
-  DescribeTableCommand,
   DynamoDBClient,
   type KeySchemaElement,
   PutItemCommand,
   paginateScan,
+  waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { table } from '../../lib/storage/table.ts';
@@ -36,7 +35,7 @@ export async function createTable(client: DynamoDBClient, name: string): Promise
     ...localIndexes.map(([, { sortKey }]) => sortKey),
     ...globalIndexes.flatMap(([, { partitionKey, sortKey }]) => [partitionKey, sortKey]),
   ];
-  await client.send(
+  const { TableDescription } = await client.send(
     new CreateTableCommand({
       TableName: name,
       BillingMode: 'PAY_PER_REQUEST',
@@ -55,11 +54,9 @@ export async function createTable(client: DynamoDBClient, name: string): Promise
       })),
     }),
   );
-  for (;;) {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName: name }));
-    if (Table?.TableStatus === 'ACTIVE') return Table.LatestStreamArn;
-    await wait(50);
-  }
+  const soon = { minDelay: 0.05, maxDelay: 0.05, maxWaitTime: 60 };
+  await waitUntilTableExists({ client, ...soon }, { TableName: name });
+  return TableDescription?.LatestStreamArn;
 }
 
 export const deleteTable = (client: DynamoDBClient, name: string): Promise<unknown> =>

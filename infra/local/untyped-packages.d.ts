@@ -17,15 +17,11 @@ declare module 'oidc-provider' {
   export interface AccessToken {
     accountId: string;
     clientId: string;
-    grantId: string;
-    scope: string;
-    /** Epoch seconds. */
-    iat: number;
     /** Epoch seconds. */
     exp: number;
   }
 
-  type Model<Properties> = new (properties: Properties) => { save(): Promise<string> };
+  type Model = new (properties: object) => { save(): Promise<string> };
 
   export default class Provider {
     constructor(issuer: string, configuration: object);
@@ -34,7 +30,7 @@ declare module 'oidc-provider' {
     readonly Grant: new (
       properties: object,
     ) => { save(): Promise<string>; addOIDCScope(scope: string): void };
-    readonly AccessToken: Model<AccessToken> & { find(id: string): Promise<AccessToken | undefined> };
-    readonly AuthorizationCode: Model<AccessToken & { redirectUri: string }>;
+    readonly AccessToken: Model & { find(id: string): Promise<AccessToken | undefined> };
+    readonly AuthorizationCode: Model;
   }
 }
