@@ -5,16 +5,12 @@ import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
 
 const folder = join(import.meta.dirname, '../functions');
 
-/** The functions of the service by their keys: the names of their files in `functions/`. */
-export interface Functions {
-  /** Functions that serve an endpoint, with its record. */
-  endpoints: ReadonlyMap<string, AnyEndpoint>;
-  /** Functions without a route. */
-  others: ReadonlyMap<string, Access>;
-}
-
-/** Reads the records of all functions, at once, as a construct has to. No environment is needed for that. */
-export function readFunctions(): Functions {
+/**
+ * Reads the records of all functions by their keys, the names of their files, at once, as a construct has to. No environment is
+ * needed for that.
+ * @returns those that serve an endpoint, and those without a route
+ */
+export function readFunctions() {
   const endpoints = new Map<string, AnyEndpoint>();
   const others = new Map<string, Access>();
   const extension = extname(import.meta.filename);

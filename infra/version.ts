@@ -7,7 +7,6 @@ export const isInstalled = import.meta.filename.endsWith('.js');
 export const operatorCommand = isInstalled ? 'npx login-service operator' : 'npm run -s operator --';
 export const startCommand = isInstalled ? 'npx login-service start' : 'npm start';
 
-/** The version of this code, as `package.json` has it. */
 export const { version } = packageJson;
 
 /** The description of every stack of the service. `npm run operator` recognises them by it. */

@@ -25,7 +25,6 @@ export function generatedFiles(root: string): Map<string, string> {
   return files;
 }
 
-/** A JSON Schema for the detail of each published event, by its `detail-type`. */
 const eventSchemas = () => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Published events',

@@ -145,7 +145,6 @@ const chiefFiles = [
   'lib/foundation/service-error.ts',
 ];
 
-/** The rows of the table of rooms: each folder, and the paragraph that its chief file opens with. */
 const roomRows = (root: string): string[][] =>
   chiefFiles.map((file) => {
     const [folder = ''] = /^(lib\/)?[^/]+/.exec(dirname(file)) ?? [];

@@ -106,11 +106,9 @@ function putEvents(bus: Bus, body: unknown) {
   return { FailedEntryCount: 0, Entries: ids };
 }
 
-const letterSchema = v.object({ MessageBody: v.string() });
-
 /** Answers SQS's SendMessage to the dead-letter queue. */
 export function sendMessage({ takeDeadLetter }: Bus, body: unknown) {
-  const { MessageBody } = v.parse(letterSchema, body);
+  const { MessageBody } = v.parse(v.object({ MessageBody: v.string() }), body);
   takeDeadLetter?.(MessageBody);
   // The SDK compares it.
   return { MessageId: randomUUID(), MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex') };

@@ -18,7 +18,6 @@ export type Demo = Awaited<ReturnType<typeof seedDemo>>;
 
 type Operate = ReturnType<typeof operateOn>;
 
-/** The operator's commands, of which a demo is made. */
 const operateOn =
   ({ operator }: DemoStack) =>
   (words: string, flags: Record<string, unknown>) =>

@@ -49,9 +49,8 @@ export function nearestRoute(endpoints: readonly Endpoint[], wanted: Endpoint): 
     .sort((a, b) => b.similarity - a.similarity)[0]?.key;
 }
 
-/** From 0 to 1, by the pairs of letters that two routes share: the Sørensen–Dice coefficient. */
-const similarityOf = (a: Set<string>, b: Set<string>): number =>
-  (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
+/** From 0 to 1, by the pairs of letters that two routes share: the Jaccard index. */
+const similarityOf = (a: Set<string>, b: Set<string>): number => a.intersection(b).size / a.union(b).size;
 
 const pairsOf = (key: string): Set<string> => {
   const text = key.toLowerCase().replaceAll(/\{\w+\}|\d/g, '');

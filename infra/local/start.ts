@@ -38,13 +38,6 @@ const startSettingsSchema = v.object({
   TOKEN_ALGORITHM: v.optional(v.picklist(tokenAlgorithms)),
 });
 
-/** The environment variables of `npm start`. @throws Error naming the first one that is wrong */
-function readStartSettings(): v.InferOutput<typeof startSettingsSchema> {
-  const { success, output, issues } = v.safeParse(startSettingsSchema, process.env);
-  if (success) return output;
-  throw new Error(`${v.getDotPath(issues[0])}: ${issues[0].message}.`);
-}
-
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 /**
@@ -57,7 +50,9 @@ async function main(): Promise<void> {
     process.stderr.write(
       `Ignored: ${flags.join(' ')}. Set variables instead, as in PORT=4000 ${startCommand}.\n`,
     );
-  const { JOIN, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings();
+  const { success, output, issues } = v.safeParse(startSettingsSchema, process.env);
+  if (!success) throw new Error(`${v.getDotPath(issues[0])}: ${issues[0].message}.`);
+  const { JOIN, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = output;
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
   if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT || EVENTS_TO))

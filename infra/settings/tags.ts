@@ -2,14 +2,9 @@ import * as v from 'valibot';
 
 const message = 'must be an object of names and texts, or name=value pairs separated by commas';
 
-/** `a=b,c=d`, as the command line has it, as an object. */
+/** `a=b,c=d`, as the command line has it, as an object. A value may contain `=`. */
 const pairsOf = (list: string): unknown =>
-  Object.fromEntries(
-    list.split(',').map((pair) => {
-      const [name = '', ...value] = pair.split('=');
-      return [name, value.length > 0 ? value.join('=') : undefined];
-    }),
-  );
+  Object.fromEntries(list.split(',').map((pair) => pair.split(/=(.*)/s)));
 
 const characters = '[\\p{L}\\p{Z}\\p{N}_.:/=+@-]';
 

@@ -8,7 +8,6 @@ import { type Components, jsonSchemaOf, pascal } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 
-/** Headers of responses, for references. */
 export const headerComponents = {
   RequestId: {
     description: 'Identifies the request in the log of the service. Quote it when you ask for help.',
