@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import * as v from 'valibot';
-import { deleteAccess, putAccess } from '../access-requests/access-request.ts';
+import { deleteAccess, putAccess, readAccesses } from '../access-requests/access-request.ts';
 import { createAccount } from '../access-requests/account.ts';
 import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
 import { probeIds, probeIssuer } from '../foundation/ids.ts';
@@ -12,8 +11,6 @@ import type { ProviderId } from '../providers/provider-ids.ts';
 import type { providerSettingsItem } from '../providers/settings/stored.ts';
 import { deleteItem, type Item, type ItemOf, keyOf, putItem } from '../storage/items.ts';
 import {
-  accessPrefix,
-  accessRequestPartition,
   accountKey,
   issuerKeysKey,
   loginAppPartition,
@@ -110,17 +107,9 @@ export async function removeProbe(loginAppId: string, accountId: string, blocked
   await deleteAccess(access_request_id, accountId);
 }
 
-const accessOfProbeItem = v.object({
-  account_id: v.string(),
-  login_app_id: v.string(),
-  used_until: v.number(),
-});
-
 async function removeExpiredProbes(): Promise<void> {
-  const accesses = await readPartition(accessRequestPartition(access_request_id), accessPrefix);
-  const probes = accesses.filter((item) => v.is(accessOfProbeItem, item));
-  for (const { account_id, login_app_id, used_until } of probes)
-    if (used_until <= epochSeconds()) await removeProbe(login_app_id, account_id);
+  for (const { account_id, login_app_id, used_until = Infinity } of await readAccesses(access_request_id))
+    if (login_app_id && used_until <= epochSeconds()) await removeProbe(login_app_id, account_id);
 }
 
 /**
