@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as v from 'valibot';
-import { clock, timestamp } from '../foundation/clock.ts';
+import { ago, timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 import { logFailure } from '../log/log.ts';
 import { forEachInBatches, retryOnConflict, timeLimit } from '../storage/batches.ts';
@@ -17,7 +17,7 @@ import {
   requesterTypeList,
   wholeList,
 } from '../storage/keys.ts';
-import { readBetween, readGlobalPages, readMembers, readPartition } from '../storage/lists.ts';
+import { readBetween, readMemberPages, readPartition } from '../storage/lists.ts';
 import { type AccessRequest, accessItem, accessRequestItem, readAccesses } from './access-request.ts';
 import { type Decision, decisionOf, decisions, isPending, settle } from './decision.ts';
 
@@ -122,7 +122,7 @@ const underWayFor = 60_000;
 function isOver({ about, list_position }: Mark, { request, hasAccess }: Truth): boolean {
   if (about === 'new' && request && hasAccess) return true;
   if ((about === 'review' || about === 'due') && request && !isPending(request)) return true;
-  return Date.parse(list_position) < clock.now().getTime() - underWayFor;
+  return list_position < ago(underWayFor);
 }
 
 /**
@@ -181,11 +181,9 @@ export async function refreshLists(accountId: string, about: number[], marks: Ma
  */
 export async function refreshMarked(): Promise<void> {
   const hasTime = timeLimit(40_000);
-  const now = timestamp();
   let failed = 0;
-  for await (const items of readGlobalPages('by_list', markedAccessRequestsList)) {
-    const due = items.filter(({ list_position }) => String(list_position) <= now);
-    const marks = (await readMembers(due)).map(markItem.parse);
+  for await (const items of readMemberPages(markedAccessRequestsList, timestamp())) {
+    const marks = items.map(markItem.parse);
     for (const [accountId, ofAccount] of Map.groupBy(marks, ({ account_id }) => account_id))
       try {
         await refreshLists(accountId, ofAccount.map(idOf), ofAccount);
@@ -193,7 +191,7 @@ export async function refreshMarked(): Promise<void> {
         failed += 1;
         logFailure('lists_not_refreshed', error, { account_id: accountId });
       }
-    if (due.length < items.length || !hasTime()) break;
+    if (!hasTime()) break;
   }
   if (failed > 0) throw new Error(`The lists of ${failed} accounts could not be refreshed.`);
 }

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
+import { ago, epochSeconds, timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { countField, described, jsonSchema, timeField, timestampField } from '../schema/json-schema.ts';
 import { jsonObject } from '../schema/validation.ts';
-import type { Conditions } from '../storage/expressions.ts';
-import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
+import { claimItem, itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
 import { newAccessRequestKey, referenceKey } from '../storage/keys.ts';
 import {
   type AccessRequest,
@@ -129,14 +128,12 @@ export async function createAccessRequestFor(
   });
   const earlier = await readItem(key);
   if (earlier && earlier.created_at >= countsSince) return finish(requestOf(earlier));
-  const claim = { id: await takeIds(1), created_at: timestamp() };
-  const written = await updateItem(key, {
-    set: { ...claim, is_claim: true, expires_at: epochSeconds() + keyLifetimeSeconds },
-    when: { created_at: { isNotFrom: countsSince } },
-  });
-  if (!written.done) return finish(requestOf(madeByKeyItem.parse(written.found ?? {})));
+  const id = await takeIds(1);
+  const made = { id, created_at: timestamp(), expires_at: epochSeconds() + keyLifetimeSeconds };
+  const when = { created_at: { isNotFrom: countsSince } };
+  const claim = await claimItem(key, { ...made, is_claim: true }, when);
   const request = requestOf(claim);
-  return (await make(request)) ? claim : finish(request);
+  return claim.id === id && (await make(request)) ? createdOf(request) : finish(request);
 }
 
 /**
@@ -198,17 +195,15 @@ export async function revokeAccess({ access_request_id: id, account_id }: Access
 /** Claims the reference of an access request, if it has one. @throws ServiceError `conflict`, naming the one that has it */
 export async function claimReference({ reference, account_id, access_request_id }: AccessRequest) {
   if (reference === undefined) return;
-  const set = { access_request_id, claimed_at: timestamp() };
-  const claim = (when: Conditions) => updateItem(referenceItem(account_id, reference), { set, when });
-  let outcome = await claim({ pk: { exists: false } });
-  if (outcome.done) return;
-  const { access_request_id: id, claimed_at } = referenceItem.parse(outcome.found ?? {});
-  if (id === access_request_id) return;
-  if (Date.parse(claimed_at) < clock.now().getTime() - finishedWithin) {
+  const key = referenceItem(account_id, reference);
+  const own = { access_request_id, claimed_at: timestamp() };
+  let claim = await claimItem(key, own);
+  const { access_request_id: id, claimed_at } = claim;
+  if (id !== access_request_id && claimed_at < ago(finishedWithin)) {
     const [request, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
     const isMade = request && (access || request.creator_revoked_at !== undefined);
-    if (!isMade) outcome = await claim({ access_request_id: { is: id } });
-    if (outcome.done) return;
+    if (!isMade) claim = await claimItem(key, own, { access_request_id: { is: id } });
   }
-  throw new ServiceError('conflict', `The access request ${id} has this reference.`);
+  if (claim.access_request_id !== access_request_id)
+    throw new ServiceError('conflict', `The access request ${claim.access_request_id} has this reference.`);
 }

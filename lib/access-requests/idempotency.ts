@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { clock } from '../foundation/clock.ts';
+import { ago } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { described } from '../schema/json-schema.ts';
 import { hashOf } from '../storage/keys.ts';
@@ -19,8 +19,7 @@ export const keyLifetimeSeconds = 24 * 60 * 60;
 export const hashOfKey = (accountId: string, key: string): string => hashOf('account', accountId, key);
 
 /** The earliest time, ISO 8601, at which a key may have been used and still count. */
-export const keysCountSince = (): string =>
-  new Date(clock.now().getTime() - keyLifetimeSeconds * 1000).toISOString();
+export const keysCountSince = (): string => ago(keyLifetimeSeconds * 1000);
 
 export function usedForAnother(): ServiceError {
   const message = 'The Idempotency-Key was used for another request within the last 24 hours.';

@@ -9,17 +9,11 @@ import {
 } from '../schema/import-lines.ts';
 import { timeField } from '../schema/json-schema.ts';
 import { keyRequired } from '../schema/validation.ts';
-import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
+import { forEachInBatches } from '../storage/batches.ts';
+import { claimItem, itemKind, readItem, readItems } from '../storage/items.ts';
 import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';
-import {
-  accessItem,
-  accessRequestItem,
-  idIsTaken,
-  putAccessRequest,
-  readAccessRequest,
-  takeIds,
-} from './access-request.ts';
-import { readMarks, refreshLists } from './account-lists.ts';
+import { idIsTaken, putAccessRequest, readAccessRequest, takeIds } from './access-request.ts';
+import { readMarks, readTruths, refreshLists } from './account-lists.ts';
 import { addEvents, type Draft } from './add-events.ts';
 import {
   attributesOf,
@@ -91,11 +85,11 @@ async function readImported(accountId: string, wanted: ImportedLine[]): Promise<
 
 /** Gives the account the accesses that an import which was interrupted has not given, and none that an operator took away. */
 async function grantMissing(accountId: string, ids: number[]): Promise<void> {
-  const accesses = await readItems(ids.map((id) => accessItem(id, accountId)));
-  const missing = ids.filter((_, place) => accesses[place] === undefined);
-  const items = await readItems(missing.map((id) => accessRequestItem(id)));
-  const neverGiven = items.filter((item) => item && item.creator_revoked_at === undefined);
-  await Promise.all(neverGiven.map((item) => item && grantAccess(item, accountId)));
+  const truths = await readTruths(accountId, ids, () => false);
+  await forEachInBatches([...truths.values()], async ({ request, hasAccess }) => {
+    if (request && !hasAccess && request.creator_revoked_at === undefined)
+      await grantAccess(request, accountId);
+  });
 }
 
 /** @param ids gets the id under which the access request is imported */
@@ -109,15 +103,11 @@ async function create(
   const own = { ...attributesOf(fields), access_request_id, account_id: accountId, operator, created_at };
   await claimReference(own);
   if (!(await putAccessRequest(own))) throw idIsTaken(access_request_id);
-  const claim = await updateItem(importedItem(accountId, id), {
-    set: { imported_id: id, access_request_id },
-    when: { pk: { exists: false } },
-  });
-  const claimed = claim.done ? own : importedItem.parse(claim.found ?? {});
-  ids.set(id, claimed.access_request_id);
-  if (claim.done) await grantAccess(own, accountId, 'new');
-  else await grantMissing(accountId, [claimed.access_request_id]);
-  return claim.done ? 'added' : 'repeated';
+  const claim = await claimItem(importedItem(accountId, id), { imported_id: id, access_request_id });
+  ids.set(id, claim.access_request_id);
+  const isNew = claim.access_request_id === access_request_id;
+  await (isNew ? grantAccess(own, accountId, 'new') : grantMissing(accountId, [claim.access_request_id]));
+  return isNew ? 'added' : 'repeated';
 }
 
 /** Fields of a line besides the event itself. An id is ignored: ids follow the order of the lines. */

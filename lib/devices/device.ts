@@ -2,7 +2,7 @@
 // nothing. It calls the storage, and reads Login Apps and Login Users.
 
 import * as v from 'valibot';
-import { clock, epochSeconds } from '../foundation/clock.ts';
+import { ago, epochSeconds } from '../foundation/clock.ts';
 import { platforms } from '../login-apps/client-metadata.ts';
 import { type Item, type ItemOf, itemKind, readItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
@@ -78,7 +78,7 @@ const staleAfter = 270 * 24 * 60 * 60 * 1000;
 export const deviceLifetimeSeconds = 400 * 86_400;
 
 /** The earliest time, ISO 8601, at which a device may have been seen last and still get messages. */
-export const activeSince = (): string => new Date(clock.now().getTime() - staleAfter).toISOString();
+export const activeSince = (): string => ago(staleAfter);
 
 export const isActive = ({ disabled_at, replaced_by, last_seen_at }: Device): boolean =>
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();

@@ -195,6 +195,16 @@ export async function updateItem<Written>(
     : { done: false, found };
 }
 
+/** Writes an item where there is none, or one of which `when` holds. @returns the one that is there then, whoever wrote it */
+export async function claimItem<Attributes>(
+  key: ItemKey<Attributes>,
+  set: Stored<NoInfer<Attributes>>,
+  when: Conditions = { pk: { exists: false } },
+): Promise<Attributes> {
+  const outcome = await updateItem(key, { set, when });
+  return outcome.done ? set : key.parse(outcome.found ?? {});
+}
+
 /**
  * Changes an item that exists, by a change that may be done twice, and tells no more than whether it did. Nothing of an item
  * that does not meet the condition is read, so that the cost of a failure does not tell whether somebody else has one. A retry

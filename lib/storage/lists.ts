@@ -87,17 +87,20 @@ export async function readGlobalList(
   return { items: Items, next: LastEvaluatedKey };
 }
 
-/** All members of a list of a global index, first position first, as the index has them: `limit` at a time. */
-export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100): AsyncGenerator<Item[]> =>
+/**
+ * The members of a list of a global index, first position first, as the index has them: `limit` at a time.
+ * @param last the greatest position; absent for all members
+ */
+export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100, last?: string) =>
   queryPages({
     IndexName: index,
     Limit: limit,
-    ...keysIn(table.globalIndexes[index], list, beginningWith('')),
+    ...keysIn(table.globalIndexes[index], list, last === undefined ? beginningWith('') : upTo(last)),
   });
 
-/** All members of a list of the index `by_list`, first position first, as the table has them: up to 100 at a time. */
-export async function* readMemberPages(list: string): AsyncGenerator<Item[]> {
-  for await (const found of readGlobalPages('by_list', list)) yield readMembers(found);
+/** The members of a list of the index `by_list` in that order, as the table has them: up to 100 at a time. */
+export async function* readMemberPages(list: string, last?: string): AsyncGenerator<Item[]> {
+  for await (const found of readGlobalPages('by_list', list, 100, last)) yield readMembers(found);
 }
 
 /** A name, and the place that it gives a member of a list by name. */
@@ -134,6 +137,7 @@ const between = (first: string, last: string): SortKeys => [
   ' AND #sk BETWEEN :first AND :last',
   { ':first': first, ':last': last },
 ];
+const upTo = (last: string): SortKeys => [' AND #sk <= :last', { ':last': last }];
 const beginningWith = (prefix: string): SortKeys =>
   prefix ? [' AND begins_with(#sk, :prefix)', { ':prefix': prefix }] : ['', {}];
 

@@ -45,7 +45,8 @@ type Pages = AsyncGenerator<Item[]>;
 
 const firstPage = async (pages: Pages): Promise<Item[]> => (await pages.next()).value ?? [];
 
-const peopleOf = (loginAppId: string): Pages[] => peopleLists(loginAppId).map(readMemberPages);
+const peopleOf = (loginAppId: string): Pages[] =>
+  peopleLists(loginAppId).map((list) => readMemberPages(list));
 
 const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
   shards.map((shard) => readGlobalPages('by_shard', devicesOfLoginAppShard(loginAppId, shard), limit));

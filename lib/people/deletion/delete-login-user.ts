@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { endAllRelations } from '../../devices/relate-device.ts';
-import { clock, timestamp } from '../../foundation/clock.ts';
+import { ago, timestamp } from '../../foundation/clock.ts';
 import { logAudit, logEvent, logFailure } from '../../log/log.ts';
 import { idsAmong } from '../../log/request-fields.ts';
 import { identitiesIn } from '../../login-users/linked-identity.ts';
@@ -132,13 +132,10 @@ async function finish({ login_user_id, by, list_position }: DeletionMark): Promi
 }
 
 async function* readInterrupted(): AsyncGenerator<DeletionMark> {
-  const latest = new Date(clock.now().getTime() - underWayFor).toISOString();
-  for await (const items of readMemberPages(unfinishedList)) {
-    const interrupted = items.filter(({ list_position }) => String(list_position) <= latest);
+  for await (const interrupted of readMemberPages(unfinishedList, ago(underWayFor))) {
     // 1.0.0 marked links, too. What one of them has left goes with the next link, unlink or deletion.
     const ofLinks = interrupted.filter(({ identity_id }) => identity_id !== undefined);
     await Promise.all(ofLinks.map((item) => deleteItem(item)));
     yield* interrupted.filter((item) => !ofLinks.includes(item)).map(deletionItem.parse);
-    if (interrupted.length < items.length) return;
   }
 }

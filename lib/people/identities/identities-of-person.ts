@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { clock } from '../../foundation/clock.ts';
+import { ago } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { attributesWithoutToken, type UserIdentity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem } from '../../login-users/login-user.ts';
@@ -69,8 +69,7 @@ export async function ownIdentities(identities: UserIdentity[]): Promise<UserIde
 /** Milliseconds that a link takes at most: its function is stopped after 10 s. */
 const longestLink = 15_000;
 
-export const isUnderWay = ({ linked_at }: UserIdentity): boolean =>
-  linked_at > new Date(clock.now().getTime() - longestLink).toISOString();
+export const isUnderWay = ({ linked_at }: UserIdentity): boolean => linked_at > ago(longestLink);
 
 /** Attributes that interrupted links have left, except for a provider's token: that stays until it is revoked. */
 export const attributesLeft = (identities: UserIdentity[], own: UserIdentity[]): string[] =>

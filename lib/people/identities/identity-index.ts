@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { clock, timestamp } from '../../foundation/clock.ts';
+import { ago, timestamp } from '../../foundation/clock.ts';
 import {
   firstIdentityId,
   type Identity,
@@ -129,7 +129,7 @@ export async function claimExternalId(
   claim: ItemOf<typeof externalIdItem> | undefined,
 ): Promise<boolean> {
   if (claim?.login_user_id === login_user_id) return true;
-  if (claim && Date.parse(claim.claimed_at) > clock.now().getTime() - longestImport) return false;
+  if (claim && claim.claimed_at > ago(longestImport)) return false;
   const { done } = await updateItem(externalIdItem(login_app_id, externalId), {
     set: { login_user_id, claimed_at: timestamp() },
     when: { login_user_id: { is: claim?.login_user_id } },
