@@ -88,14 +88,9 @@ function readRecords(records: StreamRecord[]): { pending: Pending[]; deadLetters
  * it has been published whole, so that no item gets ahead of itself.
  */
 function roundsOf(pending: Pending[]): Pending[][] {
-  const ofItems = Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys));
-  const rounds: Pending[][] = [];
-  for (const ofItem of ofItems.values())
-    for (const [round, one] of ofItem.entries()) {
-      rounds[round] ??= [];
-      rounds[round].push(one);
-    }
-  return rounds;
+  const ofItems = [...Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys)).values()];
+  const length = Math.max(0, ...ofItems.map((ofItem) => ofItem.length));
+  return Array.from({ length }, (_, round) => ofItems.flatMap((ofItem) => ofItem[round] ?? []));
 }
 
 /** Sends the dead letters of some records, in their order. Returns the first record whose letter could not be sent. */
