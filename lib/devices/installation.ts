@@ -84,12 +84,11 @@ export async function claimInstallation(loginAppId: string, installationId: stri
 
 /** Filters out devices that another device of the same installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
-  const installed = devices.flatMap(({ device_id, login_app_id, installation_id }) =>
-    installation_id === undefined
-      ? []
-      : [{ device_id, key: installationItem(login_app_id, installation_id) }],
+  const installed = devices.filter(({ installation_id }) => installation_id !== undefined);
+  const keys = installed.map(({ login_app_id, installation_id: id = '' }) =>
+    installationItem(login_app_id, id),
   );
-  const items = await readItems(installed.map(({ key }) => key));
+  const items = await readItems(keys);
   const owners = new Map(installed.map(({ device_id }, place) => [device_id, items[place]?.device_id]));
   return devices.filter(
     ({ device_id, replaced_by }) =>

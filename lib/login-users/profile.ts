@@ -19,13 +19,8 @@ const textField = (maxLength: number, means: string, isUsable: (text: string) =>
 /** A claim that is true or false. Apple writes some of them as text. @see https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple */
 const flagField = (means: string) =>
   v.pipe(
-    v.union([
-      v.boolean(),
-      v.pipe(
-        v.picklist(['true', 'false']),
-        v.transform((text) => text === 'true'),
-      ),
-    ]),
+    v.union([v.boolean(), v.picklist(['true', 'false'])]),
+    v.transform((told) => told === true || told === 'true'),
     jsonSchema({ type: 'boolean' }),
     v.description(means),
   );

@@ -60,11 +60,7 @@ export async function readPage(lists: string | string[], after: string | undefin
  * A page of members that are read already, sorted by id.
  * @param after the `next` of the page before: the last id on it
  */
-export function pageOf<Member>(
-  members: Iterable<Member>,
-  idOf: (member: Member) => string,
-  after?: string | undefined,
-) {
+export function pageOf<Member>(members: Iterable<Member>, idOf: (member: Member) => string, after?: string) {
   const rest = [...members].filter((member) => after === undefined || idOf(member) > after);
   const page = rest.slice(0, pageSize);
   const last = page.at(-1);

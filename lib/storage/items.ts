@@ -43,9 +43,7 @@ export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
 export type ItemOf<Kind extends { parse: (item: Item) => unknown }> = ReturnType<Kind['parse']>;
 
 /** Reads an item, strongly consistent; undefined when there is none. */
-export async function readItem<Attributes>(
-  key: ItemKey<Attributes, unknown>,
-): Promise<Attributes | undefined> {
+export async function readItem<Attributes>(key: ItemKey<Attributes, unknown>) {
   const item = await readRaw(key);
   return item && key.parse(item);
 }

@@ -137,9 +137,5 @@ export async function claimExternalId(
   return done;
 }
 
-export const releaseExternalId = (
-  loginAppId: string,
-  externalId: string,
-  loginUserId: string,
-): Promise<void> =>
+export const releaseExternalId = (loginAppId: string, externalId: string, loginUserId: string) =>
   deleteItem(externalIdItem(loginAppId, externalId), { login_user_id: { is: loginUserId } });

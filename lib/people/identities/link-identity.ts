@@ -57,15 +57,12 @@ const mostLinked = 20;
  *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
 export async function linkIdentity(
-  {
-    login_user_id,
-    login_app_id,
-    identities,
-  }: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'identities'>,
+  person: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'identities'>,
   provider: ProviderId,
   verified: VerifiedIdentity,
   { byOperator = false, move = false, ask = async () => {} } = {},
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
+  const { login_user_id, login_app_id, identities } = person;
   const place = { loginAppId: login_app_id, provider };
   const linkOnce = async () => {
     // 1. The identity may have an owner.

@@ -13,10 +13,7 @@ export const tooManyRejected: ErrorRecord = {
 };
 
 /** Runs a check of a person's credential, unless too many were rejected lately. @throws ServiceError `too_many_requests` */
-export async function countingRejections<Result>(
-  user: LoginUser,
-  check: () => Promise<Result>,
-): Promise<Result> {
+export async function countingRejections<Result>(user: LoginUser, check: () => Promise<Result>) {
   const { rejected_credentials = 0, rejected_since = 0 } = user;
   const secondsLeft = rejected_since + windowSeconds - epochSeconds();
   if (rejected_credentials >= mostRejected && secondsLeft > 0)
