@@ -12,11 +12,7 @@ import {
 import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
 /** Runs a command, such as `accounts create`, in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
-export async function callOperator(
-  target: FunctionTarget,
-  words: string,
-  flags: Record<string, unknown>,
-): Promise<Record<string, unknown>> {
+export async function callOperator(target: FunctionTarget, words: string, flags: Record<string, unknown>) {
   const [noun = '', ...rest] = words.split(' ');
   const command = { noun, verb: rest.join(' '), flags };
   const call: OperatorCall = { ...command, proof: await proveIdentity(target, command) };

@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { EventBridgeEvent } from 'aws-lambda';
 import * as v from 'valibot';
+import { commandHeader } from '../../lib/operator/operator-call.ts';
 import { type AwsAnswer, LocalSecrets, rejected } from './local-secrets.ts';
 import { readBody, serve } from './loopback-server.ts';
 import { answerIdentity, isSigned, localAccount } from './signature.ts';
@@ -38,7 +39,7 @@ export async function startLocalAws(
   const answer = async (request: IncomingMessage, requestId: string): Promise<AwsAnswer> => {
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
     if (searchParams.get('Action') === 'GetCallerIdentity') {
-      const xml = await answerIdentity(searchParams, request.headers, { url: '', secret_access_key });
+      const xml = await answerIdentity(searchParams, request.headers[commandHeader], secret_access_key);
       return xml === undefined ? unsigned : { status: 200, xml };
     }
     if (!(await isSigned(request, secret_access_key))) return unsigned;

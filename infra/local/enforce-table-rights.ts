@@ -16,11 +16,7 @@ const running = new AsyncLocalStorage<Running>();
  * the function makes of that, its caller learns of it.
  * @throws MissingRight
  */
-export async function withTableRights<Result>(
-  key: string,
-  access: Access,
-  run: () => Promise<Result>,
-): Promise<Result> {
+export async function withTableRights<Result>(key: string, access: Access, run: () => Promise<Result>) {
   const store: Running = { key, rights: tableRightsOf(access) };
   const result = await running.run(store, run);
   if (store.missing) throw store.missing;

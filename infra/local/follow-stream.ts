@@ -8,6 +8,7 @@ type Call = (event: { Records: unknown[] }) => Promise<unknown>;
 const usualPause = 1_000;
 
 const recordSchema = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
+type StreamRecord = v.InferOutput<typeof recordSchema>;
 /** The fields of the answers to all actions on a stream. */
 const answerSchema = v.object({
   StreamDescription: v.optional(v.object({ Shards: v.array(v.object({ ShardId: v.string() })) })),
@@ -80,12 +81,7 @@ async function request(endpoint: string, action: string, input: object) {
  * the function itself failed.
  * @param pause milliseconds before it is called again
  */
-export async function deliver(
-  records: v.InferOutput<typeof recordSchema>[],
-  call: Call,
-  signal: AbortSignal,
-  pause = usualPause,
-): Promise<void> {
+export async function deliver(records: StreamRecord[], call: Call, signal: AbortSignal, pause = usualPause) {
   let left = records;
   while (left.length > 0 && !signal.aborted) {
     const failed = await call({ Records: left }).then(

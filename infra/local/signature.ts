@@ -1,10 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { commandHeader } from '../../lib/operator/operator-call.ts';
 import { presignQuestion } from '../call-operator.ts';
-import { type AwsEndpoint, localAws } from '../invoke-function.ts';
+import { localAws } from '../invoke-function.ts';
 
 /** The account of the local stack, which no real one can be. */
 export const localAccount = '000000000000';
@@ -17,10 +16,8 @@ const signingDateOf = (text: unknown): Date =>
  * Whether a request is signed with a secret access key, whatever its id. Its body counts by the hash in a header.
  * @see Signature Version 4 signing process
  */
-export async function isSigned(
-  { method = '', url = '', headers }: IncomingMessage,
-  secretAccessKey: string,
-): Promise<boolean> {
+export async function isSigned(request: IncomingMessage, secretAccessKey: string): Promise<boolean> {
+  const { method = '', url = '', headers } = request;
   const { authorization = '' } = headers;
   const [, credential, signed = ''] =
     authorization.match(/^AWS4-HMAC-SHA256 Credential=([^,]+), SignedHeaders=([\w;-]+), /) ?? [];
@@ -44,20 +41,14 @@ export async function isSigned(
 /**
  * The answer to a presigned GetCallerIdentity request, as XML: whose signature it is. Access keys are named after their users.
  * Without the right signature, there is none.
+ * @param command the header with its hash
  */
-export async function answerIdentity(
-  query: URLSearchParams,
-  headers: IncomingHttpHeaders,
-  endpoint: AwsEndpoint,
-): Promise<string | undefined> {
+export async function answerIdentity(query: URLSearchParams, command: unknown, secret_access_key: string) {
   const [accessKeyId = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
+  const config = localAws({ url: '', secret_access_key }, accessKeyId);
   const signingDate = signingDateOf(query.get('X-Amz-Date'));
   const options = { signingDate, expiresIn: Number(query.get('X-Amz-Expires')) };
-  const expected = await presignQuestion(
-    localAws(endpoint, accessKeyId),
-    String(headers[commandHeader]),
-    options,
-  );
+  const expected = await presignQuestion(config, String(command), options);
   if (query.get('X-Amz-Signature') !== expected.get('X-Amz-Signature')) return undefined;
   const arn = `arn:aws:iam::${localAccount}:user/${accessKeyId}`;
   return `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`;

@@ -19,11 +19,8 @@ import { throttles } from './service-api.ts';
 import type { Deployment, EndpointFunction } from './service-function.ts';
 
 /** The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge use it. */
-export function alarmTopic(
-  service: Construct,
-  { settings, secrets, key }: Deployment,
-  existing: ITopic | undefined,
-): ITopic {
+export function alarmTopic(service: Construct, deployment: Deployment, existing?: ITopic): ITopic {
+  const { settings, secrets, key } = deployment;
   // It stays where it is: operators have subscribed to it.
   const scope = new Construct(service, 'Alarms');
   const topic =

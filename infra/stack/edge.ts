@@ -76,7 +76,7 @@ export class Edge extends Stack {
         reason: 'The setting edgeLogs logs in a way that this rule does not look for',
       },
     );
-    if (settings.edgeLogs) addLogs(this, settings, distribution, webAcl, key);
+    if (settings.edgeLogs) this.#addLogs(settings, distribution.distributionArn, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
   }
@@ -134,6 +134,48 @@ export class Edge extends Stack {
       return { notStatement: { statement: { ipSetReferenceStatement: { arn: set.attrArn } } } };
     });
   }
+
+  /** Logs what no function sees: each request with the address of its caller, and those that AWS WAF has blocked. */
+  #addLogs(settings: Settings, distributionArn: string, webAcl: CfnWebACL, key: IKey | undefined): void {
+    const scope = new Construct(this, 'Logs');
+    const { stack: deployment } = settings;
+    const logGroup = (id: string, name: string): string =>
+      logGroupArn(this, namedLogGroup(scope, id, name, settings, key).logGroupName);
+    // @see Amazon CloudFront developer guide, "Configure standard logging (v2)"
+    const name = `${deployment}-requests`;
+    const source = new CfnDeliverySource(scope, 'Source', {
+      name,
+      logType: 'ACCESS_LOGS',
+      resourceArn: distributionArn,
+    });
+    const destination = new CfnDeliveryDestination(scope, 'Destination', {
+      name,
+      outputFormat: 'json',
+      destinationResourceArn: logGroup('Requests', `/aws/vendedlogs/${deployment}/edge`),
+    });
+    const delivery = new CfnDelivery(scope, 'Delivery', {
+      deliverySourceName: name,
+      deliveryDestinationArn: destination.attrArn,
+      recordFields,
+    });
+    delivery.addResourceDependency(source);
+    // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log group"
+    // CloudFormation has no schema of a filter, so the CDK passes it as it is.
+    const block = { ActionCondition: { Action: 'BLOCK' } };
+    new CfnLoggingConfiguration(scope, 'Blocked', {
+      resourceArn: webAcl.attrArn,
+      logDestinationConfigs: [logGroup('BlockedLog', `aws-waf-logs-${deployment}`)],
+      loggingFilter: {
+        DefaultBehavior: 'DROP',
+        Filters: [{ Behavior: 'KEEP', Requirement: 'MEETS_ANY', Conditions: [block] }],
+      },
+      redactedFields: [
+        { uriPath: {} },
+        { queryString: {} },
+        ...secretHeaders.map((header) => ({ singleHeader: { Name: header } })),
+      ],
+    });
+  }
 }
 
 type Condition = CfnWebACL.StatementProperty;
@@ -172,51 +214,3 @@ const recordFields = [
 ];
 
 const secretHeaders = ['authorization', 'authentication', 'cookie'];
-
-/** Logs what no function sees: each request with the address of its caller, and those that AWS WAF has blocked. */
-function addLogs(
-  edge: Edge,
-  settings: Settings,
-  { distributionArn }: cloudfront.Distribution,
-  webAcl: CfnWebACL,
-  key: IKey | undefined,
-): void {
-  const scope = new Construct(edge, 'Logs');
-  const { stack: deployment } = settings;
-  const logGroup = (id: string, name: string): string =>
-    logGroupArn(edge, namedLogGroup(scope, id, name, settings, key).logGroupName);
-  // @see Amazon CloudFront developer guide, "Configure standard logging (v2)"
-  const name = `${deployment}-requests`;
-  const source = new CfnDeliverySource(scope, 'Source', {
-    name,
-    logType: 'ACCESS_LOGS',
-    resourceArn: distributionArn,
-  });
-  const destination = new CfnDeliveryDestination(scope, 'Destination', {
-    name,
-    outputFormat: 'json',
-    destinationResourceArn: logGroup('Requests', `/aws/vendedlogs/${deployment}/edge`),
-  });
-  const delivery = new CfnDelivery(scope, 'Delivery', {
-    deliverySourceName: name,
-    deliveryDestinationArn: destination.attrArn,
-    recordFields,
-  });
-  delivery.addResourceDependency(source);
-  // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log group"
-  // CloudFormation has no schema of a filter, so the CDK passes it as it is.
-  const block = { ActionCondition: { Action: 'BLOCK' } };
-  new CfnLoggingConfiguration(scope, 'Blocked', {
-    resourceArn: webAcl.attrArn,
-    logDestinationConfigs: [logGroup('BlockedLog', `aws-waf-logs-${deployment}`)],
-    loggingFilter: {
-      DefaultBehavior: 'DROP',
-      Filters: [{ Behavior: 'KEEP', Requirement: 'MEETS_ANY', Conditions: [block] }],
-    },
-    redactedFields: [
-      { uriPath: {} },
-      { queryString: {} },
-      ...secretHeaders.map((header) => ({ singleHeader: { Name: header } })),
-    ],
-  });
-}

@@ -83,13 +83,9 @@ export class LiveVersions extends Construct {
  * Lets a function call the new versions of those that serve requests, and tell CodeDeploy about each.
  * @returns the function that CodeDeploy invokes before one of them goes live
  */
-export function newVersionCheck(
-  check: ServiceFunction,
-  served: readonly ServiceFunction[],
-  application: string,
-): IFunction {
+export function newVersionCheck(check: ServiceFunction, served: readonly ServiceFunction[], stack: string) {
   const groups = (partition: string, region: string, account: string): string =>
-    `arn:${partition}:codedeploy:${region}:${account}:deploymentgroup:${application}/*`;
+    `arn:${partition}:codedeploy:${region}:${account}:deploymentgroup:${stack}/*`;
   // One variable, and no ARNs: the environment of a function takes 4 KB.
   const versions = served.map(
     ({ key, lambda }) => `${key}=${lambda.functionName}:${lambda.currentVersion.version}`,
@@ -158,11 +154,7 @@ export function deploymentGroups(
  * @param guard `functions/guard-table-format.ts`
  * @returns the resource that notes the format, once what it depends on is live
  */
-export function guardTableFormat(
-  service: Construct,
-  guard: ServiceFunction,
-  TableName: string,
-): CustomResource {
+export function guardTableFormat(service: Construct, guard: ServiceFunction, TableName: string) {
   const scope = new Construct(service, 'TableFormat');
   const step = (Step: 'check' | 'record', Format: string): CustomResource =>
     new CustomResource(scope, Step, {

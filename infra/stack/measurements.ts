@@ -93,13 +93,7 @@ export const sum = (label: string, usingMetrics: Record<string, IMetric>): MathE
  * count it.
  * @param fewest the least part that says anything; with less, the share is 0
  */
-export const rate = (
-  label: string,
-  part: IMetric,
-  whole: IMetric,
-  fewest: number,
-  period = minute,
-): MathExpression =>
+export const rate = (label: string, part: IMetric, whole: IMetric, fewest: number, period = minute) =>
   new MathExpression({
     expression: `IF(part >= ${fewest}, 100 * part / MAX([part, FILL(whole, 0)]), 0)`,
     usingMetrics: { part, whole },

@@ -48,17 +48,11 @@ export class ServiceApi extends Construct {
   readonly #stage: apigateway.HttpStage;
   readonly #routeSettings: Record<string, object> = {};
 
-  /** @param key the deployment's own, for the access log @param existing a domain that is there already */
-  constructor(
-    scope: Construct,
-    id: string,
-    settings: Settings,
-    key?: IKey,
-    existing?: apigateway.IDomainName,
-  ) {
+  /** @param key the deployment's own, for the access log @param given a domain that is there already */
+  constructor(scope: Construct, id: string, settings: Settings, key?: IKey, given?: apigateway.IDomainName) {
     super(scope, id);
     this.#settings = settings;
-    const { domainName = existing?.name, certificateArn } = settings;
+    const { domainName = given?.name, certificateArn } = settings;
     this.api = new apigateway.HttpApi(this, 'Http', {
       apiName: settings.stack,
       createDefaultStage: false,
@@ -72,7 +66,7 @@ export class ServiceApi extends Construct {
     });
     this.url = domainName ? `https://${domainName}` : this.api.apiEndpoint;
     const domain =
-      existing ?? (domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined);
+      given ?? (domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined);
     this.#stage = new apigateway.HttpStage(this, 'Stage', {
       httpApi: this.api,
       autoDeploy: true,

@@ -41,12 +41,7 @@ export const namedLogGroup = (
   });
 
 /** A queue for what could not be delivered, which nothing consumes but the operator. */
-export function deadLetterQueue(
-  scope: Construct,
-  id: string,
-  key: IKey | undefined,
-  props: QueueProps,
-): Queue {
+export function deadLetterQueue(scope: Construct, id: string, key: IKey | undefined, props: QueueProps) {
   const retentionPeriod = Duration.days(14);
   const encryption = definedOnly({ encryptionMasterKey: key });
   const queue = new Queue(scope, id, { enforceSSL: true, retentionPeriod, ...encryption, ...props });
@@ -57,13 +52,9 @@ export function deadLetterQueue(
 const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 
 /** The one table, which in production cannot be deleted by mistake; or an existing one, such as a restored one, that the settings name. */
-export function serviceTable(
-  scope: Construct,
-  settings: Settings,
-  encryptionKey: IKey | undefined,
-): TableInUse {
+export function serviceTable(scope: Construct, settings: Settings, key: IKey | undefined): TableInUse {
   const { tableName, tableStreamArn, warmReadUnits, warmWriteUnits, maxWriteUnits } = settings;
-  const own = definedOnly({ encryptionKey });
+  const own = definedOnly({ encryptionKey: key });
   if (tableName)
     return dynamodb.Table.fromTableAttributes(scope, 'ExistingTable', {
       tableName,
@@ -82,7 +73,7 @@ export function serviceTable(
     stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
     timeToLiveAttribute: table.timeToLive,
     billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
-    ...(encryptionKey ? own : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
+    ...(key ? own : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     deletionProtection: removalPolicy === RETAIN,
     removalPolicy,
@@ -109,16 +100,12 @@ export const indexArnsOf = ({ tableArn }: Pick<TableInUse, 'tableArn'>): string[
  * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next
  * update would generate a new one, and every token and every provider secret in the table would be lost.
  */
-export function serviceSecrets(
-  stack: Construct,
-  settings: Settings,
-  encryptionKey: IKey | undefined,
-): ServiceSecrets {
+export function serviceSecrets(stack: Construct, settings: Settings, key: IKey | undefined): ServiceSecrets {
   const scope = new Construct(stack, 'Secrets');
   // The region that takes over from another has the same settings, and cannot have a copy of its own secrets.
   const regions = settings.replicaRegions?.filter((region) => region !== settings.region) ?? [];
   const kept = {
-    ...definedOnly({ encryptionKey }),
+    ...definedOnly({ encryptionKey: key }),
     removalPolicy: removalPolicyOnceUsed(settings),
     // @see AWS Secrets Manager user guide, "Replicate AWS Secrets Manager secrets across Regions"
     replicaRegions: regions.map((region) => ({ region })),

@@ -105,10 +105,7 @@ type Alternatives = JsonSchema & {
  * alternatives apart are values of one enum: a generator that merges the alternatives would keep the last constant alone.
  * @param decoded whether clients receive them: then a `discriminator` says which alternative a value is
  */
-export function withNamedAlternatives(
-  components: Components,
-  { decoded }: { decoded: boolean },
-): Map<string, Alternatives> {
+export function withNamedAlternatives(components: Components, { decoded }: { decoded: boolean }) {
   const named = new Map<string, Alternatives>(components);
   for (const [title, { oneOf = [], ...rest }] of components) {
     const alternatives = [...components].filter(([name]) =>

@@ -58,12 +58,8 @@ export function createOAuth1Provider(url: string, id: string): SandboxProvider {
  * so that the two check each other.
  * @see RFC 5849, section 3.2
  */
-function isProven(
-  method: string,
-  url: string,
-  parameters: ReadonlyMap<string, string>,
-  { app, exp, secret }: OAuth1Token,
-): boolean {
+function isProven(method: string, url: string, parameters: ReadonlyMap<string, string>, token: OAuth1Token) {
+  const { app, exp, secret } = token;
   return (
     exp > epochSeconds() &&
     parameters.get('oauth_consumer_key') === app.id &&
