@@ -96,7 +96,6 @@ export function makeAlarms(stack: Stack, watched: Watched) {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
       threshold,
-      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       datapointsToAlarm: some,
       evaluationPeriods: last,
       treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,

@@ -86,7 +86,6 @@ export class Edge extends Stack {
     const target = Fn.getStackOutput(stack, 'DomainTarget', region);
     const version = originSecretVersion ? { versionId: originSecretVersion } : {};
     return new HttpOrigin(target, {
-      protocolPolicy: cloudfront.OriginProtocolPolicy.HTTPS_ONLY,
       // CloudFormation resolves it; the template has the reference only.
       customHeaders: { [originSecretHeader]: SecretValue.secretsManager(secretArn, version).unsafeUnwrap() },
     });

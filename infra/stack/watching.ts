@@ -19,7 +19,7 @@ export class Watching extends NestedStack {
 }
 
 const graph = (title: string, ...left: cloudwatch.IMetric[]) =>
-  new cloudwatch.GraphWidget({ title, left, width: 8, height: 6 });
+  new cloudwatch.GraphWidget({ title, left, width: 8 });
 
 /** A page that shows whether the service is healthy, and if not, where to look. */
 function addDashboard(scope: Construct, of: Measurements, alarms: cloudwatch.Alarm[]): void {
