@@ -25,24 +25,16 @@ const objectSchema = v.pipe(
 export function readDeployment(context: Record<string, unknown>, folder = deploymentFolder): Settings {
   if (context.deployment === undefined) {
     const settings = readSettings(context);
-    if (existsSync(join(folder, `${settings.stack}.json`))) {
-      const { stack } = settings;
-      throw new SettingsError(
-        'deployment',
-        `must be ${stack}, since there is a file deployments/${stack}.json`,
-      );
-    }
-    return settings;
+    const { stack } = settings;
+    const file = `${stack}.json`;
+    if (!existsSync(join(folder, file))) return settings;
+    throw new SettingsError('deployment', `must be ${stack}, since there is a file deployments/${file}`);
   }
-  const name = v.safeParse(deploymentName, context.deployment);
-  if (!name.success) throw new SettingsError('deployment', name.issues[0].message);
-  const deployment = name.output;
-  if (context.stack !== undefined && context.stack !== deployment)
-    throw new SettingsError(
-      'stack',
-      `must be left out: the stack of the deployment ${deployment} has its name`,
-    );
-  return readSettings({ ...context, stack: deployment }, readFile(deployment, folder));
+  const { success, issues, output: stack } = v.safeParse(deploymentName, context.deployment);
+  if (!success) throw new SettingsError('deployment', issues[0].message);
+  if (context.stack !== undefined && context.stack !== stack)
+    throw new SettingsError('stack', `must be left out: the stack of the deployment ${stack} has its name`);
+  return readSettings({ ...context, stack }, readFile(stack, folder));
 }
 
 function readFile(deployment: string, folder: string): SettingsFile {
