@@ -3,7 +3,6 @@ import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { forbidden, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './provider-failure.ts';
 import type { ProviderId } from './provider-ids.ts';
-import type { BoundParameters } from './service-nonce.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
 
 /** Settings as an operator gives them: all of a provider, or those of a preset. */
@@ -15,45 +14,6 @@ export interface SettingsInput {
 
 /** Settings to store, or every reason why they cannot be. */
 export type MergeResult = { settings: object } | { problems: string[] };
-
-/** A credential that a form has sent, with its verification by the stored settings of its provider. */
-export interface Credential extends BoundParameters {
-  provider: ProviderId;
-  /**
-   * The person of the credential; undefined where the provider is not set up for such ones.
-   * @throws ServiceError when the provider does not accept it, ProviderFailure when it gives no verdict
-   */
-  verify: (stored: StoredSettings) => Promise<VerifiedIdentity | undefined>;
-}
-
-/**
- * The schema of a form with a credential, which becomes a `Credential`.
- * @param before parameters of the caller's, which are named first where several are missing
- * @param own those of the credential
- * @param after those of the caller's that are named last
- */
-export function credentialForm<
-  const Before extends v.ObjectEntries,
-  const Own extends v.ObjectEntries,
-  const After extends v.ObjectEntries,
->(
-  before: Before,
-  own: Own,
-  after: After,
-  verify: (
-    stored: StoredSettings,
-    credential: v.InferOutput<v.ObjectSchema<Own, undefined>>,
-  ) => Promise<VerifiedIdentity | undefined>,
-) {
-  const ownSchema = v.object(own);
-  return v.pipe(
-    parameters({ ...before, ...own, ...after }),
-    v.transform((form) => ({
-      ...form,
-      verify: async (stored: StoredSettings) => verify(stored, v.parse(ownSchema, form)),
-    })),
-  );
-}
 
 /** A protocol: its settings, what a login sends, and how a provider that speaks it vouches for a person. */
 interface Definition<
@@ -69,7 +29,10 @@ interface Definition<
   merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;
   /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */
   parameters: Entries;
-  /** The person of a credential that was issued to one of our apps, as `Credential.verify` says. */
+  /**
+   * The person of a credential that was issued to one of our apps; undefined where the provider is not set up for such ones.
+   * @throws ServiceError when the provider does not accept it, ProviderFailure when it gives no verdict
+   */
   verify: (
     settings: v.InferOutput<Settings>,
     form: v.InferOutput<v.ObjectSchema<Entries, undefined>>,
@@ -87,6 +50,7 @@ export function protocol<
   Entries extends v.ObjectEntries,
 >({ parameters: entries, merge, verify, check, ...described }: Definition<Name, Settings, Entries>) {
   const { settings } = described;
+  const credential = v.object(entries);
   const readings = new WeakMap<object, Promise<v.InferOutput<Settings>>>();
   /** The settings of a stored record, decrypted and parsed once for each. @throws Error for settings that are not ours */
   const read = (stored: StoredSettings): Promise<v.InferOutput<Settings>> => {
@@ -105,21 +69,28 @@ export function protocol<
     read,
     merge: (input: SettingsInput, current: object | undefined): MergeResult =>
       merge(v.parse(settings, input.settings), input, current),
-    /** The schema of a form with a credential of a provider, as `credentialForm` makes it. */
+    /**
+     * The schema of a form with a credential of a provider.
+     * @param before parameters of the caller's, which are named first where several are missing
+     * @param after those that are named last
+     */
     form: <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
       provider: ProviderId,
       before: Before,
       after: After,
-    ) => {
-      const own = {
+    ) =>
+      parameters({
+        ...before,
         provider: v.literal(provider),
         // Ignored, they would protect nothing, though the caller counts on them.
         code_verifier: forbidden('code_verifier', withoutCode),
         redirect_uri: forbidden('redirect_uri', withoutCode),
         ...entries,
-      };
-      return credentialForm(before, own, after, async (stored, form) => verify(await read(stored), form));
-    },
+        ...after,
+      }),
+    /** @param form the parameters that were sent */
+    verify: async (stored: StoredSettings, form: object) =>
+      verify(await read(stored), v.parse(credential, form)),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };
 }

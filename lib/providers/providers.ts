@@ -4,11 +4,15 @@
 import { annotateLog } from '../log/request-fields.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { oauth1 } from './oauth1/protocol.ts';
-import { oauth2 } from './oauth2/protocol.ts';
+import { oauth2, verifyAuthorizationCode } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
-import type { Credential } from './protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
-import { type CredentialCaller, checkNonce, requireOfPublicClient } from './service-nonce.ts';
+import {
+  type Credential,
+  type CredentialCaller,
+  checkNonce,
+  requireOfPublicClient,
+} from './service-nonce.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
 
 /** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
@@ -29,12 +33,15 @@ export async function verifyCredential(
   caller: CredentialCaller,
   credential: Credential,
 ): Promise<VerifiedIdentity> {
-  const { provider } = credential;
+  const { provider, id_token, authorization_code } = credential;
   annotateLog({ provider });
   requireOfPublicClient(caller, credential);
   const useNonce = await checkNonce(caller, credential.nonce);
   const stored = await findProviderSettings(caller.loginAppId, provider);
-  const identity = stored && (await credential.verify(stored));
+  if (!stored) throw notSetUp(provider);
+  const identity = await (id_token === undefined && authorization_code !== undefined
+    ? verifyAuthorizationCode(stored, { ...credential, authorization_code })
+    : protocolOf(provider).verify(stored, credential));
   if (!identity) throw notSetUp(provider);
   await useNonce();
   return identity;

@@ -4,6 +4,7 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-secret.ts';
 import { useOnce } from '../storage/use-once.ts';
+import type { ProviderId } from './provider-ids.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
@@ -14,11 +15,13 @@ export interface CredentialCaller {
   isPublic: boolean;
 }
 
-/** The parameters that bind a credential to the one request that it is for. */
-export interface BoundParameters {
+/** A credential as a form has it: its provider, and the parameters that bind it to the one request that it is for. */
+export interface Credential {
+  provider: ProviderId;
   id_token?: string | undefined;
   authorization_code?: string | undefined;
   code_verifier?: string | undefined;
+  redirect_uri?: string | undefined;
   nonce?: string | undefined;
 }
 
@@ -52,7 +55,7 @@ const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
  * nothing: anybody knows the client's id.
  * @throws ServiceError
  */
-export function requireOfPublicClient({ isPublic }: CredentialCaller, form: BoundParameters): void {
+export function requireOfPublicClient({ isPublic }: CredentialCaller, form: Credential): void {
   if (!isPublic) return;
   const needed = form.id_token === undefined ? 'code_verifier' : 'nonce';
   const isNeeded = form.id_token !== undefined || form.authorization_code !== undefined;

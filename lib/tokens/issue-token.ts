@@ -9,11 +9,11 @@ import { type GrantType, grantTypes } from '../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
 import { logIn, putSession } from '../people/sessions/log-in.ts';
 import { refreshSession } from '../people/sessions/refresh-session.ts';
-import { codeForm } from '../providers/oauth2/protocol.ts';
 import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
-import type { Credential } from '../providers/protocol.ts';
+import { codeParameters } from '../providers/parameters.ts';
 import { providerIds } from '../providers/provider-ids.ts';
 import { protocolOf, verifyCredential } from '../providers/providers.ts';
+import type { Credential } from '../providers/service-nonce.ts';
 import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form-parameters.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
@@ -50,7 +50,7 @@ const providerCredentials = v.variant(
 );
 
 const providerAuthorizationCode = v.pipe(
-  codeForm({ grant_type: v.literal('provider_authorization_code') }, login),
+  parameters({ grant_type: v.literal('provider_authorization_code'), ...codeParameters, ...login }),
   v.title('AuthorizationCodeGrant'),
 );
 

@@ -1,11 +1,9 @@
 import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { codeForm } from '../../providers/oauth2/protocol.ts';
-import type { Credential } from '../../providers/protocol.ts';
+import { codeParameters } from '../../providers/parameters.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import { protocolOf } from '../../providers/providers.ts';
-import type { StoredSettings } from '../../providers/settings/encryption.ts';
-import { choiceProblem, forbidden } from '../../schema/form-parameters.ts';
+import { protocolOf, verifyCredential } from '../../providers/providers.ts';
+import { choiceProblem, forbidden, parameters } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 
 const withCode = 'with an authorization_code';
@@ -23,27 +21,14 @@ const credentialForms = providerIds.map((provider) =>
 );
 const credentialFormSchema = v.variant('provider', credentialForms, choiceProblem({ provider: providerIds }));
 const codeFormSchema = v.pipe(
-  codeForm(
-    {},
-    {
-      access_token: forbidden('access_token', withCode),
-      access_secret: forbidden('access_secret', withCode),
-      id_token: forbidden('id_token', withCode),
-    },
-  ),
+  parameters({
+    ...codeParameters,
+    access_token: forbidden('access_token', withCode),
+    access_secret: forbidden('access_secret', withCode),
+    id_token: forbidden('id_token', withCode),
+  }),
   v.title('AuthorizationCodeIdentity'),
 );
-
-/** A credential whose code is not ignored: where the settings of an issuer don't say how it is exchanged, it is an error. */
-const withoutIgnoredCode = <Form extends Credential>(form: Form) => ({
-  ...form,
-  verify: async (stored: StoredSettings) => {
-    const identity = await form.verify(stored);
-    if (identity && !identity.code && form.id_token !== undefined && form.authorization_code !== undefined)
-      throw new ServiceError('invalid_request', `The parameter id_token must not be supplied ${withCode}.`);
-    return identity;
-  },
-});
 
 const isCodeAlone = (form: object): boolean =>
   'authorization_code' in form &&
@@ -55,5 +40,16 @@ export const identityFormSchema = v.pipe(
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
   v.lazy((form) => (isCodeAlone(Object(form)) ? codeFormSchema : credentialFormSchema)),
   jsonSchema(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
-  v.transform(withoutIgnoredCode),
 );
+
+/**
+ * The person of a credential that is linked. A code beside an id token is not ignored: where the settings of the issuer don't
+ * say how it is exchanged, it is an error. @throws ServiceError, ProviderFailure
+ */
+export const verifyLinked: typeof verifyCredential = async (caller, credential) => {
+  const { id_token, authorization_code } = credential;
+  const identity = await verifyCredential(caller, credential);
+  if (!identity.code && id_token !== undefined && authorization_code !== undefined)
+    throw new ServiceError('invalid_request', `The parameter id_token must not be supplied ${withCode}.`);
+  return identity;
+};

@@ -1,18 +1,13 @@
-import type * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { checkKeys, verifyCode } from '../oidc/protocol.ts';
-import { codeParameters, credentialParameters } from '../parameters.ts';
-import { credentialForm, protocol } from '../protocol.ts';
+import { credentialParameters } from '../parameters.ts';
+import { protocol } from '../protocol.ts';
 import { dummy, rejectsDummy } from '../provider-failure.ts';
+import type { StoredSettings } from '../settings/encryption.ts';
 import { keepNamespace } from '../settings/fields.ts';
-import {
-  type AudienceValidation,
-  type CodeExchange,
-  type OAuth2Settings,
-  oauth2SettingsSchema,
-} from './settings.ts';
+import { type AudienceValidation, type CodeExchange, oauth2SettingsSchema } from './settings.ts';
 import { type AuthorizationCode, checkExchange, exchangeCode } from './token-endpoint.ts';
 import { askUserInfo, validateAudience, verifyAccessToken, verifyOwnToken } from './verify.ts';
 
@@ -39,20 +34,12 @@ export const oauth2 = protocol({
   },
 });
 
-/** The schema of a form with an authorization code of a provider, as `credentialForm` makes it. */
-export const codeForm = <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
-  before: Before,
-  after: After,
-) =>
-  credentialForm(before, codeParameters, after, async (stored, credential) =>
-    verifyAuthorizationCode(await oauth2.read(stored), credential),
-  );
-
 /** The person of an authorization code, which is exchanged at the provider; undefined when the settings do not say how. */
-async function verifyAuthorizationCode(
-  settings: OAuth2Settings,
+export async function verifyAuthorizationCode(
+  stored: StoredSettings,
   credential: AuthorizationCode & { nonce?: string | undefined },
 ): Promise<VerifiedIdentity | undefined> {
+  const settings = await oauth2.read(stored);
   const { authorization_code: exchange, audience_validation } = settings;
   if (!exchange) return undefined;
   if (exchange.id_token) {
