@@ -51,30 +51,31 @@ export const once = <Output>(name: string, schema: v.GenericSchema<string, Outpu
     schema,
   );
 
-/** A query parameter that may be left out and takes a text. */
-export const queryText = (name: string, description: string) =>
-  v.pipe(
-    v.optional(once(name, v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`)))),
-    jsonSchema({ type: 'string', minLength: 1 }),
-    v.description(description),
-  );
+/** A query parameter that may be left out. @param schema of its text @param keywords its JSON Schema */
+export const queryParameter = <Output>(
+  name: string,
+  schema: v.GenericSchema<string, Output>,
+  keywords: { type: string; [keyword: string]: unknown },
+  description: string,
+) => v.pipe(v.optional(once(name, schema)), jsonSchema(keywords), v.description(description));
 
-/** A query parameter that may be left out and takes one of some values. */
+/** A query parameter that takes a text. */
+export const queryText = (name: string, description: string) => {
+  const schema = v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`));
+  return queryParameter(name, schema, { type: 'string', minLength: 1 }, description);
+};
+
+/** A query parameter that takes one of some values. */
 export const queryChoice = <const Options extends readonly string[]>(
   name: string,
   options: Options,
   description: string,
-) =>
-  v.pipe(
-    v.optional(once(name, v.picklist(options, `The parameter ${name} must be ${options.join(' or ')}.`))),
-    jsonSchema({ type: 'string', enum: options }),
-    v.description(description),
-  );
+) => {
+  const schema = v.picklist(options, `The parameter ${name} must be ${options.join(' or ')}.`);
+  return queryParameter(name, schema, { type: 'string', enum: options }, description);
+};
 
-/**
- * A query parameter that may be left out and takes a whole number, in at most four decimal digits.
- * @param keywords of its JSON Schema besides
- */
+/** A query parameter that takes a whole number, in at most four decimal digits. @param keywords of its JSON Schema besides */
 export const queryInteger = (
   name: string,
   [minimum, maximum]: [least: number, most: number],
@@ -89,9 +90,5 @@ export const queryInteger = (
     v.minValue(minimum, message),
     v.maxValue(maximum, message),
   );
-  return v.pipe(
-    v.optional(once(name, schema)),
-    jsonSchema({ type: 'integer', minimum, maximum, ...keywords }),
-    v.description(description),
-  );
+  return queryParameter(name, schema, { type: 'integer', minimum, maximum, ...keywords }, description);
 };

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { isoTime } from '../../foundation/clock.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
-import { once, queryInteger } from '../../schema/form-parameters.ts';
-import { described, jsonSchema, timestampField } from '../../schema/json-schema.ts';
+import { queryInteger, queryParameter } from '../../schema/form-parameters.ts';
+import { described, timestampField } from '../../schema/json-schema.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
 type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefined>>;
@@ -37,12 +37,11 @@ export const sessionsQuery = {
     [1, 100],
     'How many sessions a page has at most. Without it, all are on one page.',
   ),
-  cursor: v.pipe(
-    v.optional(
-      once('cursor', v.pipe(v.string(), v.regex(cursorForm, 'The parameter cursor must be a next_cursor.'))),
-    ),
-    jsonSchema({ type: 'string', pattern: cursorForm.source }),
-    v.description('The `next_cursor` of the page before.'),
+  cursor: queryParameter(
+    'cursor',
+    v.pipe(v.string(), v.regex(cursorForm, 'The parameter cursor must be a next_cursor.')),
+    { type: 'string', pattern: cursorForm.source },
+    'The `next_cursor` of the page before.',
   ),
 };
 
