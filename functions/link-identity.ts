@@ -4,9 +4,12 @@ import { created, ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
-import { identityFormSchema, verifyLinked } from '../lib/people/identities/identity-form.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
-import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
+import {
+  identityFormSchema,
+  tooManyRejected,
+  verifyNewIdentity,
+} from '../lib/people/identities/new-identity.ts';
 import { askAboutLink } from '../lib/people/login-hook.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
@@ -75,9 +78,7 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, body }) => {
     const user = requireActiveUser(caller);
     requireStepUp(caller);
-    const { login_app_id: loginAppId, proof_key } = caller;
-    const verify = () => verifyLinked({ loginAppId, isPublic: proof_key !== undefined }, body);
-    const person = await countingRejections(user, verify);
+    const person = await verifyNewIdentity(user, caller.proof_key, body);
     const ask = () => askAboutLink(caller, body.provider, person);
     const { isNew, identity } = await linkIdentity(user, body.provider, person, { ask });
     return isNew ? created(identity) : ok(identity);

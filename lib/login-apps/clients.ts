@@ -57,7 +57,7 @@ export interface AuthenticatedClient {
   /** Whether it may read the devices that messages go to, with their push tokens. */
   mayReadRecipients: boolean;
   /** The thumbprint of the key that a public client has proved, which its sessions are bound to; undefined for others. */
-  proofKey?: string;
+  proofKey?: string | undefined;
 }
 
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
 import { epochSeconds } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-secret.ts';
 import { useOnce } from '../storage/use-once.ts';
@@ -8,12 +9,8 @@ import type { ProviderId } from './provider-ids.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
-/** The client, or the person, that presents a credential. */
-export interface CredentialCaller {
-  loginAppId: string;
-  /** Whether the client is a public one, whose id anybody knows. */
-  isPublic: boolean;
-}
+/** The client that presents a credential, or that of the person: one with a key is public, and anybody knows its id. */
+export type CredentialCaller = Pick<AuthenticatedClient, 'loginAppId' | 'proofKey'>;
 
 /** A credential as a form has it: its provider, and the parameters that bind it to the one request that it is for. */
 export interface Credential {
@@ -55,8 +52,8 @@ const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
  * nothing: anybody knows the client's id.
  * @throws ServiceError
  */
-export function requireOfPublicClient({ isPublic }: CredentialCaller, form: Credential): void {
-  if (!isPublic) return;
+export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Credential): void {
+  if (proofKey === undefined) return;
   const needed = form.id_token === undefined ? 'code_verifier' : 'nonce';
   const isNeeded = form.id_token !== undefined || form.authorization_code !== undefined;
   if (isNeeded && form[needed] === undefined)
@@ -69,8 +66,8 @@ export function requireOfPublicClient({ isPublic }: CredentialCaller, form: Cred
  * @returns what uses it up, once the rest is verified
  * @throws ServiceError `invalid_grant`, also when it is used up and somebody else was faster
  */
-export async function checkNonce({ loginAppId, isPublic }: CredentialCaller, nonce: string | undefined) {
-  if (nonce === undefined || !(isPublic || nonceForm.test(nonce))) return async () => {};
+export async function checkNonce({ loginAppId, proofKey }: CredentialCaller, nonce: string | undefined) {
+  if (nonce === undefined || (proofKey === undefined && !nonceForm.test(nonce))) return async () => {};
   const end = await endOfNonce('login', loginAppId, nonce);
   if (end === undefined) throw unusable();
   return async () => {

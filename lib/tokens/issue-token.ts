@@ -135,8 +135,7 @@ async function startSession(
   client: AuthenticatedClient,
   { session_name, ...credential }: Credential & { session_name?: string | undefined },
 ): Promise<TokenResponse> {
-  const { loginAppId, proofKey } = client;
-  const identity = await verifyCredential({ loginAppId, isPublic: proofKey !== undefined }, credential);
+  const identity = await verifyCredential(client, credential);
   const session = await logIn(client, credential.provider, identity, session_name);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);

@@ -1,0 +1,96 @@
+import * as v from 'valibot';
+import { epochSeconds } from '../../foundation/clock.ts';
+import { type ErrorRecord, ServiceError } from '../../foundation/service-error.ts';
+import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
+import { type LoginUser, loginUserItem, whileActive } from '../../login-users/login-user.ts';
+import { codeParameters } from '../../providers/parameters.ts';
+import { providerIds } from '../../providers/provider-ids.ts';
+import { protocolOf, verifyCredential } from '../../providers/providers.ts';
+import type { Credential } from '../../providers/service-nonce.ts';
+import { choiceProblem, forbidden, parameters } from '../../schema/form-parameters.ts';
+import { jsonSchema } from '../../schema/json-schema.ts';
+import { updateItem } from '../../storage/items.ts';
+
+const withCode = 'with an authorization_code';
+
+const credentialForms = providerIds.map((provider) =>
+  v.pipe(
+    protocolOf(provider).form(
+      provider,
+      // The parameters of id tokens, which come later, have a code of their own.
+      { authorization_code: forbidden('authorization_code', 'with provider credentials') },
+      {},
+    ),
+    v.title(`Provider${provider.slice(-1).toUpperCase()}Identity`),
+  ),
+);
+const credentialFormSchema = v.variant('provider', credentialForms, choiceProblem({ provider: providerIds }));
+const codeFormSchema = v.pipe(
+  parameters({
+    ...codeParameters,
+    access_token: forbidden('access_token', withCode),
+    access_secret: forbidden('access_secret', withCode),
+    id_token: forbidden('id_token', withCode),
+  }),
+  v.title('AuthorizationCodeIdentity'),
+);
+
+const isCodeAlone = (form: object): boolean =>
+  'authorization_code' in form &&
+  !('id_token' in form && 'provider' in form && form.provider === 'provider_f');
+
+/** The form with a credential of the identity that a person links: the parameters of a grant, without `grant_type`. */
+export const identityFormSchema = v.pipe(
+  v.looseObject({}, 'The body is not a form.'),
+  v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
+  v.lazy((form) => (isCodeAlone(Object(form)) ? codeFormSchema : credentialFormSchema)),
+  jsonSchema(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
+);
+
+const mostRejected = 10;
+/** Seconds from the first rejected credential until the count begins anew. */
+const windowSeconds = 600;
+
+export const tooManyRejected: ErrorRecord = {
+  when: `${mostRejected} credentials of the person were rejected within ${windowSeconds / 60} minutes. The provider is not asked.`,
+  example: 'Too many credentials were rejected. Try again later.',
+};
+
+/**
+ * The identity that a person proves by a credential. A code beside an id token is not ignored: where the settings of the issuer
+ * don't say how it is exchanged, it is an error.
+ * @throws ServiceError, `too_many_requests` if too many credentials of theirs were rejected lately; ProviderFailure
+ */
+export async function verifyNewIdentity(
+  user: LoginUser,
+  proofKey: string | undefined,
+  credential: Credential,
+): Promise<VerifiedIdentity> {
+  const { rejected_credentials = 0, rejected_since = 0 } = user;
+  const secondsLeft = rejected_since + windowSeconds - epochSeconds();
+  if (rejected_credentials >= mostRejected && secondsLeft > 0)
+    throw new ServiceError('too_many_requests', tooManyRejected.example, { retryAfterSeconds: secondsLeft });
+  const caller = { loginAppId: user.login_app_id, proofKey };
+  const identity = await verifyCredential(caller, credential).catch(async (error) => {
+    if (error instanceof ServiceError && error.code === 'invalid_grant') await countRejection(user);
+    throw error;
+  });
+  const { id_token, authorization_code } = credential;
+  if (!identity.code && id_token !== undefined && authorization_code !== undefined)
+    throw new ServiceError('invalid_request', `The parameter id_token must not be supplied ${withCode}.`);
+  return identity;
+}
+
+/** Adds a rejection to the person's window, or begins a new one. Of several at once that begin one, the others add to it. */
+async function countRejection({ login_user_id, rejected_since = 0 }: LoginUser): Promise<void> {
+  const now = epochSeconds();
+  const key = loginUserItem(login_user_id);
+  if (rejected_since + windowSeconds <= now) {
+    const begun = await updateItem(key, {
+      set: { rejected_since: now, rejected_credentials: 1 },
+      when: { ...whileActive, rejected_since: { isNotFrom: now - windowSeconds + 1 } },
+    });
+    if (begun.done) return;
+  }
+  await updateItem(key, { count: { rejected_credentials: { by: 1 } }, when: whileActive });
+}
