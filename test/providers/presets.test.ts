@@ -83,13 +83,13 @@ describe('a preset is an error', () => {
 
   test('for a provider of another family', () => {
     expect(problemsOf('apple', families.oauth2)).toEqual([
-      'the preset apple is for a provider of the family oidc, or for authorization codes of provider_b, and provider_a is oauth2',
+      'the preset apple is not for provider_a, which is oauth2',
     ]);
     expect(problemsOf('google', families.oauth1)).toEqual([
-      'the preset google is for a provider of the family oidc or oauth2, and provider_c is oauth1',
+      'the preset google is not for provider_c, which is oauth1',
     ]);
     expect(problemsOf('x', families.oauth2, withCode)).toEqual([
-      'the preset x is for authorization codes of provider_b, and provider_a is oauth2',
+      'the preset x is not for provider_a, which is oauth2',
     ]);
   });
 

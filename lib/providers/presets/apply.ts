@@ -8,16 +8,7 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   const protocol = protocolNames[provider];
   const isForCodes = !preset[protocol] && provider === authorizationCodeProvider;
   const settingsOf = isForCodes ? preset.codes : preset[protocol];
-  if (!settingsOf) {
-    const names = Object.keys(preset).filter((part) => protocols.includes(part));
-    const purposes = [
-      ...(names.length > 0 ? [`a provider of the family ${names.join(' or ')}`] : []),
-      ...(preset.codes ? [`authorization codes of ${authorizationCodeProvider}`] : []),
-    ];
-    return {
-      problems: [`the preset ${name} is for ${purposes.join(', or for ')}, and ${provider} is ${protocol}`],
-    };
-  }
+  if (!settingsOf) return { problems: [`the preset ${name} is not for ${provider}, which is ${protocol}`] };
   const isGiven = (need: Need) =>
     need === 'tenant' ? isGuid(options.tenant) : Boolean(options[need]?.length);
   const { needs = [], exchangeNeeds } = preset;
@@ -43,8 +34,6 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   const namesItsPeople = 'user_info' in settings || 'verify_url' in settings;
   return { settings: namespace && namesItsPeople ? { ...settings, namespace } : settings };
 }
-
-const protocols: string[] = Object.values(protocolNames);
 
 const isGuid = (text = ''): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
