@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid } from '../foundation/service-error.ts';
 import { type Platform, platforms } from '../login-apps/client-metadata.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { isOfLoginApp } from '../login-users/login-user.ts';
@@ -92,5 +92,3 @@ export async function listRecipients(
     .filter((one) => platform === undefined || one.platform === platform);
   return { recipients: wanted.map(toRecipient) };
 }
-
-const invalid = (message: string): ServiceError => new ServiceError('invalid_request', message);

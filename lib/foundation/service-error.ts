@@ -69,3 +69,7 @@ export class ServiceError extends Error {
     this.detail = detail;
   }
 }
+
+/** The error for a request that is malformed, or can't be done as it is. */
+export const invalid = (description: string): ServiceError =>
+  new ServiceError('invalid_request', description);

@@ -9,7 +9,7 @@ import type {
 } from 'aws-lambda';
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../foundation/environment.ts';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid } from '../foundation/service-error.ts';
 import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
@@ -128,8 +128,7 @@ function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string,
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const named = /^[\w.[\]-]{1,64}$/.test(unknown) ? ` ${unknown}` : '';
-    const message = `Unknown query parameter${named}. Allowed: ${known.join(', ')}.`;
-    throw new ServiceError('invalid_request', message);
+    throw invalid(`Unknown query parameter${named}. Allowed: ${known.join(', ')}.`);
   }
   return Object.fromEntries(names.map((name) => [name, sent.getAll(name)]));
 }

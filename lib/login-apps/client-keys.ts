@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, importJWK } from 'jose';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid } from '../foundation/service-error.ts';
 import { replaceCredentials } from '../secrets/item-secrets.ts';
 import { clientItem, type LoginAppClient, publicJwkSchema, type StoredKey } from './clients.ts';
 
@@ -46,7 +46,7 @@ async function storedKeyOf(given: StoredKey['jwk'] & Record<string, unknown>): P
   return { thumbprint: await calculateJwkThumbprint(jwk), jwk, created_at: timestamp() };
 }
 
-const unusable = (problem: string) => new ServiceError('invalid_request', `The key set ${problem}.`);
+const unusable = (problem: string) => invalid(`The key set ${problem}.`);
 
 export const shownKey = ({ thumbprint, created_at }: StoredKey) => ({ thumbprint, created_at });
 
@@ -56,11 +56,7 @@ export const thumbprintsOf = (keys: StoredKey[]): string[] => keys.map(({ thumbp
 export async function replaceKeys(loginAppId: string, client: LoginAppClient, keys: StoredKey[]) {
   const existing = thumbprintsOf(client.keys ?? []).join(', ');
   if (keys.length > mostKeys)
-    throw new ServiceError(
-      'invalid_request',
-      `A client has at most ${mostKeys} keys; revoke one of these first: ${existing}.`,
-    );
-  if (keys.length + client.secrets.length === 0)
-    throw new ServiceError('invalid_request', `${existing} is the only key; rotate first.`);
+    throw invalid(`A client has at most ${mostKeys} keys; revoke one of these first: ${existing}.`);
+  if (keys.length + client.secrets.length === 0) throw invalid(`${existing} is the only key; rotate first.`);
   await replaceCredentials(clientItem(loginAppId, client.client_id), client, { keys });
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { cached } from '../storage/cache.ts';
 import { type ItemOf, itemKind, readItem, updateItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
@@ -74,8 +74,7 @@ export async function endAllSessions(loginAppId: string): Promise<number> {
 export async function undoLogout(loginAppId: string): Promise<number> {
   const stored = await requireStored(loginAppId);
   const { sessions_valid_from_before: before } = stored;
-  if (before === undefined)
-    throw new ServiceError('invalid_request', 'The Login App has no logout that can be undone.');
+  if (before === undefined) throw invalid('The Login App has no logout that can be undone.');
   await replaceLogout(loginAppId, stored, {
     sessions_valid_from: before,
     sessions_valid_from_before: undefined,
@@ -100,8 +99,7 @@ async function replaceLogout(loginAppId: string, before: Stored, set: Stored): P
     },
   });
   if (!done)
-    throw new ServiceError(
-      'invalid_request',
+    throw invalid(
       'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
     );
 }

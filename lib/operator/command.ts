@@ -1,10 +1,7 @@
 import * as v from 'valibot';
 import { type IdForm, idForms } from '../foundation/ids.ts';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { importLinesSchema } from '../schema/import-lines.ts';
-
-/** The error for a command that cannot be carried out as it was given. */
-export const invalid = (message: string) => new ServiceError('invalid_request', message);
 
 /** An operator command. `Taken` are its flags. */
 interface Definition<Taken extends Flags> {

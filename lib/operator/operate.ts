@@ -2,10 +2,10 @@
 // `infra/operator`. It calls every room of the domain.
 
 import * as v from 'valibot';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { logAudit, logFailure } from '../log/log.ts';
 import { idsAmong, notedIds } from '../log/request-fields.ts';
-import { invalid, loggedFlags } from './command.ts';
+import { loggedFlags } from './command.ts';
 import { commands } from './commands/index.ts';
 import { identifyOperator, type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
 

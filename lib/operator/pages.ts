@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { invalid } from '../foundation/service-error.ts';
 import type { Item } from '../storage/items.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
-import { invalid } from './command.ts';
 
 /** The most members of a page: as many as the store reads in one request. */
 const pageSize = 100;

@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
 import { epochSeconds } from '../foundation/clock.ts';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid, ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-secret.ts';
@@ -57,7 +57,7 @@ export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Cred
   const needed = form.id_token === undefined ? 'code_verifier' : 'nonce';
   const isNeeded = form.id_token !== undefined || form.authorization_code !== undefined;
   if (isNeeded && form[needed] === undefined)
-    throw new ServiceError('invalid_request', `The parameter ${needed} is required for a public client.`);
+    throw invalid(`The parameter ${needed} is required for a public client.`);
 }
 
 /**

@@ -3,14 +3,13 @@
 // the foundation alone.
 
 import * as v from 'valibot';
-import { type FieldError, ServiceError } from '../foundation/service-error.ts';
+import { type FieldError, invalid, ServiceError } from '../foundation/service-error.ts';
 
 /** Turns what is wrong with an input into the error that is documented for it. The input is undefined when it was not parsed. */
 export type MakeError = (errors: FieldError[], input?: unknown) => ServiceError;
 
 /** `invalid_request`, naming the first parameter that is wrong. */
-export const invalidRequest: MakeError = ([first]) =>
-  new ServiceError('invalid_request', first?.message ?? 'The request is malformed.');
+export const invalidRequest: MakeError = ([first]) => invalid(first?.message ?? 'The request is malformed.');
 
 /** `unprocessable_entity`, naming each field that is wrong. */
 export const unprocessableEntity: MakeError = (errors) =>

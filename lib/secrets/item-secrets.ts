@@ -1,6 +1,6 @@
 // Apart from the secrets themselves, so that a function which only compares secrets doesn't bundle the storage.
 
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { type ItemKey, updateItem } from '../storage/items.ts';
 import { newSecret, newSecretsVersion, type StoredSecret, storeSecret, type WithSecrets } from './secrets.ts';
 
@@ -16,10 +16,7 @@ export async function rotateSecretOf(
   prefix: string,
 ) {
   if (stored.secrets.length >= mostSecrets)
-    throw new ServiceError(
-      'invalid_request',
-      `There are two secrets already (${idsOf(stored)}); revoke one first.`,
-    );
+    throw invalid(`There are two secrets already (${idsOf(stored)}); revoke one first.`);
   const secret = newSecret(prefix);
   await replaceCredentials(key, stored, { secrets: [...stored.secrets, storeSecret(secret)] });
   return { secret, old_secrets: stored.secrets.map(shownSecret) };
@@ -39,8 +36,7 @@ export async function revokeSecretOf(
   const kept = stored.secrets.filter(({ secret_id }) => secret_id !== secretId);
   if (kept.length === stored.secrets.length)
     throw new ServiceError('not_found', `There is no such secret. Existing secrets: ${idsOf(stored)}.`);
-  if (needsOne && kept.length === 0)
-    throw new ServiceError('invalid_request', `${idsOf(stored)} is the only secret; rotate first.`);
+  if (needsOne && kept.length === 0) throw invalid(`${idsOf(stored)} is the only secret; rotate first.`);
   await replaceCredentials(key, stored, { secrets: kept });
   return { secrets: kept.map(shownSecret) };
 }
@@ -58,8 +54,5 @@ export async function replaceCredentials<Written extends WithSecrets>(
     when: { secrets_version: { is: stored.secrets_version } },
   });
   if (!done)
-    throw new ServiceError(
-      'invalid_request',
-      'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.',
-    );
+    throw invalid('Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.');
 }

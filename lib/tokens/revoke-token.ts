@@ -1,5 +1,5 @@
 import { endRelationsWhere } from '../devices/relate-device.ts';
-import { ServiceError } from '../foundation/service-error.ts';
+import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import {
   type AuthenticatedClient,
@@ -54,8 +54,7 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
 
-const anotherClients = (): ServiceError =>
-  new ServiceError('invalid_request', 'The token was issued to another client.');
+const anotherClients = (): ServiceError => invalid('The token was issued to another client.');
 
 const notRevocable = (description: string): ServiceError =>
   new ServiceError('unsupported_token_type', description);

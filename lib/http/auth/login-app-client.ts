@@ -1,5 +1,5 @@
 import { isId } from '../../foundation/ids.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import { jwtAssertionType } from '../../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, findPublicClient } from '../../login-apps/clients.ts';
@@ -22,8 +22,7 @@ const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient
     const form = readForm();
     const sendsBasic = headers.authorization !== undefined;
     if (['client_assertion', 'client_assertion_type'].some((name) => parameter(form, name))) {
-      const message = 'Authenticate by HTTP Basic or by a client assertion, not both.';
-      if (sendsBasic) throw new ServiceError('invalid_request', message);
+      if (sendsBasic) throw invalid('Authenticate by HTTP Basic or by a client assertion, not both.');
       return clientOfAssertion(form);
     }
     const id = prove && !sendsBasic ? parameter(form, 'client_id') : undefined;
@@ -67,6 +66,6 @@ export const anyClient: Authentication<AuthenticatedClient> = {
 /** A parameter that has a value. @throws ServiceError `invalid_request` when it is repeated */
 function parameter(form: Form, name: string): string | undefined {
   const value = form[name];
-  if (Array.isArray(value)) throw new ServiceError('invalid_request', `The parameter ${name} is repeated.`);
+  if (Array.isArray(value)) throw invalid(`The parameter ${name} is repeated.`);
   return value;
 }

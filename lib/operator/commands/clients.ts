@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { loginAppIdOf } from '../../foundation/ids.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { keysIn, replaceKeys, shownKey, thumbprintsOf } from '../../login-apps/client-keys.ts';
 import { grantTypes } from '../../login-apps/client-metadata.ts';
 import {
@@ -21,7 +21,7 @@ import { checkKeys } from '../../providers/oidc/protocol.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
-import { defineCommands, id, invalid, json, onOff, optional, secret, subset, text } from '../command.ts';
+import { defineCommands, id, json, onOff, optional, secret, subset, text } from '../command.ts';
 import { pageOf } from '../pages.ts';
 import { client, existingOf, loginApp, nextPage, platform, secretOf, secretTo } from './shared.ts';
 

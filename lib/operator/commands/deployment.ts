@@ -1,9 +1,10 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../foundation/environment.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import { areOfProbe, createProbe, removeProbe } from '../../release/probe.ts';
 import { issuer } from '../../tokens/issuer.ts';
-import { defineCommands, id, invalid, versions } from '../command.ts';
+import { defineCommands, id, versions } from '../command.ts';
 import { accountId, client, loginAppId } from './shared.ts';
 
 const rotationFunction = environment('SIGNING_KEY_ROTATION_FUNCTION');

@@ -18,10 +18,11 @@ import {
 } from '../../devices/recipients.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
 import { endLeftoverRelations, mostDevices } from '../../devices/related-devices.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/table.ts';
-import { defineCommands, existing, found, id, invalid, lines, optional, secret, text } from '../command.ts';
+import { defineCommands, existing, found, id, lines, optional, secret, text } from '../command.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';
 import { after, loginApp, loginAppId, loginUserId, platform } from './shared.ts';
 

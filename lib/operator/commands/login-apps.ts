@@ -1,3 +1,4 @@
+import { invalid } from '../../foundation/service-error.ts';
 import {
   createLoginApp,
   type LoginApp,
@@ -17,7 +18,7 @@ import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { tokenPath } from '../../tokens/issuer.ts';
-import { choice, defineCommands, existing, id, invalid, onOff } from '../command.ts';
+import { choice, defineCommands, existing, id, onOff } from '../command.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
 import {

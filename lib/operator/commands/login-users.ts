@@ -1,5 +1,5 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { readStatus } from '../../login-apps/status.ts';
 import {
   type LoginUser,
@@ -19,7 +19,7 @@ import { retryRevocations } from '../../people/identities/provider-tokens.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions, type Session } from '../../people/sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/access-token.ts';
-import { defineCommands, existing, id, invalid, lines, onOff, optional, secret, text } from '../command.ts';
+import { defineCommands, existing, id, lines, onOff, optional, secret, text } from '../command.ts';
 import { pageOf, readPage, wrongPlace } from '../pages.ts';
 import { after, loginApp, loginUser, loginUserId, nextPage, provider } from './shared.ts';
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
@@ -19,7 +20,6 @@ import {
   choice,
   defineCommands,
   type FlagValues,
-  invalid,
   json,
   onOff,
   optional,

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
@@ -23,8 +23,7 @@ export async function findLoginUser(
 ): Promise<LoginUser | undefined> {
   const { provider, issuer } = authority;
   const { named } = namespacesOf(providers.get(provider), issuer);
-  if (named.length === 0)
-    throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
+  if (named.length === 0) throw invalid(`The Login App has no ${provider}; name its --issuer.`);
   const found = await Promise.all(
     named.map(async (namespace) => {
       const owner = await confirmedOwner(await findIndexItem(login_app_id, { namespace, subject }));
@@ -34,8 +33,7 @@ export async function findLoginUser(
   const [user, ...others] = found.filter((one) => one !== undefined);
   if (issuer === undefined && others.length > 0) {
     const known = named.filter((_, place) => found[place]).join(', ');
-    const message = `Several issuers know this subject: ${known}. Choose one with --issuer.`;
-    throw new ServiceError('invalid_request', message);
+    throw invalid(`Several issuers know this subject: ${known}. Choose one with --issuer.`);
   }
   return user;
 }
@@ -45,8 +43,8 @@ export function namespaceOf({ providers }: LoginApp, { provider, issuer }: Autho
   const { known, named } = namespacesOf(providers.get(provider), issuer);
   const [namespace, ...others] = known.filter((name) => named.includes(name));
   if (namespace !== undefined && others.length === 0) return namespace;
-  const message = `Choose one of these with --issuer: ${known.join(', ') || 'none, since the Login App has no such provider'}.`;
-  throw new ServiceError('invalid_request', message);
+  const names = known.join(', ') || 'none, since the Login App has no such provider';
+  throw invalid(`Choose one of these with --issuer: ${names}.`);
 }
 
 /** The namespace of an identity that is imported with its issuer or its namespace, which the settings may not know yet. */

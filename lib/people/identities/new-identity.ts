@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
-import { type ErrorRecord, ServiceError } from '../../foundation/service-error.ts';
+import { type ErrorRecord, invalid, ServiceError } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem, whileActive } from '../../login-users/login-user.ts';
 import { codeParameters } from '../../providers/parameters.ts';
@@ -77,7 +77,7 @@ export async function verifyNewIdentity(
   });
   const { id_token, authorization_code } = credential;
   if (!identity.code && id_token !== undefined && authorization_code !== undefined)
-    throw new ServiceError('invalid_request', `The parameter id_token must not be supplied ${withCode}.`);
+    throw invalid(`The parameter id_token must not be supplied ${withCode}.`);
   return identity;
 }
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { checkKeys, verifyCode } from '../oidc/protocol.ts';
@@ -48,8 +48,7 @@ export async function verifyAuthorizationCode(
   }
   const { nonce, ...code } = credential;
   if (nonce !== undefined)
-    throw new ServiceError(
-      'invalid_request',
+    throw invalid(
       'The parameter nonce must not be supplied, since the settings of this provider use no id token.',
     );
   const signal = verificationDeadline();

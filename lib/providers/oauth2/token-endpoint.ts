@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import {
   basicAuthorization,
   callProvider,
@@ -87,10 +87,7 @@ const authenticated = (
 function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefined): string | undefined {
   if (named === undefined) return redirect_uris[0];
   if (redirect_uris.includes(named)) return named;
-  throw new ServiceError(
-    'invalid_request',
-    'The redirect_uri must be one of those in the provider settings.',
-  );
+  throw invalid('The redirect_uri must be one of those in the provider settings.');
 }
 
 /** An error code for the log, if it looks like one, and does not repeat what we sent. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { logFailure } from '../../log/log.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
@@ -53,11 +53,7 @@ async function verifyLogin(
   }
   // Ignored, they would protect nothing, though the caller counts on them.
   const useless = Object.entries({ code_verifier, redirect_uri }).find(([, value]) => value !== undefined);
-  if (useless)
-    throw new ServiceError(
-      'invalid_request',
-      `The parameter ${useless[0]} must not be supplied with provider credentials.`,
-    );
+  if (useless) throw invalid(`The parameter ${useless[0]} must not be supplied with provider credentials.`);
   return identity;
 }
 
@@ -72,10 +68,7 @@ const userSchema = v.pipe(
 function parsedUser(text: string): object {
   const user = v.safeParse(userSchema, text);
   if (user.success) return user.output;
-  throw new ServiceError(
-    'invalid_request',
-    'The parameter user must be a JSON object of at most 2048 bytes.',
-  );
+  throw invalid('The parameter user must be a JSON object of at most 2048 bytes.');
 }
 
 /**

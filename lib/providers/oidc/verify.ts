@@ -3,7 +3,7 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { hashOf } from '../../storage/keys.ts';
@@ -169,7 +169,7 @@ export function rejectOutdated({ iat = 0 }: JWTPayload, maxAge: number): void {
 /** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
 export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonce: string | undefined): void {
   if (rule === 'required' && nonce === undefined)
-    throw new ServiceError('invalid_request', 'The parameter nonce is required for this issuer.');
+    throw invalid('The parameter nonce is required for this issuer.');
 }
 
 /**

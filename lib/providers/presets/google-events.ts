@@ -2,7 +2,7 @@ import { createPrivateKey, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid } from '../../foundation/service-error.ts';
 import { callProvider, verificationDeadline } from '../call-provider.ts';
 import { explainFailure, ProviderFailure } from '../provider-failure.ts';
 import { valueAtPath } from '../settings/fields.ts';
@@ -31,7 +31,7 @@ const keyFileSchema = v.pipe(
  */
 export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com') {
   const key = v.safeParse(keyFileSchema, keyFile);
-  if (!key.success) throw failed('The file is not the JSON key of a service account.');
+  if (!key.success) throw invalid('The file is not the JSON key of a service account.');
   const { client_email, private_key_id: kid, private_key } = key.output;
   const call = async (path: string, json?: object): Promise<unknown> => {
     const url = `${api}/v1beta/${path}`;
@@ -40,9 +40,9 @@ export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com
       const request = { url, headers: { authorization }, signal: verificationDeadline() };
       const { status, body } = await callProvider(json ? { ...request, json } : request);
       if (status === 200) return body;
-      throw failed(`${url} answers ${status}: ${String(valueAtPath(body, 'error.message') ?? 'no reason')}`);
+      throw invalid(`${url} answers ${status}: ${String(valueAtPath(body, 'error.message') ?? 'no reason')}`);
     } catch (error) {
-      throw error instanceof ProviderFailure ? failed(explainFailure(error)) : error;
+      throw error instanceof ProviderFailure ? invalid(explainFailure(error)) : error;
     }
   };
   return {
@@ -63,14 +63,12 @@ export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com
   };
 }
 
-const failed = (message: string): ServiceError => new ServiceError('invalid_request', message);
-
 async function bearer(email: string, kid: string, pem: string): Promise<string> {
   const now = epochSeconds();
   const claims = { iss: email, sub: email, aud: audience, iat: now, exp: now + 3600 };
   try {
     return await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(createPrivateKey(pem));
   } catch {
-    throw failed('The private_key of the service account is not an RSA key in PEM form.');
+    throw invalid('The private_key of the service account is not an RSA key in PEM form.');
   }
 }

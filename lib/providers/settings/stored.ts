@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
+import { invalid, type ServiceError } from '../../foundation/service-error.ts';
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { cached } from '../../storage/cache.ts';
@@ -92,7 +92,7 @@ export const removeProviderSettings = (loginAppId: string, provider: ProviderId)
 
 /** The error for a login at a provider that is not set up for the Login App, or not for this grant. */
 export const notSetUp = (provider: ProviderId): ServiceError =>
-  new ServiceError('invalid_request', `The provider ${provider} is not set up for this Login App.`);
+  invalid(`The provider ${provider} is not set up for this Login App.`);
 
 /**
  * Encrypts the provider settings of all Login Apps with the current key of a secret.
