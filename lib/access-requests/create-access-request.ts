@@ -21,7 +21,6 @@ import { hashOfKey, keyLifetimeSeconds, keysCountSince, usedForAnother } from '.
 import { actorFields, nameText } from './new-event.ts';
 
 const mostApprovals = 10;
-const approvalsMessage = `approvals_needed must be an integer from 1 to ${mostApprovals}.`;
 
 /** Fields of a new access request, as a line of an import has them too. */
 export const newAccessRequestFields = {
@@ -41,10 +40,10 @@ export const newAccessRequestFields = {
   approvals_needed: described(
     v.optional(
       v.pipe(
-        v.number(approvalsMessage),
-        v.integer(approvalsMessage),
-        v.minValue(1, approvalsMessage),
-        v.maxValue(mostApprovals, approvalsMessage),
+        v.message(
+          v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostApprovals)),
+          `approvals_needed must be an integer from 1 to ${mostApprovals}.`,
+        ),
         jsonSchema({ type: 'integer', minimum: 1, maximum: mostApprovals }),
       ),
     ),

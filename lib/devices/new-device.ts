@@ -15,15 +15,13 @@ function canonicalLocale(tag: string): string | undefined {
 
 const visible = (message: string, pattern: RegExp) => v.pipe(v.string(message), v.regex(pattern, message));
 
-const localeMessage = 'locale must be a language tag of at most 100 characters, such as de-AT.';
-
 const anyDetails = {
   locale: v.optional(
     v.pipe(
-      v.string(localeMessage),
-      v.maxLength(100, localeMessage),
-      v.transform(canonicalLocale),
-      v.string(localeMessage),
+      v.message(
+        v.pipe(v.string(), v.maxLength(100), v.transform(canonicalLocale), v.string()),
+        'locale must be a language tag of at most 100 characters, such as de-AT.',
+      ),
       jsonSchema({ type: 'string', minLength: 2, maxLength: 100 }),
       v.description('The language of the app: a language tag (BCP 47).'),
     ),

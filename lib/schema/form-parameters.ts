@@ -82,13 +82,9 @@ export const queryInteger = (
   description: string,
   keywords: { default?: number } = {},
 ) => {
-  const message = `The parameter ${name} must be an integer from ${minimum} to ${maximum}.`;
-  const schema = v.pipe(
-    v.string(),
-    v.regex(/^\d{1,4}$/, message),
-    v.transform(Number),
-    v.minValue(minimum, message),
-    v.maxValue(maximum, message),
+  const schema = v.message(
+    v.pipe(v.string(), v.regex(/^\d{1,4}$/), v.transform(Number), v.minValue(minimum), v.maxValue(maximum)),
+    `The parameter ${name} must be an integer from ${minimum} to ${maximum}.`,
   );
   return queryParameter(name, schema, { type: 'integer', minimum, maximum, ...keywords }, description);
 };

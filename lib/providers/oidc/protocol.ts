@@ -3,6 +3,7 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { logFailure } from '../../log/log.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
+import { invalidRequest, validated } from '../../schema/validation.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { profileIn, rejected } from '../credential.ts';
 import type { CodeExchange } from '../oauth2/settings.ts';
@@ -44,8 +45,8 @@ async function verifyLogin(
   const verified = await verifyIdToken(issuers, credential);
   const issuer = trustedIssuerOf(credential.id_token, issuers);
   const { code_exchange: exchange, user_profile } = issuer;
-  const told_by_app =
-    user_profile && user !== undefined ? profileIn(parsedUser(user), user_profile) : undefined;
+  const told = user_profile && user !== undefined && validated(userSchema, user, invalidRequest);
+  const told_by_app = told ? profileIn(told, user_profile) : undefined;
   const identity = { ...verified, told_by_app };
   if (exchange && authorization_code !== undefined) {
     const code = { authorization_code, code_verifier, redirect_uri };
@@ -57,19 +58,16 @@ async function verifyLogin(
   return identity;
 }
 
-const userSchema = v.pipe(
-  v.string(),
-  v.check((text) => Buffer.byteLength(text) <= 2048),
-  v.parseJson(),
-  v.looseObject({}),
+/** The JSON object that an app tells of the person. */
+const userSchema = v.message(
+  v.pipe(
+    v.string(),
+    v.check((text) => Buffer.byteLength(text) <= 2048),
+    v.parseJson(),
+    v.looseObject({}),
+  ),
+  'The parameter user must be a JSON object of at most 2048 bytes.',
 );
-
-/** The JSON object that an app tells of the person. @throws ServiceError */
-function parsedUser(text: string): object {
-  const user = v.safeParse(userSchema, text);
-  if (user.success) return user.output;
-  throw invalid('The parameter user must be a JSON object of at most 2048 bytes.');
-}
 
 /**
  * The person of an authorization code, by the id token in the provider's answer, and the refresh token in it.
