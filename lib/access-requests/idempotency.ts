@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ago } from '../foundation/clock.ts';
-import { ServiceError } from '../foundation/service-error.ts';
 import { described } from '../schema/json-schema.ts';
+import { unprocessableEntity } from '../schema/validation.ts';
 import { hashOf } from '../storage/keys.ts';
 
 const longestKey = 255;
@@ -21,9 +21,6 @@ export const hashOfKey = (accountId: string, key: string): string => hashOf('acc
 /** The earliest time, ISO 8601, at which a key may have been used and still count. */
 export const keysCountSince = (): string => ago(keyLifetimeSeconds * 1000);
 
-export function usedForAnother(): ServiceError {
-  const message = 'The Idempotency-Key was used for another request within the last 24 hours.';
-  return new ServiceError('unprocessable_entity', message, {
-    errors: [{ field: 'Idempotency-Key', message }],
-  });
-}
+const usedAlready = 'The Idempotency-Key was used for another request within the last 24 hours.';
+
+export const usedForAnother = () => unprocessableEntity([{ field: 'Idempotency-Key', message: usedAlready }]);
