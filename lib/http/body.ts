@@ -83,7 +83,7 @@ export const form = <Content>(
 ): Body<Content> => ({
   contentType: 'application/x-www-form-urlencoded',
   parse: (event, fault) => {
-    if (textOf(event).split('&', mostParameters + 1).length > mostParameters)
+    if (parametersIn(event).length > mostParameters)
       throw fault(`The body has more than ${mostParameters} parameters.`);
     return formOf(event);
   },
@@ -96,6 +96,9 @@ const textOf = ({ body = '', isBase64Encoded }: SentBody): string =>
 
 const isTooLarge = ({ body = '' }: SentBody): boolean => body.length > mostBodyBytes;
 
+/** The parameters of a form, as they were sent; of too many, enough to tell. */
+const parametersIn = (event: SentBody): string[] => textOf(event).split('&', mostParameters + 1);
+
 /** The parameters of a form that have a value. */
 export type Form = Record<string, string | string[]>;
 
@@ -104,7 +107,7 @@ export type Form = Record<string, string | string[]>;
  * @see RFC 6749 section 3.2: those without a value count as omitted
  */
 export function formOf(event: SentBody): Form {
-  const sent = [...new URLSearchParams(isTooLarge(event) ? '' : textOf(event))];
+  const sent = [...new URLSearchParams(isTooLarge(event) ? '' : parametersIn(event).join('&'))];
   const filled = Map.groupBy(
     sent.filter(([, value]) => value !== ''),
     ([name]) => name,
