@@ -1,4 +1,4 @@
-import { CfnOutput, Fn, SecretValue, Stack, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Fn, SecretValue, Stack } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import * as cloudfront from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
@@ -14,6 +14,7 @@ import { type Settings, SettingsError } from '../settings/settings.ts';
 import { version, versionTag } from '../version.ts';
 import { logGroupArn } from './audit-trail.ts';
 import type { LoginService } from './login-service.ts';
+import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
 
 /**
@@ -42,11 +43,7 @@ export class Edge extends Stack {
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
       ...definedOnly({ encryptionKey: key }),
     });
-    Validations.of(secret).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason:
-        'A rotation takes two deployments, since the functions know the hash; the page on settings tells how',
-    });
+    acknowledge(secret, 'SMG4', 'Its rotation takes two deployments: see docs/settings.md');
     const distribution = new cloudfront.Distribution(this, 'Distribution', {
       domainNames: [domainName],
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edgeCertificateArn),
@@ -69,13 +66,8 @@ export class Edge extends Stack {
         viewerProtocolPolicy: cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
       },
     });
-    Validations.of(distribution).acknowledge(
-      { id: 'AwsSolutions-CFR1', reason: 'People log in from any country' },
-      {
-        id: 'AwsSolutions-CFR3',
-        reason: 'The setting edgeLogs logs in a way that this rule does not look for',
-      },
-    );
+    acknowledge(distribution, 'CFR1', 'People log in from any country');
+    acknowledge(distribution, 'CFR3', 'The setting edgeLogs logs in a way that this rule does not look for');
     if (settings.edgeLogs) this.#addLogs(settings, distribution.distributionArn, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });

@@ -1,4 +1,4 @@
-import { Aws, CfnResource, CustomResource, Duration, type NestedStack, Validations } from 'aws-cdk-lib';
+import { Aws, CfnResource, CustomResource, Duration, type NestedStack } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnApplication, CfnDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
@@ -7,7 +7,7 @@ import { Construct } from 'constructs';
 import { readableFormats, writtenFormat } from '../../lib/storage/table-format.ts';
 import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
-import { allow, InlineRole } from './rights.ts';
+import { acknowledge, allow, InlineRole } from './rights.ts';
 import { resourceOf, ServiceFunction } from './service-function.ts';
 
 /** Lets CodeDeploy move aliases to a new version and back. */
@@ -36,10 +36,8 @@ export class LiveVersions extends Construct {
     const managed = [ManagedPolicy.fromAwsManagedPolicyName(policy)];
     this.role = new InlineRole(this, 'Role', 'codedeploy.amazonaws.com', managed);
     allow(this.role, ['lambda:InvokeFunction'], [check.functionArn]);
-    Validations.of(this.role).acknowledge({
-      id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
-      reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
-    });
+    const rule = `IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`;
+    acknowledge(this.role, rule, 'AWS keeps it to what CodeDeploy needs, and no function has the role');
   }
 
   /** The live version of a function. The last one asked for goes live last. @param groups the stack of the deployment groups */
@@ -96,18 +94,11 @@ export function newVersionCheck(check: ServiceFunction, served: readonly Service
   allow(check.lambda, ['lambda:InvokeFunction'], anyVersions);
   const ownGroups = groups(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID);
   allow(check.lambda, ['codedeploy:PutLifecycleEventHookExecutionStatus'], [ownGroups]);
-  const acknowledge = (resource: string, reason: string) =>
-    Validations.of(check).acknowledge({ id: `AwsSolutions-IAM5[Resource::${resource}]`, reason });
-  acknowledge(
-    groups('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>'),
-    'The application has no other groups, and with one by one the role would near the most that IAM takes',
-  );
-  for (const { key } of served) {
-    acknowledge(
-      `<${logicalIdOf(key)}.Arn>:*`,
-      'Each deployment makes a version, which it must call before it can be sure of a new permission',
-    );
-  }
+  const anyGroup = groups('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>');
+  acknowledge(check, `IAM5[Resource::${anyGroup}]`, 'One by one, they would near the most that IAM takes');
+  // Each deployment makes a version, which it must call before it can be sure of a new permission.
+  for (const { key } of served)
+    acknowledge(check, `IAM5[Resource::<${logicalIdOf(key)}.Arn>:*]`, 'A deployment calls its new version');
   return check.lambda;
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { Lazy, Stack } from 'aws-cdk-lib';
+import { Lazy, Stack, Validations } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import type { Construct } from 'constructs';
+import type { Construct, IConstruct } from 'constructs';
 
 /** A service's role that holds its rights itself. A policy beside it would be one more of the 500 resources of a stack. */
 export class InlineRole extends iam.Role {
@@ -90,3 +90,7 @@ export function allowKey(
   const via = { StringEquals: { 'kms:ViaService': `${service}.${region}.${urlSuffix}` } };
   allow(role, may === 'read' ? reading : writing, [key.keyArn], via);
 }
+
+/** Says why what a rule of AwsSolutions finds is no fault. @param rule `SQS3`, with what it is about as cdk-nag writes it */
+export const acknowledge = (scope: IConstruct, rule: string, reason: string): void =>
+  Validations.of(scope).acknowledge({ id: `AwsSolutions-${rule}`, reason });

@@ -1,4 +1,4 @@
-import { CfnOutput, Stack, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
@@ -10,6 +10,7 @@ import { Construct } from 'constructs';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { routeServerErrors, routeThrottles } from './measurements.ts';
+import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
 import { type EndpointFunction, resourceOf } from './service-function.ts';
 
@@ -59,11 +60,7 @@ export class ServiceApi extends Construct {
       // With your own domain, this address would be one more way past a firewall.
       disableExecuteApiEndpoint: domainName !== undefined,
     });
-    Validations.of(this.api).acknowledge({
-      id: 'AwsSolutions-APIG4',
-      reason:
-        'Callers are authenticated by the functions: no authorizer knows OAuth clients, accounts and sessions',
-    });
+    acknowledge(this.api, 'APIG4', 'No authorizer knows OAuth clients, accounts and sessions: functions do');
     this.url = domainName ? `https://${domainName}` : this.api.apiEndpoint;
     const domain =
       given ?? (domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined);

@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -9,6 +9,7 @@ import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table } from '../../lib/storage/table.ts';
 import type { Settings } from '../settings/settings.ts';
+import { acknowledge } from './rights.ts';
 
 /** The table of a deployment: its own, or an existing one. */
 export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & {
@@ -45,7 +46,7 @@ export function deadLetterQueue(scope: Construct, id: string, key: IKey | undefi
   const retentionPeriod = Duration.days(14);
   const encryption = definedOnly({ encryptionMasterKey: key });
   const queue = new Queue(scope, id, { enforceSSL: true, retentionPeriod, ...encryption, ...props });
-  Validations.of(queue).acknowledge({ id: 'AwsSolutions-SQS3', reason: 'It is a dead-letter queue itself' });
+  acknowledge(queue, 'SQS3', 'It is a dead-letter queue itself');
   return queue;
 }
 

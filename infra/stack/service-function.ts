@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ArnFormat, type CfnResource, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, CfnFunction, Code, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
@@ -12,7 +12,7 @@ import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
 import { isInstalled } from '../version.ts';
 import { bundling } from './bundling.ts';
-import { allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
+import { acknowledge, allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
 import { indexArnsOf, namedLogGroup, type ServiceSecrets, type TableInUse } from './service-data.ts';
 
 /** A deployment, as all its functions see it. */
@@ -125,12 +125,7 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 
-    if (settings.tracing) {
-      Validations.of(this).acknowledge({
-        id: 'AwsSolutions-IAM5[Resource::*]',
-        reason: 'X-Ray has no resources that a role could be limited to when it writes traces',
-      });
-    }
+    if (settings.tracing) acknowledge(this, 'IAM5[Resource::*]', 'X-Ray has no resources to limit a role to');
     const onTable = ({ action, keys }: TableRight): PolicyStatement =>
       new PolicyStatement({
         actions: [`dynamodb:${action}`],
