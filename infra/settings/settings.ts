@@ -54,10 +54,13 @@ const list = <Member extends v.GenericSchema>(member: Member, message: string) =
 
 const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
 
-const keyId = 'mrk-[\\da-f]{32}|[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
+const anyRegion = '[a-z\\d-]+';
+const certificate = 'certificate/[\\w-]+';
+const key = 'key/(mrk-[\\da-f]{32}|[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12})';
 
-const keyArn = (region: RegExp, message: string) =>
-  text(new RegExp(`^arn:aws[\\w-]*:kms:${region.source}:\\d{12}:key/(${keyId})$`), message);
+/** The ARN of a resource; its region and itself are regular expressions. */
+const arn = (service: string, region: string, resource: string, what: string) =>
+  text(new RegExp(`^arn:aws[\\w-]*:${service}:${region}:\\d{12}:${resource}$`), `must be the ARN of ${what}`);
 
 const year = 365 * 86_400;
 
@@ -106,9 +109,7 @@ const settingsSchema = v.object({
   /** Your own domain for the API. It is also the issuer of the tokens. Point its DNS record at the output `DomainTarget` */
   domainName: v.optional(text(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')),
   /** The domain's certificate, in the stack's region */
-  certificateArn: v.optional(
-    text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of an ACM certificate'),
-  ),
+  certificateArn: v.optional(arn('acm', anyRegion, certificate, 'an ACM certificate')),
   /**
    * The algorithm that access tokens are signed with. API Gateway's JWT authorizer and load balancers accept RS256 only.
    * [A change](operating.md#changing-the-algorithm-of-tokens) takes effect after a day. @default RS256
@@ -209,7 +210,7 @@ const settingsSchema = v.object({
    * [A key of your own](#a-key-of-your-own) that encrypts the table, the secrets, the logs, the alarm topic and the
    * queues. The default is AWS's keys
    */
-  kmsKeyArn: v.optional(keyArn(/[a-z\d-]+/, 'must be the ARN of a KMS key')),
+  kmsKeyArn: v.optional(arn('kms', anyRegion, key, 'a KMS key')),
   /** [Tags](#tags) of everything that the deployment creates */
   tags: v.optional(tagsSchema),
   /** Recipient of an e-mail when an alarm goes off or ends. They must confirm the subscription */
@@ -247,10 +248,7 @@ const settingsSchema = v.object({
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
   /** The stream of the table that `tableName` names */
   tableStreamArn: v.optional(
-    text(
-      /^arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/,
-      'must be the ARN of the stream of a table',
-    ),
+    arn('dynamodb', anyRegion, 'table/[\\w.-]+/stream/[\\w:.-]+', 'the stream of a table'),
   ),
   /** Whether to [publish events](events.md) on an event bus. @default true */
   publishEvents: v.optional(truthSchema, true),
@@ -321,12 +319,7 @@ const settingsSchema = v.object({
    */
   edge: v.optional(truthSchema, false),
   /** The domain's certificate for CloudFront */
-  edgeCertificateArn: v.optional(
-    text(
-      /^arn:aws[\w-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
-      'must be the ARN of an ACM certificate in us-east-1',
-    ),
-  ),
+  edgeCertificateArn: v.optional(arn('acm', 'us-east-1', certificate, 'an ACM certificate in us-east-1')),
   /** How many requests one address may send in five minutes before AWS WAF blocks it. @default 2000 */
   edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
   /**
@@ -341,7 +334,7 @@ const settingsSchema = v.object({
    */
   edgeLogs: v.optional(truthSchema, false),
   /** The key of your own for the origin secret and the logs of the edge */
-  edgeKmsKeyArn: v.optional(keyArn(/us-east-1/, 'must be the ARN of a KMS key in us-east-1')),
+  edgeKmsKeyArn: v.optional(arn('kms', 'us-east-1', key, 'a KMS key in us-east-1')),
   /**
    * Lets this deployment go live although an alarm is on, and rolls nothing back. For [a fix that an alarm
    * blocks](watching.md#when-an-alarm-blocks-the-fix). @default false
