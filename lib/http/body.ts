@@ -1,17 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import type { MiddlewareObj } from '@middy/core';
-import { jsonParseProtectProto } from '@middy/util';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
+import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import type { ServiceError } from '../foundation/service-error.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError, validated } from '../schema/validation.ts';
 
-type SentBody = Pick<ApiEvent, 'headers' | 'isBase64Encoded'> & { body?: string | undefined };
+type EventWithBody = ApiEvent & { body: string };
 
 export interface Body<Content> {
   contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'application/secevent+jwt';
-  /** What the schema reads. @param fault makes the error for a body that must not or cannot be parsed */
-  parse: (event: SentBody, fault: (message: string) => ServiceError) => unknown;
+  parser: MiddlewareObj<EventWithBody>;
+  /** The fault of a body that must not be parsed. */
+  problem?: (event: ApiEvent) => string | undefined;
   schema: v.GenericSchema<unknown, Content>;
   /** Whether a request without a body is one with an empty object. */
   isOptional?: true;
@@ -28,18 +31,15 @@ export interface Body<Content> {
   };
 }
 
-/** The media type of a request's body, without its parameters. @see RFC 9110 section 8.3.1 */
-function typeOf({ headers }: Pick<ApiEvent, 'headers'>): string {
-  const [type = ''] = headers['content-type']?.split(';') ?? [];
-  return type.trim().toLowerCase();
-}
-
 /** The body of a request: the one of its content type, or else the first. */
-export const bodyFor = <Content>(body: Body<Content>, event: Pick<ApiEvent, 'headers'>): Body<Content> =>
-  body.others?.find(({ contentType }) => contentType === typeOf(event)) ?? body;
+export function bodyFor<Content>(body: Body<Content>, { headers }: Pick<ApiEvent, 'headers'>): Body<Content> {
+  const [type = ''] = headers['content-type']?.split(';') ?? [];
+  return body.others?.find(({ contentType }) => contentType === type.trim().toLowerCase()) ?? body;
+}
 
 /** The most bytes of a body that are parsed. The longest comment, with every character escaped, is shorter. */
 const mostBodyBytes = 256 * 1024;
+/** The most parameters of a form. The parser itself would silently ignore those after the thousandth. */
 const mostParameters = 100;
 
 export const json = <Content>(
@@ -47,16 +47,8 @@ export const json = <Content>(
   makeError: MakeError,
 ): Body<Content> => ({
   contentType: 'application/json',
-  parse: (event, fault) => {
-    if (!isInUtf8(event)) throw fault('The body is not UTF-8.');
-    if (!event.body) throw fault('The body is missing.');
-    try {
-      return jsonParseProtectProto(textOf(event));
-    } catch (error) {
-      if (error instanceof SyntaxError) throw fault('The body is not valid JSON.');
-      throw fault('The body has the key __proto__, or constructor with prototype.');
-    }
-  },
+  parser: httpJsonBodyParser<EventWithBody>(),
+  problem: (event) => (isInUtf8(event) ? undefined : 'The body is not UTF-8.'),
   schema,
   makeError,
 });
@@ -66,7 +58,7 @@ export const json = <Content>(
  * than the body had, unless each U+FFFD stands for three bytes, or was sent.
  * @see RFC 8259 section 8.1
  */
-function isInUtf8({ body = '', headers, isBase64Encoded }: SentBody): boolean {
+function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
   if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
   return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
 }
@@ -74,7 +66,29 @@ function isInUtf8({ body = '', headers, isBase64Encoded }: SentBody): boolean {
 export const text = <Content>(
   contentType: Body<Content>['contentType'],
   schema: v.GenericSchema<unknown, Content>,
-): Body<Content> => ({ contentType, parse: textOf, schema, makeError: invalidRequest });
+): Body<Content> => ({
+  contentType,
+  parser: {
+    before: ({ event }) => {
+      event.body = textOf(event);
+    },
+  },
+  schema,
+  makeError: invalidRequest,
+});
+
+/** The parameters of a form that have a value. @see RFC 6749 section 3.2: those without count as omitted */
+const filledParameters = v.pipe(
+  v.record(v.string(), v.union([v.string(), v.array(v.string())])),
+  v.transform((form): unknown =>
+    Object.fromEntries(
+      Object.entries(form)
+        .map(([name, sent]): [string, string[]] => [name, [sent].flat().filter((value) => value !== '')])
+        .filter(([, values]) => values.length > 0)
+        .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+    ),
+  ),
+);
 
 /** A form: each name with its value, or with its values when it is repeated. */
 export const form = <Content>(
@@ -82,63 +96,63 @@ export const form = <Content>(
   makeError = invalidRequest,
 ): Body<Content> => ({
   contentType: 'application/x-www-form-urlencoded',
-  parse: (event, fault) => {
-    if (parametersIn(event).length > mostParameters)
-      throw fault(`The body has more than ${mostParameters} parameters.`);
-    return formOf(event);
+  parser: httpUrlencodeBodyParser<EventWithBody>(),
+  problem: (event) => {
+    const isTooLong = textOf(event).split('&', mostParameters + 1).length > mostParameters;
+    return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
   },
-  schema,
+  schema: v.pipe(filledParameters, schema, jsonSchema(schema)),
   makeError,
 });
 
-const textOf = ({ body = '', isBase64Encoded }: SentBody): string =>
+const textOf = ({ body = '', isBase64Encoded }: ApiEvent): string =>
   isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
 
-const isTooLarge = ({ body = '' }: SentBody): boolean => body.length > mostBodyBytes;
+const isTooLarge = ({ body = '' }: ApiEvent): boolean => body.length > mostBodyBytes;
 
-/** The parameters of a form, as they were sent; of too many, enough to tell. */
-const parametersIn = (event: SentBody): string[] => textOf(event).split('&', mostParameters + 1);
+/** The parameters that a body has as a form, whatever it is; none if it is too large. */
+export const rawFormOf = (event: ApiEvent): URLSearchParams =>
+  new URLSearchParams(isTooLarge(event) ? '' : textOf(event));
 
-/** The parameters of a form that have a value. */
-export type Form = Record<string, string | string[]>;
-
-/**
- * The parameters that a body has as a form, whatever it is; none if it is too large.
- * @see RFC 6749 section 3.2: those without a value count as omitted
- */
-export function formOf(event: SentBody): Form {
-  const sent = [...new URLSearchParams(isTooLarge(event) ? '' : parametersIn(event).join('&'))];
-  const filled = Map.groupBy(
-    sent.filter(([, value]) => value !== ''),
-    ([name]) => name,
-  );
-  return Object.fromEntries(
-    [...filled].map(([name, [[, value] = ['', ''], ...others]]) => [
-      name,
-      others.length === 0 ? value : [value, ...others.map(([, other]) => other)],
-    ]),
-  );
-}
-
-/** Reads the body as its schema says. @throws ServiceError of the endpoint */
-export const readBody = <Content>(
-  expected: Body<Content> | undefined,
-): MiddlewareObj<ApiEvent & { body: Content }> => ({
-  before: ({ event }) => {
-    if (expected) Object.assign(event, { body: contentOf(expected, event) });
+/** Parses the body, unless it is too large. @throws ServiceError of the endpoint, also for what the parser throws */
+export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<EventWithBody> => ({
+  before: async (request) => {
+    if (!expected) return;
+    const { event } = request;
+    const body = bodyFor(expected, event);
+    if (body.isOptional && !event.body) {
+      event.headers = { ...event.headers, 'content-type': body.contentType };
+      event.body = '{}';
+    }
+    const message = isTooLarge(event) ? 'The body is too large.' : body.problem?.(event);
+    if (message !== undefined) throw body.makeError([{ field: '', message }]);
+    // The parsers don't know that white space may stand before the parameters (RFC 9110 section 5.6.6).
+    const [type, ...parameters] = event.headers['content-type']?.split(';') ?? [];
+    if (type) event.headers['content-type'] = [type.trimEnd(), ...parameters].join(';');
+    try {
+      await body.parser.before?.(request);
+    } catch (error) {
+      throw body.makeError([{ field: '', message: faultOf(error, body, event) }]);
+    }
   },
 });
 
-function contentOf<Content>(expected: Body<Content>, event: SentBody): Content {
-  const { contentType, parse, schema, isOptional, makeError } = bodyFor(expected, event);
-  if (isOptional && !event.body) return validated(schema, {}, makeError);
-  const fault = (message: string) => makeError([{ field: '', message }]);
-  if (isTooLarge(event)) throw fault('The body is too large.');
-  const type = typeOf(event);
-  const isJson = contentType === 'application/json' && /^application\/[a-z0-9.+-]+\+json$/.test(type);
-  if (type !== contentType && !isJson) {
-    const types = [expected, ...(expected.others ?? [])].map((one) => one.contentType);
-    throw fault(`The content type must be ${types.join(' or ')}.`);
-  }
-  return validated(schema, parse(event, fault), makeError);
+/** The message for a body that a parser has rejected. Its own quotes the body, so that is not passed on. */
+function faultOf(error: unknown, { contentType, others = [] }: Body<unknown>, { body }: ApiEvent): string {
+  if (error instanceof Error && 'statusCode' in error && error.statusCode === 415)
+    return `The content type must be ${[contentType, ...others.map((one) => one.contentType)].join(' or ')}.`;
+  if (error instanceof Error && error.message === 'Forbidden key in JSON body')
+    return 'The body has the key __proto__, or constructor with prototype.';
+  return body ? 'The body is not valid JSON.' : 'The body is missing.';
 }
+
+/** Reads the parsed body as its schema says. @throws ServiceError of the endpoint */
+export const validateBody = <Content>(
+  expected: Body<Content> | undefined,
+): MiddlewareObj<Pick<ApiEvent, 'headers'> & { body: Content }> => ({
+  before: ({ event }) => {
+    if (!expected) return;
+    const { schema, makeError } = bodyFor(expected, event);
+    event.body = validated(schema, event.body, makeError);
+  },
+});

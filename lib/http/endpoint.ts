@@ -3,7 +3,7 @@ import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import type { ErrorCode, ErrorRecord } from '../foundation/service-error.ts';
 import type { AuditedId } from '../log/request-fields.ts';
 import type { ItemKind } from '../storage/keys.ts';
-import type { Body, Form } from './body.ts';
+import type { Body } from './body.ts';
 
 export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
 export type TableRights = { [Kind in ItemKind]?: readonly TableAction[] };
@@ -40,7 +40,7 @@ export interface Authentication<Caller> {
    * @param form reads the form of the request, before anything of it is checked
    * @throws ServiceError with that error
    */
-  identify: (headers: RequestHeaders, form: () => Form) => Promise<Caller>;
+  identify: (headers: RequestHeaders, form: () => URLSearchParams) => Promise<Caller>;
 }
 
 /** Headers of a request by their names in lower case. */

@@ -14,7 +14,7 @@ import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
 import { jsonResponse, renderErrors } from './answers.ts';
-import { formOf, readBody } from './body.ts';
+import { parseBody, rawFormOf, validateBody } from './body.ts';
 import {
   type AnyAnswer,
   type AnyEndpoint,
@@ -55,7 +55,8 @@ export function serve<
     .use(requireOriginSecret)
     .use(authenticate(endpoint.authenticate))
     .use(readParameters(endpoint.parameters))
-    .use(readBody(endpoint.body))
+    .use(parseBody(endpoint.body))
+    .use(validateBody(endpoint.body))
     .handler(async (request) => {
       if (endpoint.body) annotateIds(request.body);
       return renderAnswer(endpoint, await endpoint.handle(request), request.requestContext.requestId);
@@ -74,7 +75,7 @@ const authenticate = <Caller>(
   by: Authentication<Caller>,
 ): MiddlewareObj<ApiEvent & { headers: RequestHeaders; caller: Caller }> => ({
   before: async ({ event }) => {
-    event.caller = await by.identify(event.headers, () => formOf(event));
+    event.caller = await by.identify(event.headers, () => rawFormOf(event));
     annotateLog({ caller: by.scheme });
   },
 });

@@ -20,13 +20,28 @@ const bundles = new Map(
   Object.entries(metafile.outputs).map(([file, output]) => [basename(file, '.js'), output]),
 );
 
-test.each(accesses)('%s can be loaded from its bundle alone', (key) => {
-  const { imports = [], inputs = {} } = bundles.get(key) ?? {};
-  // Node's own modules are there.
-  const imported = imports.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path));
-  expect(Object.keys(inputs)).toContain(`functions/${key}.ts`);
-  expect(imported).toEqual([]);
-});
+const parsers = {
+  'application/json': ['http-json-body-parser'],
+  'application/x-www-form-urlencoded': ['http-urlencode-body-parser'],
+  'application/secevent+jwt': [],
+};
+
+test.each(accesses)(
+  '%s can be loaded from its bundle alone, which holds no parser that it does not use',
+  (key) => {
+    const { imports = [], inputs = {} } = bundles.get(key) ?? {};
+    // Node's own modules are there.
+    const imported = imports.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path));
+    expect(Object.keys(inputs)).toContain(`functions/${key}.ts`);
+    expect(imported).toEqual([]);
+    const held = Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+      path.includes('body-parser') && bytesInOutput > 0 ? [path.split('/').at(-2)] : [],
+    );
+    const { body } = endpoints.get(key) ?? {};
+    const taken = body ? [body, ...(body.others ?? [])] : [];
+    expect(held).toEqual(taken.flatMap(({ contentType }) => parsers[contentType]));
+  },
+);
 
 test('publishing is left to one function: no request waits for the bus or fails with it', () => {
   const publishing = [...bundles].filter(([, { inputs }]) =>
