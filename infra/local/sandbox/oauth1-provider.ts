@@ -1,12 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import {
-  type App,
-  epochSeconds,
-  newApps,
-  type SandboxProvider,
-  sendJson,
-  validity,
-} from './sandbox-provider.ts';
+import { sendJson } from '../loopback-server.ts';
+import { type App, epochSeconds, newApps, type SandboxProvider, validity } from './sandbox-provider.ts';
 
 const verifyPath = '/account/verify_credentials.json';
 

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { AccessToken } from 'oidc-provider';
+import { sendJson } from '../loopback-server.ts';
 import { createIdentityServer, redirectUri } from './identity-server.ts';
 import {
   type App,
@@ -7,7 +8,6 @@ import {
   newApps,
   profile,
   type SandboxProvider,
-  sendJson,
   validity,
 } from './sandbox-provider.ts';
 

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
-import { readBody } from '../loopback-server.ts';
-import { epochSeconds, post, type SandboxProvider, sendJson } from './sandbox-provider.ts';
+import { readBody, sendJson } from '../loopback-server.ts';
+import { epochSeconds, post, type SandboxProvider } from './sandbox-provider.ts';
 
 const streamSchema = v.pipe(
   v.string(),

@@ -51,11 +51,6 @@ export function validity(expired: CredentialsQuery['expired']): { iat: number; e
   return { iat, exp: iat + hour };
 }
 
-export function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
-  response.writeHead(status, headers).end(JSON.stringify(value));
-}
-
 export const credentialsQuerySchema = v.strictObject({
   subject: v.pipe(v.string(), v.nonEmpty()),
   audience: v.optional(v.picklist(['our-app', 'another-app']), 'our-app'),

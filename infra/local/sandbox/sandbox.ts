@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
 import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
-import { type LoopbackServer, serve } from '../loopback-server.ts';
+import { type LoopbackServer, sendJson, serve } from '../loopback-server.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider, kinds } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
@@ -11,7 +11,6 @@ import {
   notificationQuerySchema,
   post,
   type SandboxProvider,
-  sendJson,
 } from './sandbox-provider.ts';
 
 /** Each provider is mounted below the address, under its identifier. */
