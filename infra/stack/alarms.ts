@@ -162,13 +162,9 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: E
     fewestOfVersion,
     period,
   );
+  const failing = rate('Errors', errors, invocations, fewestOfVersion);
   return [
-    [
-      `NewVersionErrorsOf${logicalIdOf(key)}`,
-      rate('Errors', errors, invocations, fewestOfVersion),
-      5,
-      [2, 3],
-    ],
+    [`NewVersionErrorsOf${logicalIdOf(key)}`, failing, 5, [2, 3]],
     [`NewVersionWorseOf${logicalIdOf(key)}`, share, 50],
   ];
 }
@@ -196,8 +192,10 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
     tokens: measurements.because('TokensRefused', 'secret_wrong'),
     others: measurements.because('RequestsRefused', 'secret_wrong'),
   });
+  const wrongShare = rate('Wrong secrets', wrongSecrets, requests, 100);
   const refused = measurements.total('PublicClientsRefused');
-  const issued = measurements.total('TokensIssued');
+  const tokenRequests = sum('Token requests', { refused, issued: measurements.total('TokensIssued') });
+  const refusedShare = rate('Refused public clients', refused, tokenRequests, 100);
   // 0 while there are fewer than twenty in a minute, of which one can be a cold start.
   const latency = new cloudwatch.MathExpression({
     expression: 'IF(requests >= 20, latency, 0)',
@@ -227,18 +225,8 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
     ['RefreshTokensReused', ofRefreshes('Reused', fewest), settings.alarmReusedPercent],
     // A few have lost their response, at any time.
     ['RefreshTokensRepeated', ofRefreshes('Repeated', 20), settings.alarmRepeatedPercent, [3, 5]],
-    [
-      'WrongSecrets',
-      rate('Wrong secrets', wrongSecrets, requests, 100),
-      settings.alarmWrongSecretPercent,
-      [3, 5],
-    ],
-    [
-      'PublicClientsRefused',
-      rate('Refused public clients', refused, sum('Token requests', { refused, issued }), 100),
-      settings.alarmPublicRefusalPercent,
-      [3, 5],
-    ],
+    ['WrongSecrets', wrongShare, settings.alarmWrongSecretPercent, [3, 5]],
+    ['PublicClientsRefused', refusedShare, settings.alarmPublicRefusalPercent, [3, 5]],
     ...loginHook,
     ['AccessRequestFull', measurements.because('RequestsRefused', 'access_request_full'), 1],
     ['RotationFailure', errorsOf(rotations), 1, onceOfSum],

@@ -88,13 +88,8 @@ export class LoginService extends Construct {
     const table = ownTable ?? serviceTable(this, settings, key);
     const secrets = serviceSecrets(this, settings, key);
     const api = new ServiceApi(this, 'Api', settings, key, domain);
-    const deployment: Deployment = {
-      settings,
-      key,
-      table,
-      secrets,
-      environment: environmentOf(settings, api.url),
-    };
+    const environment = environmentOf(settings, api.url);
+    const deployment: Deployment = { settings, key, table, secrets, environment };
 
     const withoutRoute = (key: string, special = {}): ServiceFunction => {
       const access = others.get(key);

@@ -188,11 +188,8 @@ function parametersOf({ parameters = {}, example = {} }: AnyEndpoint, schemas: C
         ...(shown !== undefined && { example: plain.type === 'integer' ? Number(shown) : shown }),
       };
     });
-  return [
-    ...of('path', parameters.path),
-    ...of('query', parameters.query),
-    ...of('header', parameters.headers),
-  ];
+  const { path, query, headers } = parameters;
+  return [...of('path', path), ...of('query', query), ...of('header', headers)];
 }
 
 /** Names of headers as the standards write them; records have them in lower case, as events do. */
