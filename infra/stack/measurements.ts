@@ -19,16 +19,10 @@ export const minute = Duration.minutes(1);
 export type Measurements = ReturnType<typeof measurementsOf>;
 
 /** Metrics that alarms and dashboard show, per minute unless said otherwise. */
-export function measurementsOf(namespace: string, { apiId }: HttpApi, inUse: TableInUse) {
+export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUse) {
   const { SUM: statistic } = Stats;
   const ofApi = (metricName: string, statistic: string): Metric =>
-    new Metric({
-      namespace: 'AWS/ApiGateway',
-      metricName,
-      dimensionsMap: { ApiId: apiId },
-      statistic,
-      period: minute,
-    });
+    api.metric(metricName, { statistic, period: minute });
   const ofTable = (metricName: string, GlobalSecondaryIndexName?: string): Metric => {
     const dimensionsMap = definedOnly({ TableName: inUse.tableName, GlobalSecondaryIndexName });
     return inUse.metric(metricName, { dimensionsMap, statistic, period: minute });
