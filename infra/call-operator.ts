@@ -18,7 +18,7 @@ export async function callOperator(target: FunctionTarget, words: string, flags:
   const call: OperatorCall = { ...command, proof: await proveIdentity(target, command) };
   // A command may be carried out twice that only reads, or skips the lines that are there already.
   const isRepeatable = /\b(list|show|find|check|export|import)$/.test(words);
-  const attempts = isRepeatable ? {} : { maxAttempts: 1 };
+  const attempts = isRepeatable ? undefined : 1;
   const result = await invokeFunction(target, call, attempts).catch((error: unknown) => {
     const message = `No answer came, so ${words} may have been carried out: its audit line says so. Look there before you run it again.`;
     throw isLost(error) && !isRepeatable ? new Error(message) : error;

@@ -19,16 +19,13 @@ const requestTimeout = 60_000;
 
 /**
  * Invokes a function and returns its result.
- * @param maxAttempts how often it is invoked when no answer comes
+ * @param attempts how often it is invoked when no answer comes
  * @throws Error when it fails or cannot be invoked
  */
-export async function invokeFunction(
-  { name, endpoint }: FunctionTarget,
-  event: unknown,
-  { maxAttempts = 3 } = {},
-): Promise<unknown> {
+export async function invokeFunction(target: FunctionTarget, event: unknown, attempts = 3): Promise<unknown> {
+  const { name, endpoint } = target;
   const client = new LambdaClient({
-    maxAttempts,
+    maxAttempts: attempts,
     requestHandler: { requestTimeout, throwOnRequestTimeout: true },
     ...(endpoint && localAws(endpoint)),
   });
