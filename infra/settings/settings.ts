@@ -5,13 +5,15 @@ import { largestRing } from '../../lib/foundation/ids.ts';
 import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
 import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { type Pin, pins } from './pins.ts';
-import { tagsSchema } from './tags.ts';
 
-/** A number, or whatever else was given; the CDK passes what `-c` sets as text. */
-const numberSchema = v.pipe(
-  v.unknown(),
-  v.transform((value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value)),
-);
+/** A value of a file, or what a text stands for: the CDK passes what `-c` sets as text. */
+const fromText = (convert: (text: string) => unknown) =>
+  v.pipe(
+    v.unknown(),
+    v.transform((value) => (typeof value === 'string' ? convert(value) : value)),
+  );
+
+const numberSchema = fromText((text) => (/^\d{1,9}$/.test(text) ? Number(text) : text));
 
 const whole = (least: number, most: number) => {
   const message = `must be a whole number from ${least} to ${most}`;
@@ -25,8 +27,7 @@ const whole = (least: number, most: number) => {
 };
 
 const truthSchema = v.pipe(
-  v.unknown(),
-  v.transform((value) => (value === 'true' || value === 'false' ? value === 'true' : value)),
+  fromText((text) => (text === 'true' || text === 'false' ? text === 'true' : text)),
   v.boolean('must be true or false'),
 );
 
@@ -44,11 +45,10 @@ const canaryMinutes = [5, 10, 15, 30] as const;
 
 const percent = whole(1, 100);
 
-/** A list. The CDK passes what `-c` sets as text, with commas. */
+/** A list, or a text with commas. */
 const list = <Member extends v.GenericSchema>(member: Member, message: string) =>
   v.pipe(
-    v.unknown(),
-    v.transform((value) => (typeof value === 'string' ? value.split(',') : value)),
+    fromText((text) => text.split(',')),
     v.array(member, message),
   );
 
@@ -61,6 +61,24 @@ const key = 'key/(mrk-[\\da-f]{32}|[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12})';
 /** The ARN of a resource; its region and itself are regular expressions. */
 const arn = (service: string, region: string, resource: string, what: string) =>
   text(new RegExp(`^arn:aws[\\w-]*:${service}:${region}:\\d{12}:${resource}$`), `must be the ARN of ${what}`);
+
+const tagPairs = 'must be an object of names and texts, or name=value pairs separated by commas';
+const tagCharacters = '[\\p{L}\\p{Z}\\p{N}_.:/=+@-]';
+
+/**
+ * The tags of a deployment, which AWS limits to 50; `aws:` is its own. CloudFormation adds three, and the stack one.
+ * @see AWS Organizations user guide, "Tag naming limits and requirements"
+ */
+const tagsSchema = v.pipe(
+  // A value may contain `=`.
+  fromText((text) => Object.fromEntries(text.split(',').map((pair) => pair.split(/=(.*)/s)))),
+  v.record(
+    v.pipe(v.string(tagPairs), v.regex(new RegExp(`^(?!aws:)${tagCharacters}{1,128}$`, 'iu'), tagPairs)),
+    v.pipe(v.string(tagPairs), v.regex(new RegExp(`^${tagCharacters}{0,256}$`, 'u'), tagPairs)),
+    tagPairs,
+  ),
+  v.check((tags) => Object.keys(tags).length > 0 && Object.keys(tags).length <= 46, tagPairs),
+);
 
 const year = 365 * 86_400;
 
