@@ -5,6 +5,7 @@ import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type LogLine, logLine, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { newPerson } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { prepareLogin, type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
@@ -384,4 +385,20 @@ test('provider_keys_fetched and, in an outage, provider_keys_stale', async () =>
   });
   expect(Number(stale.age_seconds)).toBeGreaterThanOrEqual(7200);
   expect(second.status).toBe(200);
+});
+
+test('what people change of their account: a line names them, the thing and who did it', async () => {
+  const { account, loginUserId: login_user_id, sessionId: session_id } = await newPerson(service);
+  const linked = await account.linkAt('provider_a', unique('linked'));
+  const identity = { login_user_id, identity_id: linked.body.id };
+  const unlinked = await account.unlink(linked.body.id);
+  const elsewhere = await newPerson(service);
+  const session = { login_user_id, session_id, by: 'person' };
+  expect(await lineOf(linked, 'identity_linked')).toMatchObject({ ...identity, provider: 'provider_a' });
+  expect(await lineOf(unlinked, 'identity_unlinked')).toMatchObject(identity);
+  expect(await lineOf(await account.endSession(session_id), 'session_ended')).toMatchObject(session);
+  const user = { login_user_id: elsewhere.loginUserId, by: 'person' };
+  const others = await elsewhere.account.endSessions('?except=current');
+  expect(await lineOf(others, 'sessions_ended')).toMatchObject(user);
+  expect(await lineOf(await elsewhere.account.remove(), 'login_user_deleted')).toMatchObject(user);
 });
