@@ -204,6 +204,10 @@ test.each([401, 403])('an OAuth 1.0 provider that answers %i rejects the token: 
   expect(await logInWhen(verification, { error: 'x' }, status)).toEqual(rejected);
 });
 
+test.each([400, 401])('a token info for anybody that answers %i rejects the token: 400', async (status) => {
+  expect(await logInWhen(tokenInfo, { error: 'invalid_token' }, status)).toEqual(rejected);
+});
+
 test('a token that ends in this very second has ended: 400', async () => {
   const scene = standIn.openScene();
   scene.answer('introspection', async () => {
