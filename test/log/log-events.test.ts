@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { type LogLine, logLine, writtenDuring } from '../support/log-lines.ts';
+import { type LogLine, logLine, logLines, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -401,4 +401,12 @@ test('what people change of their account: a line names them, the thing and who 
   const others = await elsewhere.account.endSessions('?except=current');
   expect(await lineOf(others, 'sessions_ended')).toMatchObject(user);
   expect(await lineOf(await elsewhere.account.remove(), 'login_user_deleted')).toMatchObject(user);
+});
+
+test('a login that leaves nothing out is told by one line, token_issued', async () => {
+  const answer = await logInWith('provider_f', { subject: unique('alice') });
+  const request_id = answer.headers.get('x-request-id');
+  await logLine(running, 'token_issued', { request_id });
+  const lines = logLines(running).filter((line) => line.request_id === request_id);
+  expect(lines.map(({ event }) => event)).toEqual(['token_issued']);
 });
