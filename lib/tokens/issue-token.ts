@@ -78,10 +78,28 @@ const clientCredentials = v.pipe(
   v.title('ClientCredentialsGrant'),
 );
 
+type Issue<Form> = (client: AuthenticatedClient, form: Form) => Promise<TokenResponse>;
+
+/** A grant: its form, and how it issues a token. */
+const grant = <Schema extends v.GenericSchema>(schema: Schema, issue: Issue<v.InferOutput<Schema>>) => ({
+  schema,
+  issue,
+});
+
+/** Every grant by its type. The form of a request, the metadata and the dispatch follow this table. */
+const grants = {
+  provider_credentials: grant(providerCredentials, startSession),
+  provider_authorization_code: grant(providerAuthorizationCode, startSession),
+  refresh_token: grant(refreshToken, refresh),
+  client_credentials: grant(clientCredentials, issueToClient),
+} satisfies Record<GrantType, unknown>;
+
+type Forms = { [Type in GrantType]: v.InferOutput<(typeof grants)[Type]['schema']> };
+
 const grantFormSchema = v.pipe(
   v.variant(
     'grant_type',
-    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
+    grantTypes.map((type) => grants[type].schema),
     choiceProblem({ grant_type: grantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),
@@ -108,26 +126,25 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
-  const response = await issue(client, request).finally(storeFetchedKeys);
+  const response = await issueBy(request.grant_type, client, request).finally(storeFetchedKeys);
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }
 
-async function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
-  switch (request.grant_type) {
-    case 'refresh_token': {
-      const content = await readRefreshToken(request.refresh_token);
-      return loginUserTokenOf(await refreshSession(client, content));
-    }
-    case 'client_credentials': {
-      const token_use = useOfClient(request);
-      if (token_use === 'recipients' && !client.mayReadRecipients)
-        throw notAllowed('The client may not read recipients.');
-      return clientTokenOf(client, token_use);
-    }
-    default:
-      return startSession(client, request);
-  }
+function issueBy<Type extends GrantType>(type: Type, client: AuthenticatedClient, form: Forms[Type]) {
+  const table: { [One in GrantType]: { issue: Issue<Forms[One]> } } = grants;
+  return table[type].issue(client, form);
+}
+
+async function refresh(client: AuthenticatedClient, { refresh_token }: { refresh_token: string }) {
+  return loginUserTokenOf(await refreshSession(client, await readRefreshToken(refresh_token)));
+}
+
+async function issueToClient(client: AuthenticatedClient, form: { scope?: string | undefined }) {
+  const token_use = useOfClient(form);
+  if (token_use === 'recipients' && !client.mayReadRecipients)
+    throw notAllowed('The client may not read recipients.');
+  return clientTokenOf(client, token_use);
 }
 
 /** Logs in the person of a credential. The session is stored last, so a login that fails leaves none that its owner would see. */
@@ -142,7 +159,7 @@ async function startSession(
   return tokens;
 }
 
-const useOfClient = ({ scope = '' }: TokenRequest) =>
+const useOfClient = ({ scope = '' }: { scope?: string | undefined }) =>
   scope.split(' ').includes('recipients') ? 'recipients' : 'login_app';
 
 /** The scope that a grant gives, where the request asks for another one. @see RFC 6749 section 3.3 */
