@@ -92,7 +92,8 @@ export async function readDevice(id: string): Promise<Device | undefined> {
 export const devicesAmong = (items: Item[]): Device[] =>
   items.map(deviceItem.parse).filter((device) => !hasExpired(device));
 
-const hasExpired = ({ expires_at }: Device): boolean => expires_at <= epochSeconds();
+/** Whether a device is gone, though the table may have its item for days yet. */
+export const hasExpired = ({ expires_at }: Device): boolean => expires_at <= epochSeconds();
 
 /** The condition that a device, if the table has it, has not expired. */
 export const notExpired = () => ({ expires_at: { isNotUpTo: epochSeconds() } });

@@ -4,9 +4,9 @@ import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
 import { type ImportLine, type ImportResult, type LineOutcome, readLines } from '../schema/import-lines.ts';
 import { timeField } from '../schema/json-schema.ts';
-import { putItem } from '../storage/items.ts';
+import { deleteItem, putItem, readItem } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
-import { activeSince, deviceItem } from './device.ts';
+import { activeSince, deviceItem, hasExpired } from './device.ts';
 import { claimInstallation } from './installation.ts';
 import { newDeviceSchema } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
@@ -69,5 +69,12 @@ async function importDevice(
     list: devicesOfLoginUserList(user.login_user_id),
   };
   const item = { ...attributes, created_at: created_at ?? lastSeenAt, ...relation };
-  return (await putItem(deviceItem(device_id), item, { ifAbsent: true })) ? 'added' : 'repeated';
+  const key = deviceItem(device_id);
+  const add = () => putItem(key, item, { ifAbsent: true });
+  if (await add()) return 'added';
+  const found = await readItem(key);
+  if (found && !hasExpired(found)) return 'repeated';
+  // Unless it has registered since: a registration sets another time.
+  if (found) await deleteItem(key, { expires_at: { is: found.expires_at } });
+  return (await add()) ? 'added' : 'repeated';
 }

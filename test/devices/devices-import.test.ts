@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
+import { deviceKey } from '../../lib/storage/keys.ts';
+import { expireItem } from '../support/items-about.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
@@ -83,6 +85,25 @@ describe('operator devices import FILE.ndjson', () => {
     const all = (await exported()).lines;
     const versions = all.filter(({ token }) => lines.some((line) => line.token === token));
     expect(versions.map(({ app_version }) => app_version).toSorted()).toEqual(['1', '2']);
+  });
+
+  test('adds a device that has expired, though the table has it still, unless the app registers it meanwhile', async () => {
+    const line = android();
+    const { id } = (await service.register(line, appToken)).body;
+    const shown = () => service.operate('devices', 'show', { device: id });
+    await expireItem(own, deviceKey(id));
+    const { summary: first } = await importLines([{ ...line, app_version: '1' }]);
+    expect([first, await shown()]).toMatchObject([{ added: 1 }, { app_version: '1' }]);
+
+    await expireItem(own, deviceKey(id));
+    const { summary: second } = await own.proxy.during(
+      async ({ operation }) => {
+        if (operation === 'DeleteItem') await service.register({ ...line, app_version: '2' }, appToken);
+        return undefined;
+      },
+      () => importLines([line]),
+    );
+    expect([second, await shown()]).toMatchObject([{ already_there: 1 }, { app_version: '2' }]);
   });
 
   test('says which lines were rejected and why, adds the others, and ends with exit code 2', async () => {
