@@ -151,7 +151,7 @@ async function append(accessRequestId: number, end: ListTails, draft: Draft): Pr
   } catch (error) {
     if (!isPartitionFull(error)) throw error;
     const message = 'The access request is full: it takes no more events. Create another one to go on.';
-    throw new ServiceError('conflict', message, { reason: 'access_request_full' });
+    throw new ServiceError('conflict', message, 'access_request_full');
   }
   end.lastId = id;
   for (const { list, ordinal } of places) end.lastOrdinals.set(nameOf(list), ordinal);

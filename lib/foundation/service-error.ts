@@ -63,10 +63,11 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly detail: ErrorDetail;
 
-  constructor(code: ErrorCode, description: string, detail: ErrorDetail = {}) {
+  /** @param detail the reason for the log alone may stand for an object with nothing else */
+  constructor(code: ErrorCode, description: string, detail: LogReason | ErrorDetail = {}) {
     super(description);
     this.code = code;
-    this.detail = detail;
+    this.detail = typeof detail === 'string' ? { reason: detail } : detail;
   }
 }
 

@@ -35,7 +35,7 @@ export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
     const sent = secret ? createHash('sha256').update(secret).digest('hex') : '';
     const matches = hashes.map((hash) => equalInConstantTime(sent, hash));
     if (!secret || !matches.includes(true))
-      throw new ServiceError('forbidden', originError.example, { reason: 'origin_secret_wrong' });
+      throw new ServiceError('forbidden', originError.example, 'origin_secret_wrong');
     // Only the edge of the deployment itself is known to set this header.
     if (optionalEnvironment('VIEWER_ADDRESS') === 'trusted')
       annotateLog(addressIn(headers[viewerAddressHeader.toLowerCase()]));

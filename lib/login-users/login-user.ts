@@ -146,7 +146,7 @@ export const readLoginUser = async (loginUserId: string): Promise<LoginUser | un
   loginUserIn(await readItem(loginUserItem(loginUserId)));
 
 export const deletedError = (): ServiceError =>
-  new ServiceError('invalid_token', 'The Login User has been deleted.', { reason: 'session_ended' });
+  new ServiceError('invalid_token', 'The Login User has been deleted.', 'session_ended');
 
 /**
  * The codes for a blocked person: no login (RFC 6749 section 5.2), no refresh, no device shown, no device related. The

@@ -90,7 +90,7 @@ export async function askLoginHook(event: HookEvent, identity?: HookIdentity): P
   });
   if (!answer.deny) return JSON.stringify(answer.claims);
   logEvent('login_hook_denied', { hook_event: event.event, told: answer.reason });
-  throw new ServiceError('invalid_grant', 'The login was refused.', { reason: 'denied_by_hook' });
+  throw new ServiceError('invalid_grant', 'The login was refused.', 'denied_by_hook');
 }
 
 /** Asks about an identity that a person links. @throws ServiceError `invalid_grant` when the hook refuses */

@@ -9,9 +9,9 @@ import { type ProfileSetting, valueAtPath } from './settings/fields.ts';
 
 /** The error for a credential that the provider or our own validation rejects. The reason is for the log alone. */
 export const rejected = (reason: LogReason): ServiceError =>
-  new ServiceError('invalid_grant', 'The provider does not accept this credential for this Login App.', {
-    reason,
-  });
+  new ServiceError('invalid_grant', notAccepted, reason);
+
+const notAccepted = 'The provider does not accept this credential for this Login App.';
 
 /** Returns a credential that is visible ASCII and of a possible length. @throws ServiceError for another @see RFC 6749 appendix A */
 export function wellFormedCredential(credential: string): string {

@@ -76,6 +76,4 @@ export async function checkNonce({ loginAppId, proofKey }: CredentialCaller, non
 }
 
 const unusable = () =>
-  new ServiceError('invalid_grant', 'The nonce is not valid, or has been used.', {
-    reason: 'nonce_unusable',
-  });
+  new ServiceError('invalid_grant', 'The nonce is not valid, or has been used.', 'nonce_unusable');

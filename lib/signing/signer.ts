@@ -29,7 +29,7 @@ async function readSigningKey(secretId: string) {
   const secret = v.safeParse(jsonObjectSchema, await readSecret(secretId));
   if (!secret.success) {
     const description = 'The service has no signing key yet; send the request again in a minute.';
-    throw new ServiceError('temporarily_unavailable', description, { reason: 'signing_key_missing' });
+    throw new ServiceError('temporarily_unavailable', description, 'signing_key_missing');
   }
   const jwk = keyThatSigns(v.parse(keySetSchema, secret.output));
   return { kid: jwk.kid, alg: jwk.alg, key: createPrivateKey({ format: 'jwk', key: jwk }) };

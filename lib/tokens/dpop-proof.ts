@@ -127,4 +127,4 @@ const endByClock = (iat: number): number | undefined =>
   Math.abs(epochSeconds() - iat) <= leeway ? Math.floor(iat) + leeway + 1 : undefined;
 
 const refused = (description: string, reason: LogReason): ServiceError =>
-  new ServiceError('invalid_dpop_proof', description, { reason });
+  new ServiceError('invalid_dpop_proof', description, reason);

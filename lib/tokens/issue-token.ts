@@ -176,7 +176,7 @@ async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedCl
 }
 
 const notAllowed = (message: string): ServiceError =>
-  new ServiceError('unauthorized_client', message, { reason: 'grant_type_not_allowed' });
+  new ServiceError('unauthorized_client', message, 'grant_type_not_allowed');
 
 /** Notes the grant and the provider for the log, but nothing that a caller made up. */
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {

@@ -105,5 +105,5 @@ const rulesBroken: { [Reason in LogReason]?: string } = {
 
 const refused = (reason: LogReason): ServiceError => {
   const description = `The client assertion ${rulesBroken[reason] ?? 'is not one of this client'}.`;
-  return new ServiceError('invalid_client', description, { reason });
+  return new ServiceError('invalid_client', description, reason);
 };

@@ -21,7 +21,7 @@ export const writingAccount: Authentication<Account> = {
   identify: async (headers, form) => {
     const caller = await account.identify(headers, form);
     if (caller.read_only)
-      throw new ServiceError('forbidden', 'The account may only read.', { reason: 'account_read_only' });
+      throw new ServiceError('forbidden', 'The account may only read.', 'account_read_only');
     return caller;
   },
 };

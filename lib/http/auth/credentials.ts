@@ -32,7 +32,7 @@ export const basicAuthentication = <Caller extends object>(
     const sent = basicCredentials(authorization);
     if (!sent) {
       const message = `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`;
-      throw new ServiceError(error, message, { reason: 'credentials_missing' });
+      throw new ServiceError(error, message, 'credentials_missing');
     }
     const caller = await find(sent.user, sent.password);
     if (typeof caller === 'string') {
@@ -41,7 +41,7 @@ export const basicAuthentication = <Caller extends object>(
       const form = isWellFormed ? '' : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;
       const message =
         caller === 'account_disabled' ? 'The account is disabled.' : `${mismatch(whose)}${form}`;
-      throw new ServiceError(error, message, { reason: caller });
+      throw new ServiceError(error, message, caller);
     }
     // A scheme that builds on this one may yet reject the caller, whom the audit line then names.
     annotateLog({ ...noted(caller), caller: scheme });
@@ -77,7 +77,7 @@ export function requiredBearerToken(kind: string, headers: (string | undefined)[
   if (token) return token;
   const isMissing = !sent.some((header) => /^Bearer\b/i.test(header));
   const reason = isMissing ? 'credentials_missing' : undefined;
-  throw new ServiceError('invalid_token', `Send a ${kind} as Authorization: Bearer.`, { reason });
+  throw new ServiceError('invalid_token', `Send a ${kind} as Authorization: Bearer.`, reason);
 }
 
 function formDecoded(text: string): string | undefined {

@@ -37,7 +37,7 @@ async function clientOfAssertion(form: URLSearchParams): Promise<AuthenticatedCl
   if (sent && parameter(form, 'client_assertion_type') === jwtAssertionType)
     return verifyClientAssertion(sent, parameter(form, 'client_id'));
   const message = `Send a client_assertion with the client_assertion_type ${jwtAssertionType}.`;
-  throw new ServiceError('invalid_client', message, { reason: 'credentials_missing' });
+  throw new ServiceError('invalid_client', message, 'credentials_missing');
 }
 
 /** The public client with an id; undefined when there is none. @see RFC 6749, section 3.2.1 */

@@ -36,10 +36,10 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { claims, reason = 'login_user_token_sent' } = await readAccessToken(token);
   if (claims?.token_use !== 'login_app')
-    throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', { reason });
+    throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', reason);
   annotateLog({ client_id: claims.client_id });
   return (await isCurrentClient(claims.client_id)) ? claims.aud : undefined;
 }
 
 const noLongerValid = (reason: LogReason): ServiceError =>
-  new ServiceError('invalid_token', 'The Login App Token is no longer valid.', { reason });
+  new ServiceError('invalid_token', 'The Login App Token is no longer valid.', reason);

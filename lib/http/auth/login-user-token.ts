@@ -1,4 +1,3 @@
-import type { LogReason } from '../../foundation/reasons.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import { isCurrentClient } from '../../login-apps/clients.ts';
@@ -28,21 +27,18 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
     const token = requiredBearerToken('Login User Token', [headers.authentication, headers.authorization]);
     const { claims, reason = 'login_app_token_sent' } = await readAccessToken(token);
     if (claims?.token_use !== 'login_user')
-      throw invalidToken('The token is not a valid Login User Token.', reason);
+      throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', reason);
     annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
     const [{ user, isDeleted, session }, hasClient, status] = await Promise.all([
       readLoginUserWithSession(claims.sub, claims.sid),
       isCurrentClient(claims.client_id),
       findStatus(claims.aud),
     ]);
-    if (!status.isEnabled)
-      throw invalidToken('The Login App of this Login User Token is disabled.', 'login_app_disabled');
-    if (!hasClient) throw invalidToken(ended, 'id_unknown');
+    const disabled = 'The Login App of this Login User Token is disabled.';
+    if (!status.isEnabled) throw new ServiceError('invalid_token', disabled, 'login_app_disabled');
+    if (!hasClient) throw new ServiceError('invalid_token', ended, 'id_unknown');
     if (!session || !isActive(session, status) || !hasIssued(session, claims))
-      throw invalidToken(ended, 'session_ended');
+      throw new ServiceError('invalid_token', ended, 'session_ended');
     return { ...session, user, isDeleted };
   },
 };
-
-const invalidToken = (message: string, reason: LogReason): ServiceError =>
-  new ServiceError('invalid_token', message, { reason });

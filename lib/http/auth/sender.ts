@@ -21,6 +21,6 @@ export const sender: Authentication<AuthenticatedClient> = {
     if (client) return client;
     const message = 'The token is no valid one with the scope recipients.';
     const reason = isForRecipients ? 'id_unknown' : 'claim_invalid';
-    throw new ServiceError('invalid_client', message, { reason });
+    throw new ServiceError('invalid_client', message, reason);
   },
 };

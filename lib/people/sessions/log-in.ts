@@ -192,7 +192,7 @@ async function nextOwner(expected: Owner, login: Login, found: Item | undefined)
 /** The owner of an identity, or the one that its login would create. @throws ServiceError `invalid_grant` where it may not */
 function ownerAt({ id, owner }: IdentityIndexItem, { mayCreate }: Login): Owner {
   if (owner || mayCreate) return owner ?? ownerOfFirst(id);
-  throw new ServiceError('invalid_grant', 'The Login App lets nobody new in.', { reason: 'sign_ups_closed' });
+  throw new ServiceError('invalid_grant', 'The Login App lets nobody new in.', 'sign_ups_closed');
 }
 
 /** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed, if it can be. */

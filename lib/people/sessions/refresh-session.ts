@@ -149,4 +149,4 @@ async function isLateReplayTooMany(session: Session): Promise<boolean> {
 }
 
 const invalidToken = (reason: LogReason): ServiceError =>
-  new ServiceError('invalid_grant', 'The refresh token is not valid for this client.', { reason });
+  new ServiceError('invalid_grant', 'The refresh token is not valid for this client.', reason);

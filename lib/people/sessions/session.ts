@@ -100,7 +100,7 @@ export const isActive = (session: Session, { sessionsValidFrom }: LoginAppStatus
 export function requireSameKey({ proof_key }: Session, { proofKey }: AuthenticatedClient): void {
   if (proof_key === proofKey) return;
   const message = 'The proof must be by the key that the person logged in with.';
-  throw new ServiceError('invalid_dpop_proof', message, { reason: 'proof_by_another_key' });
+  throw new ServiceError('invalid_dpop_proof', message, 'proof_by_another_key');
 }
 
 /** Whether an access token is one of this session: for its Login App, and issued to its client. */

@@ -41,7 +41,7 @@ export interface Received {
 
 /** The error for a message that its issuer has signed, and that is not as it should be. */
 export const refused = (message: string): ServiceError =>
-  new ServiceError('invalid_request', message, { reason: 'claim_invalid' });
+  new ServiceError('invalid_request', message, 'claim_invalid');
 
 /** Kinds of messages, by the parameter that holds one or the content type, with the error for one that is not accepted. */
 const problems = {
@@ -59,7 +59,7 @@ export function notAccepted(error: unknown, form: MessageForm): unknown {
     error instanceof errors.JOSEError ? reasonOf(error) : isRejected ? error.detail.reason : undefined;
   if (reason === undefined) return error;
   const message = `The ${problems[form]} of this provider for this Login App.`;
-  return new ServiceError('invalid_request', message, { reason });
+  return new ServiceError('invalid_request', message, reason);
 }
 
 /** Apple's kinds of notifications; anything else is ignored. It has written the second in two ways. */
