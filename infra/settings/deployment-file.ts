@@ -6,7 +6,7 @@ import { deploymentName, readSettings, type Settings, SettingsError, type Settin
 
 export const deploymentFolder = join(import.meta.dirname, '../../deployments');
 
-/** Settings that a file cannot have: its name is the deployment's, and the other two are about one update only. */
+/** Settings that a file cannot have: its name says the first two, and the others are about one update only. */
 const notInFile = ['deployment', 'stack', 'change', 'ignoreAlarms'];
 
 const objectSchema = v.pipe(
@@ -17,9 +17,8 @@ const objectSchema = v.pipe(
 );
 
 /**
- * The settings of the deployment that `-c deployment=NAME` names: those of `deployments/NAME.json`, and of the context,
- * which override them. Its stack is called NAME too, so that no deployment can mean the stack of another. Without a
- * deployment, the settings of the context alone, unless there is a file that they would bypass.
+ * The settings of `deployments/NAME.json` for `-c deployment=NAME`, overridden by the context, with the stack NAME. Without a
+ * deployment, those of the context alone, unless there is a file that they would bypass.
  * @throws SettingsError
  */
 export function readDeployment(context: Record<string, unknown>, folder = deploymentFolder): Settings {

@@ -1,7 +1,4 @@
-/**
- * The settings that a deployed stack keeps: another value would be a mix-up in almost every case. `change` names those
- * that a deployment changes on purpose.
- */
+/** Settings that a deployed stack keeps, unless `change` names them: another value is almost always a mix-up. */
 export const pins = ['deployment', 'stage', 'domainName', 'tableName'] as const;
 export type Pin = (typeof pins)[number];
 

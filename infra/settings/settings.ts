@@ -26,6 +26,9 @@ const whole = (least: number, most: number) => {
   );
 };
 
+const either = <const Names extends readonly string[]>(...names: Names) =>
+  v.picklist(names, `must be ${names.join(' or ')}`);
+
 const truthSchema = v.pipe(
   fromText((text) => (text === 'true' || text === 'false' ? text === 'true' : text)),
   v.boolean('must be true or false'),
@@ -33,14 +36,13 @@ const truthSchema = v.pipe(
 
 /** Numbers of days for which CloudWatch Logs can keep a log group, other than for ever. */
 const retentionDays = [
-  ...[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
-  ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const;
 
 const oneOf = <const Numbers extends readonly number[]>(numbers: Numbers) =>
   v.pipe(numberSchema, v.picklist(numbers, `must be one of ${numbers.join(', ')}`));
 
-/** CodeDeploy's own canaries of a tenth of the requests last for as many minutes. */
+/** How long CodeDeploy's canaries with a tenth of the requests last. */
 const canaryMinutes = [5, 10, 15, 30] as const;
 
 const percent = whole(1, 100);
@@ -73,8 +75,8 @@ const tagsSchema = v.pipe(
   // A value may contain `=`.
   fromText((text) => Object.fromEntries(text.split(',').map((pair) => pair.split(/=(.*)/s)))),
   v.record(
-    v.pipe(v.string(tagPairs), v.regex(new RegExp(`^(?!aws:)${tagCharacters}{1,128}$`, 'iu'), tagPairs)),
-    v.pipe(v.string(tagPairs), v.regex(new RegExp(`^${tagCharacters}{0,256}$`, 'u'), tagPairs)),
+    text(new RegExp(`^(?!aws:)${tagCharacters}{1,128}$`, 'iu'), tagPairs),
+    text(new RegExp(`^${tagCharacters}{0,256}$`, 'u'), tagPairs),
     tagPairs,
   ),
   v.check((tags) => Object.keys(tags).length > 0 && Object.keys(tags).length <= 46, tagPairs),
@@ -82,7 +84,7 @@ const tagsSchema = v.pipe(
 
 const year = 365 * 86_400;
 
-/** Whether a text is a block of addresses in CIDR notation; AWS WAF takes none of all addresses. */
+/** Whether a text is a block of addresses in CIDR notation, but not that of all, which AWS WAF rejects. */
 function isBlock(text: string): boolean {
   const [, address = '', length = ''] = text.match(/^([\da-f.:]+)\/([1-9]\d{0,2})$/i) ?? [];
   return isIP(address) !== 0 && Number(length) <= (isIP(address) === 4 ? 32 : 128);
@@ -92,7 +94,6 @@ const regionName = /^[a-z]{2}(-[a-z]+)+-\d$/;
 const regions = 'must be names of regions, separated by commas';
 const blocks = 'must be blocks of addresses, such as 192.0.2.0/24, separated by commas';
 
-/** The hashes of the origin secrets that a request may prove to know. */
 export const originSecretHashesSchema = text(
   /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
   'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
@@ -110,64 +111,37 @@ const changes = `must be some of ${pins.join(', ')}, separated by commas`;
 const settingsSchema = v.object({
   /** The settings file, and the name of the stack */
   deployment: v.optional(deploymentName),
-  /**
-   * The name of the stack when there is no `deployment`. The operator's command line finds the stack by its name
-   * (`--stack`). @default login-service
-   */
+  /** The name of the stack when there is no `deployment`. @default login-service */
   stack: v.optional(deploymentName, 'login-service'),
   /** The account of the deployment. The CDK then rejects credentials for another one */
   account: v.optional(text(/^\d{12}$/, 'must be the 12 digits of an AWS account')),
   /** The deployment's region. Requires `account` */
   region: v.optional(text(regionName, 'must be the name of a region')),
   /** The defaults of `removalPolicy` and `canary`. Without a stage, the defaults are the safe ones. @default production */
-  stage: v.optional(
-    v.picklist(['production', 'development'], 'must be production or development'),
-    'production',
-  ),
+  stage: v.optional(either('production', 'development'), 'production'),
   /** Your own domain for the API. It is also the issuer of the tokens. Point its DNS record at the output `DomainTarget` */
   domainName: v.optional(text(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')),
   /** The domain's certificate, in the stack's region */
   certificateArn: v.optional(arn('acm', anyRegion, certificate, 'an ACM certificate')),
-  /**
-   * The algorithm that access tokens are signed with. API Gateway's JWT authorizer and load balancers accept RS256 only.
-   * [A change](operating.md#changing-the-algorithm-of-tokens) takes effect after a day. @default RS256
-   */
-  tokenAlgorithm: v.optional(v.picklist(tokenAlgorithms, 'must be RS256 or ES256'), tokenAlgorithms[0]),
+  /** The algorithm of access tokens; [a change](operating.md#changing-the-algorithm-of-tokens) takes a day. @default RS256 */
+  tokenAlgorithm: v.optional(either(...tokenAlgorithms), tokenAlgorithms[0]),
   /** The lifetime of an access token, in seconds. @default 3600 */
   accessTokenSeconds: v.optional(whole(60, 86_400), 3600),
   /** The idle timeout of a session, in seconds: a session that isn't refreshed for this long ends. @default 2592000 */
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   /** The longest lifetime of any session, in seconds. @default 31536000 */
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
-  /**
-   * How long ago the login of a session may be, in seconds, when a person links or unlinks an identity, deletes their
-   * account or relates a 21st device. `0` means any time. @default 900
-   */
+  /** Seconds for which a login [counts as recent](client-guide.md#log-in-again-first). `0` is for ever. @default 900 */
   recentLoginSeconds: v.optional(whole(0, year), defaultRecentLoginSeconds),
-  /**
-   * The `acr` values of which the login of a session must have one when a person links or unlinks an identity or deletes
-   * their account. They need [`login_claims`](providers.md#what-a-login-was) with `acr` at every issuer of such logins.
-   * `npm start` reads `STEP_UP_ACR_VALUES`
-   */
+  /** The [`acr` values](providers.md#what-a-login-was) of which a login needs one to link or unlink, or to delete the account */
   stepUpAcrValues: v.optional(
     text(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be acr values, separated by spaces'),
   ),
-  /**
-   * How many open sessions a person can have. A session ends when the person has logged in this many times since.
-   * @default 100
-   */
+  /** The most open sessions of a person. One ends when the person has logged in this many times since. @default 100 */
   maxSessions: v.optional(whole(1, largestRing), 100),
-  /**
-   * How many seconds a replaced refresh token is accepted again, as long as its successor hasn't been used. Without a
-   * limit, a lost response never costs a login. With `0`, it is never accepted again, so a refresh after a lost response
-   * ends the session; only refreshes at the same moment share their new tokens
-   */
+  /** How many seconds a [replaced refresh token](#replaced-refresh-tokens) is accepted again. Without it, there is no limit */
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
-  /**
-   * After how many seconds a replaced refresh token counts as late when it comes back. Late tokens in three generations in
-   * a row end the session: a thief and the person take turns. A single late token, after a lost response, doesn't. `npm
-   * start` reads `REFRESH_REPLAY_SECONDS`. @default 60
-   */
+  /** After how many seconds a [replaced refresh token](#replaced-refresh-tokens) is late. @default 60 */
   refreshReplaySeconds: v.optional(whole(1, 30 * 86_400), 60),
   /** The token route's throttling rate, in requests per second. @default 200 */
   tokenRateLimit: v.optional(whole(1, 100_000), 200),
@@ -189,10 +163,7 @@ const settingsSchema = v.object({
   documentRateLimit: v.optional(whole(1, 100_000), 2),
   /** The throttling burst of `/openapi.json`, in requests. @default 5 */
   documentBurstLimit: v.optional(whole(1, 100_000), 5),
-  /**
-   * The name or ARN of your Lambda function that decides about logins, perhaps with an alias.
-   * @see docs/login-hook.md
-   */
+  /** The name or ARN of [your Lambda function](login-hook.md) that decides about logins, perhaps with an alias */
   loginHook: v.optional(
     text(
       /^(arn:aws[\w-]*:lambda:[\w-]+:\d{12}:function:)?[\w-]{1,64}(:[\w-]{1,128})?$/,
@@ -200,18 +171,12 @@ const settingsSchema = v.object({
     ),
   ),
   /** Whether the login hook is asked at each refresh, too, or only at logins and links. @default refresh */
-  loginHookOn: v.optional(v.picklist(['login', 'refresh'], 'must be login or refresh'), 'refresh'),
+  loginHookOn: v.optional(either('login', 'refresh'), 'refresh'),
   /** The time that the login hook may take, in seconds. @default 3 */
   loginHookSeconds: v.optional(whole(1, 5), 3),
-  /**
-   * Whether access tokens contain the `external_id` of [imported people](importing.md#people), as `ext_id`. `npm start`
-   * reads `EXTERNAL_ID_IN_TOKENS`. @default false
-   */
+  /** Whether access tokens contain the `external_id` of [imported people](importing.md#people), as `ext_id`. @default false */
   externalIdInTokens: v.optional(truthSchema, false),
-  /**
-   * Whether [published events](events.md) about Login Users contain the `external_id` of [imported
-   * people](importing.md#people). `npm start` reads `EXTERNAL_ID_IN_EVENTS`. @default false
-   */
+  /** Whether [published events](events.md) contain the `external_id` of [imported people](importing.md#people). @default false */
   externalIdInEvents: v.optional(truthSchema, false),
   /** The throttling rate of each other route, in requests per second. @default 1000 */
   rateLimit: v.optional(whole(1, 100_000), 1000),
@@ -219,33 +184,21 @@ const settingsSchema = v.object({
   burstLimit: v.optional(whole(1, 100_000), 2000),
   /** Retention in days of the logs beside the audit log: those of the functions, the access log, and the logs of the edge. @default 90 */
   logRetentionDays: v.optional(oneOf(retentionDays), 90),
-  /**
-   * Retention in days of the [audit log](watching.md#the-audit-log). CloudWatch Logs allows these numbers only.
-   * @default 400
-   */
+  /** Retention in days of the [audit log](watching.md#the-audit-log). @default 400 */
   auditRetentionDays: v.optional(oneOf(retentionDays), 400),
-  /**
-   * [A key of your own](#a-key-of-your-own) that encrypts the table, the secrets, the logs, the alarm topic and the
-   * queues. The default is AWS's keys
-   */
+  /** [A key of your own](#a-key-of-your-own) that encrypts the table, the secrets, the logs, the alarm topic and the queues */
   kmsKeyArn: v.optional(arn('kms', anyRegion, key, 'a KMS key')),
   /** [Tags](#tags) of everything that the deployment creates */
   tags: v.optional(tagsSchema),
   /** Recipient of an e-mail when an alarm goes off or ends. They must confirm the subscription */
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
-  /**
-   * The share of 5xx, in per cent, at which the alarms [ServerErrors and ServerErrorsOf…](watching.md#alarms) go off.
-   * ServerErrors rolls back a new version. @default 1
-   */
+  /** The share of 5xx, in per cent, at which [ServerErrors and ServerErrorsOf…](watching.md#alarms) go off. @default 1 */
   alarmErrorPercent: v.optional(percent, 1),
   /** The fewest errors, throttles or failures in a period at which an alarm about a share goes off. @default 5 */
   alarmFewest: v.optional(whole(1, 100_000), 5),
   /** The latency (p99), in milliseconds, at which the alarm Latency goes off. @default 3000 */
   alarmLatencyMilliseconds: v.optional(whole(1, 10_000), 3000),
-  /**
-   * The share of throttled invocations, table requests or requests to a route, in per cent, at which the throttling alarms
-   * go off. @default 1
-   */
+  /** The share of throttled invocations, table or route requests, in per cent, at which their alarms go off. @default 1 */
   alarmThrottledPercent: v.optional(percent, 1),
   /** The share of failed provider calls, in per cent, at which the alarm ProviderFailures goes off. @default 2 */
   alarmProviderFailurePercent: v.optional(percent, 2),
@@ -253,15 +206,12 @@ const settingsSchema = v.object({
   alarmReusedPercent: v.optional(percent, 1),
   /** The share of repeated refresh tokens, in per cent, at which the alarm RefreshTokensRepeated goes off. @default 10 */
   alarmRepeatedPercent: v.optional(percent, 10),
-  /** The share of refused public clients among the token requests, in per cent, at which the alarm PublicClientsRefused goes off. @default 20 */
+  /** The share of refused public clients, in per cent of token requests, at which PublicClientsRefused goes off. @default 20 */
   alarmPublicRefusalPercent: v.optional(percent, 20),
   /** The share of requests with a wrong secret, in per cent, at which the alarm WrongSecrets goes off. @default 1 */
   alarmWrongSecretPercent: v.optional(percent, 1),
-  /**
-   * Whether the table, the secrets and the audit log are retained when the stack is deleted. In production they always
-   * are. @default `retain` in production, `destroy` in development
-   */
-  removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
+  /** Whether the table, secrets and audit log outlive the stack. @default `retain` in production, `destroy` in development */
+  removalPolicy: v.optional(either('retain', 'destroy')),
   /** An existing table, such as [a restored one](maintenance.md#restore-the-table), to use instead of the stack's own */
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
   /** The stream of the table that `tableName` names */
@@ -270,93 +220,49 @@ const settingsSchema = v.object({
   ),
   /** Whether to [publish events](events.md) on an event bus. @default true */
   publishEvents: v.optional(truthSchema, true),
-  /**
-   * For how many days the bus keeps [an archive of the events](events.md#an-archive), to be published again. Without it
-   * there is none
-   */
+  /** How many days the bus keeps [an archive of the events](events.md#an-archive). Without it, there is none */
   archiveDays: v.optional(whole(1, 3650)),
   /** Settings that this deployment [changes on purpose](#what-a-stack-keeps). Never in the file */
   change: v.optional(list(v.picklist(pins, changes), changes)),
-  /**
-   * Provisioned concurrency of the token function: instances that are kept warm and billed by the hour. [A
-   * deployment](#provisioned-concurrency) needs twice the number. @default 0
-   */
+  /** [Instances of the token function](#provisioned-concurrency) that are kept warm and billed by the hour. @default 0 */
   tokenConcurrency: v.optional(whole(0, 1000), 0),
-  /**
-   * Reserved concurrency of the token function: instances that no other function can use, and the most it can have. See
-   * [capacity](capacity.md#before-a-launch)
-   */
+  /** [Reserved concurrency](capacity.md#before-a-launch) of the token function: its own instances, and the most it can have */
   tokenReservedConcurrency: v.optional(whole(1, 100_000)),
-  /**
-   * Warm throughput of the table: read units per second that it accepts at once. [It can't be
-   * lowered](capacity.md#before-a-launch)
-   */
+  /** [Warm throughput](capacity.md#before-a-launch) of the table: read units per second that it accepts at once */
   warmReadUnits: v.optional(whole(12_000, 10_000_000)),
-  /**
-   * Warm throughput of the table: write units per second that it accepts at once. [It can't be
-   * lowered](capacity.md#before-a-launch)
-   */
+  /** [Warm throughput](capacity.md#before-a-launch) of the table: write units per second that it accepts at once */
   warmWriteUnits: v.optional(whole(4_000, 10_000_000)),
-  /**
-   * Most write units per second that the table accepts, as [a limit of its costs](capacity.md#before-a-launch). Without
-   * it, the account's quota is the limit
-   */
+  /** Most write units per second that the table accepts, as [a limit of its costs](capacity.md#before-a-launch) */
   maxWriteUnits: v.optional(whole(1, 10_000_000)),
-  /**
-   * Regions to which Secrets Manager replicates the service secrets and the signing keys, for [a second
-   * region](maintenance.md#a-second-region). The deployment's own region is ignored
-   */
+  /** Regions for replicas of the secrets, for [a second region](maintenance.md#a-second-region). The stack's own is ignored */
   replicaRegions: v.optional(list(text(regionName, regions), regions)),
   /** Whether X-Ray samples invocations of the functions. HTTP APIs don't support it. @default false */
   tracing: v.optional(truthSchema, false),
-  /**
-   * Whether a new version gets a tenth of the requests for its first minutes, and is rolled back if [it or the API returns
-   * 5xx](#what-the-canary-catches). @default `true` in production, `false` in development
-   */
+  /** Whether [a canary](#what-the-canary-catches) tries new versions. @default `true` in production, `false` in development */
   canary: v.optional(truthSchema),
-  /**
-   * How many minutes a new version gets a tenth of the requests. More [catch more](#what-the-canary-catches), but [a
-   * deployment](#how-long-a-deployment-takes) takes longer. @default 15
-   */
+  /** How many minutes a new version gets a tenth of the requests. More [catch more](#what-the-canary-catches). @default 15 */
   canaryMinutes: v.optional(oneOf(canaryMinutes), 15),
-  /**
-   * How many functions go live at the same time. More make a deployment faster; with too many, AWS may throttle
-   * CodeDeploy, and the deployment is rolled back. @default 5
-   */
+  /** How many functions [go live at the same time](#how-long-a-deployment-takes). @default 5 */
   canariesAtOnce: v.optional(whole(1, 50), 5),
-  /**
-   * Makes the functions reject requests without [the origin secret](#origin-secret) that CloudFront adds. The value is the
-   * SHA-256 of one secret, or of two during a rotation
-   */
+  /** The SHA-256 of [the origin secret](#origin-secret) that requests need, or of two during a rotation */
   originSecretHashes: v.optional(originSecretHashesSchema),
   /** The version of the origin secret that CloudFront sends. Only to [rotate it](#rotate-the-secret) */
   originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
-  /**
-   * Puts [CloudFront and AWS WAF](#cloudfront-and-aws-waf) in front, as a second stack. Requires `domainName`, `account`
-   * and `edgeCertificateArn`. @default false
-   */
+  /** Puts [CloudFront and AWS WAF](#cloudfront-and-aws-waf) in front, as a second stack. @default false */
   edge: v.optional(truthSchema, false),
   /** The domain's certificate for CloudFront */
   edgeCertificateArn: v.optional(arn('acm', 'us-east-1', certificate, 'an ACM certificate in us-east-1')),
   /** How many requests one address may send in five minutes before AWS WAF blocks it. @default 2000 */
   edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
-  /**
-   * How many requests to the token route one address may send in five minutes. Without it, only `edgeRateLimit` counts
-   * them
-   */
+  /** How many requests to the token route one address may send in five minutes. Without it, `edgeRateLimit` alone counts them */
   edgeTokenRateLimit: v.optional(whole(10, 1_000_000)),
   /** Addresses that [neither rule counts](#cloudfront-and-aws-waf), such as those of your own backends */
   edgeAllowedAddresses: v.optional(list(v.pipe(v.string(blocks), v.check(isBlock, blocks)), blocks)),
-  /**
-   * Makes CloudFront log [each request, and AWS WAF each that it blocks](watching.md#the-logs-of-the-edge). @default false
-   */
+  /** Whether CloudFront logs each request, and AWS WAF [each that it blocks](watching.md#the-logs-of-the-edge). @default false */
   edgeLogs: v.optional(truthSchema, false),
   /** The key of your own for the origin secret and the logs of the edge */
   edgeKmsKeyArn: v.optional(arn('kms', 'us-east-1', key, 'a KMS key in us-east-1')),
-  /**
-   * Lets this deployment go live although an alarm is on, and rolls nothing back. For [a fix that an alarm
-   * blocks](watching.md#when-an-alarm-blocks-the-fix). @default false
-   */
+  /** Lets this deployment go live [although an alarm is on](watching.md#when-an-alarm-blocks-the-fix). @default false */
   ignoreAlarms: v.optional(truthSchema, false),
   /** Allows `http://127.0.0.1` addresses in provider settings. Only for tests, never in production. @default false */
   loopbackProviders: v.optional(truthSchema, false),
@@ -366,14 +272,12 @@ export const settingNames = Object.keys(settingsSchema.entries);
 
 type Given = v.InferOutput<typeof settingsSchema>;
 
-/** Settings that belong to the stack of a service, and not to the service in it. */
-type StackSetting = 'deployment' | 'stack' | 'account' | 'region' | 'tags';
+/** The entries but those of the stack that the service is in. */
+type Entries = Omit<typeof settingsSchema.entries, 'deployment' | 'stack' | 'account' | 'region' | 'tags'>;
 
-type ServiceEntries = Omit<(typeof settingsSchema)['entries'], StackSetting>;
-
-/** The settings of a service, of which none is required. */
+/** The settings of a service; all are optional. */
 export type ServiceSettings = {
-  [Name in keyof ServiceEntries]?: v.InferOutput<ServiceEntries[Name]> | undefined;
+  [Name in keyof Entries]?: v.InferOutput<Entries[Name]> | undefined;
 };
 
 /** The settings of a deployment, with what follows from its stage. */
@@ -383,9 +287,8 @@ export type Settings = Given & {
   change: Pin[];
 };
 
-/** The source of settings that are not from the command line. */
+/** A settings file, named as people know it: `deployments/live.json`. */
 export interface SettingsFile {
-  /** The name of the setting for people. */
   file: string;
   values: Record<string, unknown>;
 }
@@ -396,9 +299,8 @@ export interface SettingsFile {
  */
 export function readSettings(context: Record<string, unknown>, from?: SettingsFile): Settings {
   const fileOf = (name: string): string | undefined => (name in context ? undefined : from?.file);
-  const unknown =
-    Object.keys(from?.values ?? {}).find((name) => !isKnown(name)) ??
-    Object.keys(context).find((name) => !isKnown(name) && !isOfCdk(name));
+  const ours = Object.keys(context).filter((name) => !isOfCdk(name));
+  const unknown = [...Object.keys(from?.values ?? {}), ...ours].find((name) => !settingNames.includes(name));
   if (unknown)
     throw new SettingsError(unknown, 'is unknown; docs/settings.md lists them all', fileOf(unknown));
   const result = v.safeParse(settingsSchema, { ...from?.values, ...context });
@@ -409,8 +311,6 @@ export function readSettings(context: Record<string, unknown>, from?: SettingsFi
   }
   return consistent(result.output);
 }
-
-const isKnown = (name: string): boolean => settingNames.includes(name);
 
 /** The environment variables about tokens and sessions. */
 export const tokenVariables = (settings: Settings): Record<string, string> =>
