@@ -3,23 +3,23 @@ import { type IdForm, idForms } from '../foundation/ids.ts';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { importLinesSchema } from '../schema/import-lines.ts';
 
-/** An operator command. `Taken` are its flags. */
+/** An operator command, read by the command line and by the operator function. `Taken` are its flags. */
 interface Definition<Taken extends Flags> {
   summary: string;
   flags: Taken;
   /** The flags of its example, where its required ones alone don't make one. */
   example?: string;
-  /** A command that prints lines instead of one JSON object. */
+  /** Set for a command that prints lines instead of one JSON object. */
   pages?: Pages;
   /** The field of the result that is printed as it is, unless JSON is asked for. */
   text?: string;
   /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
   files?: Record<string, string>;
-  /** Carries the command out. @param operator the ARN of who calls @throws ServiceError when nothing was changed */
-  run: (flags: FoundValues<Taken>, operator: string) => Promise<object>;
+  /** Carries the command out. @param operator the caller's ARN @throws ServiceError when nothing was changed */
+  run(flags: FoundValues<Taken>, operator: string): Promise<object>;
 }
 
-/** The way in which the lines of a command come: each call's result has some of them, and a `next` if there are more. */
+/** How the lines of a command come: each result has some of them, and a `next` if there are more. */
 export interface Pages {
   /** The field of the result that holds them. */
   members: string;
@@ -29,34 +29,27 @@ export interface Pages {
   columns?: readonly string[];
 }
 
-/** A command, read by the command line and by the operator function; its flags are checked when it runs. */
-export interface Command extends Omit<Definition<Flags>, 'run'> {
+export interface Command extends Definition<Flags> {
   /** The noun and the verb, which may be many words: `login-apps tokens create`. */
   words: string;
-  run: (flags: Record<string, unknown>, operator: string) => Promise<object>;
 }
 
-/** Makes commands of their definitions, by their words. What `run` gets follows from the schemas of the flags. */
-export function defineCommands<const Taken extends Record<string, Flags>>(
+/** Makes commands of their definitions by words. Each checks its flags when it runs. */
+export const defineCommands = <const Taken extends Record<string, Flags>>(
   definitions: {
     [Words in keyof Taken]: Definition<Taken[Words]>;
   },
-): Command[] {
-  const commands: Command[] = [];
-  for (const words in definitions) {
-    const definition = definitions[words];
-    const { flags } = definition;
-    const run: Command['run'] = async (given, operator) => {
-      const values: Record<string, unknown> = readFlags(words, flags, given);
-      for (const [name, flag] of Object.entries<Flag>(flags))
-        if (flag.find) values[name] = await flag.find(values[name]);
-      const found = v.custom<FoundValues<Taken[typeof words]>>(() => true);
-      return definition.run(v.parse(found, values), operator);
-    };
-    commands.push({ ...definition, words, run });
-  }
-  return commands;
-}
+): Command[] =>
+  Object.entries<Definition<Flags>>(definitions).map(([words, definition]) => ({
+    ...definition,
+    words,
+    async run(given, operator) {
+      const values = readFlags(words, definition.flags, given);
+      for (const [name, { find }] of Object.entries(definition.flags))
+        if (find) values[name] = await find(values[name]);
+      return definition.run(values, operator);
+    },
+  }));
 
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**
@@ -136,17 +129,16 @@ export const onOff = (help: string) => optional(flag('switch', '', help, v.liter
 export const text = (help: string) => flag('text', 'text', help, someTextSchema);
 export const textOrNone = (help: string) => flag('text', 'text', help, anyTextSchema);
 export const secret = (help: string) => flag('secret', 'FILE', help, someTextSchema);
-export const json = (help: string) => flag('json', 'FILE.json', help, v.unknown());
+export const json = (help: string) => flag('json', 'FILE.json', help, v.nonOptional(v.unknown()));
 export const lines = (help: string, grouping?: Grouping) => ({
   ...flag('lines', 'FILE.ndjson', help, importLinesSchema),
   grouping,
 });
 
-/** Something that a command found or changed. @throws ServiceError when there is none: it is undefined, or false */
+/** Returns what a command found or changed. @throws ServiceError when there is none: it is undefined, or false */
 export function existing<Found>(found: Found | undefined | false, kind: string): Found {
-  if (found === undefined || found === false)
-    throw new ServiceError('not_found', `There is no such ${kind}.`);
-  return found;
+  if (found) return found;
+  throw new ServiceError('not_found', `There is no such ${kind}.`);
 }
 
 /** A flag whose command gets what the id stands for. */
@@ -164,26 +156,31 @@ export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) =
 });
 
 /**
- * The values of a command's flags. The command line asks before it calls the operator function, and the function asks
- * again, since anything with IAM permission can invoke it.
- * @param words of the command, which an error begins with
- * @throws ServiceError with each reason why the command cannot be carried out with these
+ * Checks and reads the flags of a command. The operator function repeats the check of the command line, since anything
+ * with IAM permission can invoke it.
+ * @throws ServiceError with every problem of the flags
  */
 export function readFlags<Taken extends Flags>(
   words: string,
   known: Taken,
   given: Record<string, unknown>,
 ): FlagValues<Taken> {
+  const values: Record<string, unknown> = {};
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(known, name));
-  const problems = [
-    ...unknown.map((name) => `there is no flag --${name}`),
-    ...Object.entries(known).flatMap(([name, flag]) => problem(name, flag, given[name]) ?? []),
-  ];
+  const problems = unknown.map((name) => `there is no flag --${name}`);
+  for (const [name, flag] of Object.entries(known)) {
+    const value = given[name];
+    const read = v.safeParse(flag.schema, value);
+    if (read.success) values[name] = read.output;
+    else {
+      const problem = value === undefined ? 'is missing' : read.issues[0].message;
+      problems.push(`--${typedName(name, flag)} ${problem}${sourceOf(flag)}`);
+    }
+  }
   if (problems.length > 0) throw invalid(`${words}: ${problems.join('; ')}.`);
-  const read = Object.entries(known).map(([name, { schema }]) => [name, v.parse(schema, given[name])]);
   return v.parse(
     v.custom<FlagValues<Taken>>(() => true),
-    Object.fromEntries(read),
+    values,
   );
 }
 
@@ -193,7 +190,7 @@ const loggedKinds: Flag['kind'][] = ['id', 'number', 'choice', 'subset', 'switch
 export function loggedFlags(known: Flags, given: Record<string, unknown>): Record<string, unknown> {
   const logged = Object.entries(known).flatMap(([name, flag]) => {
     const value = given[name];
-    if (!loggedKinds.includes(flag.kind) || value === undefined || problem(name, flag, value)) return [];
+    if (!loggedKinds.includes(flag.kind) || value === undefined || !v.is(flag.schema, value)) return [];
     const field = name.replaceAll('-', '_');
     const isId = flag.kind === 'id' || flag.kind === 'number';
     return [[isId && !field.endsWith('id') ? `${field}_id` : field, value]];
@@ -204,13 +201,6 @@ export function loggedFlags(known: Flags, given: Record<string, unknown>): Recor
 /** A flag's name on the command line: a secret is given as the name of a file. */
 export const typedName = (name: string, { kind }: Flag): string =>
   kind === 'secret' ? `${name}-file` : name;
-
-function problem(name: string, flag: Flag, value: unknown): string | undefined {
-  const typed = `--${typedName(name, flag)}`;
-  if (value === undefined) return flag.optional ? undefined : `${typed} is missing${sourceOf(flag)}`;
-  const { issues: [issue] = [] } = v.safeParse(flag.schema, value, { abortPipeEarly: true });
-  return issue && `${typed} ${issue.message}${sourceOf(flag)}`;
-}
 
 /** Advice on where the operator finds the id that a flag takes. */
 export const sourceOf = ({ from }: Flag): string => (from === undefined ? '' : ` (see ${from})`);

@@ -42,12 +42,6 @@ const issuerOf = (loginAppId: string): string => `${probeIssuer}${loginAppId}`;
 /** An id of the usual form, with 96 random bits. */
 const probeId = (prefix: string): string => `${prefix}${randomBytes(12).toString('base64url')}`;
 
-/** Whether these are ids of a probe, and not of a Login App, a client and an account that somebody uses. */
-export const areOfProbe = (ids: Record<'loginAppId' | 'clientId' | 'accountId', string>): boolean =>
-  ids.loginAppId.startsWith(probeIds.loginApp) &&
-  ids.clientId.startsWith(ids.loginAppId) &&
-  ids.accountId.startsWith(probeIds.account);
-
 /**
  * Makes a probe, uses it and removes it. Its secrets exist in memory and as hashes, and are never used again.
  * @param end comes when its use is cut short, and a login of its person may still be under way

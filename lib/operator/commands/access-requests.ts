@@ -40,10 +40,8 @@ async function add(flags: Record<string, unknown> & { 'access-request': AccessRe
 }
 
 /** The columns of events as CSV. */
-const eventColumns = [
-  ...['id', 'access_request_id', 'type', 'actor_type', 'actor_id', 'status', 'counts'],
-  ...['comment', 'created_at', 'updated_at'],
-];
+const eventColumns =
+  'id access_request_id type actor_type actor_id status counts comment created_at updated_at'.split(' ');
 
 export const accessRequestCommands = defineCommands({
   'access-requests list': {

@@ -1,35 +1,27 @@
-import {
-  type Account,
-  accountItem,
-  createAccount,
-  deleteAccount,
-  renameAccount,
-  rotateAccountSecret,
-  setAccountDisabled,
-  setReadOnly,
-} from '../../access-requests/account.ts';
+import * as accounts from '../../access-requests/account.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { choice, defineCommands, existing, optional } from '../command.ts';
 import { readPage } from '../pages.ts';
-import { account, accountId, after, disabledSince, name, namePrefix, secretOf, secretTo } from './shared.ts';
+import { account, accountId, after, name, namePrefix, secretOf, secretTo } from './shared.ts';
 
 async function disable(account_id: string, disabled: boolean) {
-  existing(await setAccountDisabled(account_id, disabled), 'account');
+  existing(await accounts.setAccountDisabled(account_id, disabled), 'account');
   return { account_id, disabled };
 }
 
-const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: Account) => ({
+const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: accounts.Account) => ({
   account_id,
   name,
   access: read_only ? 'read' : 'read-write',
-  ...disabledSince(disabled_at),
+  disabled: disabled_at !== undefined,
+  disabled_at,
   created_at,
 });
 
 async function accountsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(accountsList, after, prefix);
-  return { accounts: items.map((item) => accountShown(accountItem.parse(item))), ...page };
+  return { accounts: items.map((item) => accountShown(accounts.accountItem.parse(item))), ...page };
 }
 
 const access = choice(['read', 'read-write'], 'Whether it may only search, or also write');
@@ -57,13 +49,13 @@ export const accountCommands = defineCommands({
     summary: 'Create an account; its secret is shown only once',
     flags: { name, access: optional(access) },
     files: secretTo,
-    run: async ({ name, access }) => createAccount(name, access === 'read'),
+    run: ({ name, access }) => accounts.createAccount(name, access === 'read'),
   },
   'accounts rename': {
     summary: 'Give an account another name',
     flags: { account: accountId, name },
     run: async ({ account: account_id, name }) => {
-      existing(await renameAccount(account_id, name), 'account');
+      existing(await accounts.renameAccount(account_id, name), 'account');
       return { account_id, name };
     },
   },
@@ -71,7 +63,7 @@ export const accountCommands = defineCommands({
     summary: 'Change what an account may do; takes up to 30 seconds',
     flags: { account: accountId, access },
     run: async ({ account: account_id, access }) => {
-      existing(await setReadOnly(account_id, access === 'read'), 'account');
+      existing(await accounts.setReadOnly(account_id, access === 'read'), 'account');
       return { account_id, access };
     },
   },
@@ -90,21 +82,24 @@ export const accountCommands = defineCommands({
     flags: { account },
     files: secretTo,
     run: async ({ account }) => {
-      const { secret, old_secrets } = await rotateAccountSecret(account);
+      const { secret, old_secrets } = await accounts.rotateAccountSecret(account);
       return { account_id: account.account_id, account_secret: secret, old_secrets };
     },
   },
   'accounts delete': {
     summary: 'Delete an account and its accesses; its access requests and what it wrote stay',
     flags: { account },
-    run: async ({ account: { account_id } }) => ({ account_id, ...(await deleteAccount(account_id)) }),
+    run: async ({ account: { account_id } }) => ({
+      account_id,
+      ...(await accounts.deleteAccount(account_id)),
+    }),
   },
   'accounts revoke': {
     summary: 'Revoke a secret of an account',
     flags: { account, secret: secretOf('accounts show') },
     run: async ({ account, secret }) => {
       const { account_id } = account;
-      return { account_id, ...(await revokeSecretOf(accountItem(account_id), account, secret)) };
+      return { account_id, ...(await revokeSecretOf(accounts.accountItem(account_id), account, secret)) };
     },
   },
 });

@@ -3,18 +3,7 @@ import { loginAppIdOf } from '../../foundation/ids.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { keysIn, replaceKeys, shownKey, thumbprintsOf } from '../../login-apps/client-keys.ts';
 import { grantTypes } from '../../login-apps/client-metadata.ts';
-import {
-  clientItem,
-  createClient,
-  createSecretlessClient,
-  type LoginAppClient,
-  publicGrantTypes,
-  readsRecipients,
-  revokeClient,
-  rotateClientSecret,
-  type SecretlessCredential,
-  setGrantTypes,
-} from '../../login-apps/clients.ts';
+import * as appClients from '../../login-apps/clients.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { checkKeys } from '../../providers/oidc/protocol.ts';
@@ -29,10 +18,10 @@ import { client, existingOf, loginApp, nextPage, platform, secretOf, secretTo } 
 const clientOf = ({ clients }: LoginApp, id: string) =>
   existingOf(clients.keys(), clients.get(id), 'such client');
 
-export const clientShown = (client: LoginAppClient) => ({
+export const clientShown = (client: appClients.LoginAppClient) => ({
   client_id: client.client_id,
   grant_types: client.grant_types ?? [...grantTypes],
-  recipients: readsRecipients(client),
+  recipients: appClients.readsRecipients(client),
   secrets: client.secrets.length,
   keys: client.keys?.length,
   ...client.workload_identity,
@@ -58,7 +47,7 @@ async function secretlessCredential(
   keySet: unknown,
   issuer: string | undefined,
   subject: string | undefined,
-): Promise<SecretlessCredential | undefined> {
+): Promise<appClients.SecretlessCredential | undefined> {
   const isForeign = issuer !== undefined && subject !== undefined;
   if (issuer === undefined && subject === undefined)
     return keySet === undefined ? undefined : { keys: await keysIn(keySet) };
@@ -131,12 +120,13 @@ export const clientCommands = defineCommands({
         const isAlone = !grant_types && !recipients && Object.values(flags).filter(Boolean).length === 2;
         if (!flags.public || !flags.platform || !isAlone)
           throw invalid('Give --public with --platform, and neither rights nor credentials.');
-        const client = { grant_types: publicGrantTypes, public_on: flags.platform };
-        return { login_app_id, client_id: await createSecretlessClient(login_app_id, client), ...client };
+        const client = { grant_types: appClients.publicGrantTypes, public_on: flags.platform };
+        const client_id = await appClients.createSecretlessClient(login_app_id, client);
+        return { login_app_id, client_id, ...client };
       }
       const credential = await secretlessCredential(flags['jwks-file'], flags.issuer, flags.subject);
-      if (!credential) return { login_app_id, ...(await createClient(login_app_id, more)) };
-      const client_id = await createSecretlessClient(login_app_id, { ...more, ...credential });
+      if (!credential) return { login_app_id, ...(await appClients.createClient(login_app_id, more)) };
+      const client_id = await appClients.createSecretlessClient(login_app_id, { ...more, ...credential });
       const { keys, workload_identity } = credential;
       return { login_app_id, client_id, key_thumbprints: keys && thumbprintsOf(keys), ...workload_identity };
     },
@@ -149,7 +139,7 @@ export const clientCommands = defineCommands({
       const { login_app_id } = app;
       const { client_id, public_on } = clientOf(app, client);
       if (public_on) throw isPublic();
-      if (!(await setGrantTypes(login_app_id, client_id, allowed, recipients)))
+      if (!(await appClients.setGrantTypes(login_app_id, client_id, allowed, recipients)))
         throw new ServiceError('not_found', 'The client was revoked meanwhile.');
       return {
         login_app_id,
@@ -168,18 +158,17 @@ export const clientCommands = defineCommands({
       const found = clientOf(app, client);
       const { client_id, keys = [], workload_identity, public_on } = found;
       if (public_on) throw isPublic();
-      if (workload_identity || (keys.length > 0 && keySet === undefined)) {
-        const message =
-          'The client has no secret: give --jwks-file, or create another one for another issuer.';
-        throw invalid(message);
-      }
+      if (workload_identity || (keys.length > 0 && keySet === undefined))
+        throw invalid(
+          'The client has no secret: give --jwks-file, or create another one for another issuer.',
+        );
       if (keySet !== undefined) {
         const added = await keysIn(keySet);
         await replaceKeys(login_app_id, found, [...keys, ...added]);
         const key_thumbprints = thumbprintsOf(added);
         return { login_app_id, client_id, key_thumbprints, old_keys: keys.map(shownKey) };
       }
-      const { secret, old_secrets } = await rotateClientSecret(login_app_id, found);
+      const { secret, old_secrets } = await appClients.rotateClientSecret(login_app_id, found);
       return { login_app_id, client_id, client_secret: secret, old_secrets };
     },
   },
@@ -198,8 +187,8 @@ export const clientCommands = defineCommands({
       const { client_id, keys = [] } = found;
       if (secret !== undefined && key !== undefined) throw invalid('Give --secret or --key, not both.');
       if (secret !== undefined) {
-        const needsOne = keys.length === 0;
-        const left = await revokeSecretOf(clientItem(login_app_id, client_id), found, secret, { needsOne });
+        const item = appClients.clientItem(login_app_id, client_id);
+        const left = await revokeSecretOf(item, found, secret, { needsOne: keys.length === 0 });
         return { login_app_id, client_id, ...left };
       }
       if (key !== undefined) {
@@ -208,7 +197,7 @@ export const clientCommands = defineCommands({
         await replaceKeys(login_app_id, found, left);
         return { login_app_id, client_id, keys: left.map(shownKey) };
       }
-      await revokeClient(login_app_id, client_id);
+      await appClients.revokeClient(login_app_id, client_id);
       return { login_app_id, client_id, revoked: true };
     },
   },
@@ -224,8 +213,7 @@ export const clientCommands = defineCommands({
     summary: 'Stop devices of a platform from registering',
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': { login_app_id, mobileApplications }, platform }) => {
-      const isSet = mobileApplications.has(platform);
-      existingOf(mobileApplications, isSet, `mobile application for ${platform}`);
+      existingOf(mobileApplications, mobileApplications.has(platform), `mobile application for ${platform}`);
       await removeMobileApplication(login_app_id, platform);
       return { login_app_id, platform, removed: true };
     },

@@ -1,8 +1,9 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../foundation/environment.ts';
+import { probeIds } from '../../foundation/ids.ts';
 import { invalid } from '../../foundation/service-error.ts';
-import { areOfProbe, createProbe, removeProbe } from '../../release/probe.ts';
+import { createProbe, removeProbe } from '../../release/probe.ts';
 import { issuer } from '../../tokens/issuer.ts';
 import { defineCommands, id, versions } from '../command.ts';
 import { accountId, client, loginAppId } from './shared.ts';
@@ -43,7 +44,8 @@ export const deploymentCommands = defineCommands({
     summary: 'Remove a probe, if a check has left one behind',
     flags: { 'login-app': loginAppId, client, account: accountId },
     run: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
-      if (!areOfProbe({ loginAppId, clientId, accountId }))
+      const isLoginApp = loginAppId.startsWith(probeIds.loginApp) && clientId.startsWith(loginAppId);
+      if (!isLoginApp || !accountId.startsWith(probeIds.account))
         throw invalid('These are not the ids of a probe.');
       await removeProbe(loginAppId, accountId);
       return { login_app_id: loginAppId, account_id: accountId, removed: true };

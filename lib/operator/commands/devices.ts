@@ -1,12 +1,5 @@
 import * as v from 'valibot';
-import {
-  type Device,
-  detailNames,
-  deviceItem,
-  isActive,
-  readDevice,
-  tokenTypeOf,
-} from '../../devices/device.ts';
+import * as devices from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
 import { newDeviceSchema } from '../../devices/new-device.ts';
 import {
@@ -39,13 +32,16 @@ export const deviceCommands = defineCommands({
         return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
       }
       if (login_app_id !== undefined && login_user_id === undefined)
-        return { login_app_id, ...(await pageOf(await loginApp.find(login_app_id), after, withoutToken)) };
+        return {
+          login_app_id,
+          ...(await devicesPage(await loginApp.find(login_app_id), after, withoutToken)),
+        };
       throw invalid('Give either --login-user or --login-app.');
     },
   },
   'devices show': {
     summary: 'Show a device, whose it is and whether it is disabled',
-    flags: { device: found(deviceId, 'device', readDevice) },
+    flags: { device: found(deviceId, 'device', devices.readDevice) },
     run: ({ device }) => deviceShown(device),
   },
   'devices find': {
@@ -59,7 +55,7 @@ export const deviceCommands = defineCommands({
       // Of this type, any token is valid; the id doesn't depend on it.
       const given = { platform, token, token_type: 'fcm' };
       const asked = validated(newDeviceSchema, given, ([first]) => invalid(`device.${first?.message}`));
-      return deviceShown(existing(await readDevice(deviceIdOf(login_app_id, asked)), 'device'));
+      return deviceShown(existing(await devices.readDevice(deviceIdOf(login_app_id, asked)), 'device'));
     },
   },
   'devices disable': {
@@ -82,16 +78,16 @@ export const deviceCommands = defineCommands({
     summary: 'Print the active devices of a Login App with their tokens, as import reads them',
     flags: { 'login-app': loginApp, after: optional(text('Where an earlier export stopped')) },
     pages: { members: 'devices', from: 'after' },
-    run: ({ 'login-app': app, after }) => pageOf(app, after, toLine),
+    run: ({ 'login-app': app, after }) => devicesPage(app, after, toLine),
   },
 });
 
-async function pageOf(
+async function devicesPage(
   { login_app_id }: LoginApp,
   after: string | undefined,
-  toShown: (found: Device) => Record<string, unknown>,
+  toShown: (found: devices.Device) => Record<string, unknown>,
 ) {
-  const { members, ...page } = await readPageAcross(shards.length, after, async (shard, { limit, start }) => {
+  const { members, ...page } = await readPageAcross(shards, after, async (shard, { limit, start }) => {
     if (start && !v.is(placeSchema, start)) throw wrongPlace();
     const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, { limit, after: start });
     return { members: recipients, next };
@@ -100,31 +96,32 @@ async function pageOf(
 }
 
 /** A recipient without its push token, with which anybody could send to the device. */
-function withoutToken(found: Device): Record<string, unknown> {
+function withoutToken(found: devices.Device): Record<string, unknown> {
   const { token: _, ...device } = toRecipient(found);
   return device;
 }
 
 /** A device as `import` reads it. The token is a part of it. */
-const exportedSchema = v.pick(deviceItem.schema, [
+const exportedSchema = v.pick(devices.deviceItem.schema, [
   'platform',
   'token',
-  ...detailNames,
+  ...devices.detailNames,
   'created_at',
   'last_seen_at',
   'login_user_id',
   'related_at',
 ]);
-const toLine = (found: Device) => v.parse(exportedSchema, { ...found, token_type: tokenTypeOf(found) });
+const toLine = (found: devices.Device) =>
+  v.parse(exportedSchema, { ...found, token_type: devices.tokenTypeOf(found) });
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
-async function deviceShown(stored: Device) {
+async function deviceShown(stored: devices.Device) {
   const [current = stored] = await endLeftoverRelations([stored]);
   const { token: _, login_user_since, expires_at, ...device } = current;
   return {
     ...device,
-    token_type: tokenTypeOf(device),
-    active: isActive(current),
+    token_type: devices.tokenTypeOf(device),
+    active: devices.isActive(current),
     disabled: device.disabled_at !== undefined,
   };
 }

@@ -1,11 +1,5 @@
 import { invalid } from '../../foundation/service-error.ts';
-import {
-  createLoginApp,
-  type LoginApp,
-  type LoginAppItem,
-  loginAppItem,
-  renameLoginApp,
-} from '../../login-apps/login-app.ts';
+import * as loginApps from '../../login-apps/login-app.ts';
 import {
   createLoginAppToken,
   revokeLoginAppToken,
@@ -21,26 +15,18 @@ import { tokenPath } from '../../tokens/issuer.ts';
 import { choice, defineCommands, existing, id, onOff } from '../command.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
-import {
-  after,
-  disabledSince,
-  existingOf,
-  loginApp,
-  loginAppId,
-  name,
-  namePrefix,
-  secretTo,
-} from './shared.ts';
+import { after, existingOf, loginApp, loginAppId, name, namePrefix, secretTo } from './shared.ts';
 
 async function disable(login_app_id: string, disabled: boolean) {
   existing(await setStatus(login_app_id, 'disabled_at', disabled), 'Login App');
   return { login_app_id, disabled };
 }
 
-const loginAppShown = (app: LoginAppItem) => ({
+const loginAppShown = (app: loginApps.LoginAppItem) => ({
   login_app_id: app.login_app_id,
   name: app.name,
-  ...disabledSince(app.disabled_at),
+  disabled: app.disabled_at !== undefined,
+  disabled_at: app.disabled_at,
   sign_ups: app.sign_ups_closed_at === undefined ? undefined : 'closed',
   sessions_valid_from: app.sessions_valid_from,
   created_at: app.created_at,
@@ -54,7 +40,7 @@ const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({
 
 async function loginAppsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
-  return { login_apps: items.map((item) => loginAppShown(loginAppItem.parse(item))), ...page };
+  return { login_apps: items.map((item) => loginAppShown(loginApps.loginAppItem.parse(item))), ...page };
 }
 
 export const loginAppCommands = defineCommands({
@@ -90,7 +76,7 @@ export const loginAppCommands = defineCommands({
     summary: 'Give a Login App another name',
     flags: { 'login-app': loginAppId, name },
     run: async ({ 'login-app': login_app_id, name }) => {
-      existing(await renameLoginApp(login_app_id, name), 'Login App');
+      existing(await loginApps.renameLoginApp(login_app_id, name), 'Login App');
       return { login_app_id, name };
     },
   },
@@ -109,7 +95,7 @@ export const loginAppCommands = defineCommands({
   'login-apps create': {
     summary: 'Create a Login App',
     flags: { name },
-    run: async ({ name }) => createLoginApp(name),
+    run: ({ name }) => loginApps.createLoginApp(name),
   },
   'login-apps disable': {
     summary: 'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
@@ -182,7 +168,7 @@ export const loginAppCommands = defineCommands({
 });
 
 /** The ways to log in to a Login App, each a row of a table: a provider, who that is, and the parameters of one grant. */
-const loginsOf = ({ providers }: LoginApp) =>
+const loginsOf = ({ providers }: loginApps.LoginApp) =>
   providerIds.flatMap((id) => {
     const settings = providers.get(id);
     if (!settings) return [];
@@ -194,7 +180,7 @@ const loginsOf = ({ providers }: LoginApp) =>
   });
 
 /** A page in Markdown for those who write the app: which provider is which company, and what to send. */
-function pageOfLogins(app: LoginApp): string {
+function pageOfLogins(app: loginApps.LoginApp): string {
   const lines = loginsOf(app).map((login) => [
     code(login.provider),
     login.companies.map(literal).join(', '),

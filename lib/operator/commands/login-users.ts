@@ -1,13 +1,7 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { readStatus } from '../../login-apps/status.ts';
-import {
-  type LoginUser,
-  latestLoginOf,
-  loginUserIn,
-  peopleLists,
-  setBlocked,
-} from '../../login-users/login-user.ts';
+import * as loginUsers from '../../login-users/login-user.ts';
 import { deleteLoginUser, finishDeletions } from '../../people/deletion/delete-login-user.ts';
 import { exportLoginUser } from '../../people/deletion/export-login-user.ts';
 import { findLoginUser, namespaceOf } from '../../people/identities/find-login-user.ts';
@@ -30,8 +24,8 @@ export const loginUserCommands = defineCommands({
     summary: 'List the people of a Login App',
     flags: { 'login-app': loginApp, after },
     run: async ({ 'login-app': { login_app_id }, after }) => {
-      const { items, ...page } = await readPage(peopleLists(login_app_id), after);
-      const people = items.map(loginUserIn).filter((user) => user !== undefined);
+      const { items, ...page } = await readPage(loginUsers.peopleLists(login_app_id), after);
+      const people = items.map(loginUsers.loginUserIn).filter((user) => user !== undefined);
       return { login_app_id, login_users: people.map(loginUserShown), ...page };
     },
   },
@@ -203,17 +197,17 @@ export const loginUserCommands = defineCommands({
   },
 });
 
-const loginUserShown = ({ blocked_at, ...user }: LoginUser) => ({
+const loginUserShown = ({ blocked_at, ...user }: loginUsers.LoginUser) => ({
   login_user_id: user.login_user_id,
   external_id: user.external_id,
   created_at: user.created_at,
-  last_login_at: latestLoginOf(user),
+  last_login_at: loginUsers.latestLoginOf(user),
   last_session_id: user.last_session_id,
   blocked: blocked_at !== undefined,
   blocked_at,
 });
 
-async function overview(user: LoginUser) {
+async function overview(user: loginUsers.LoginUser) {
   const { login_user_id, login_app_id } = user;
   const [status, identities, sessions, devices] = await Promise.all([
     readStatus(login_app_id),
@@ -232,7 +226,7 @@ async function overview(user: LoginUser) {
 }
 
 async function block(id: string, blocked: boolean) {
-  existing(await setBlocked(id, blocked), 'Login User');
+  existing(await loginUsers.setBlocked(id, blocked), 'Login User');
   return { login_user_id: id, blocked };
 }
 

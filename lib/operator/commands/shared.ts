@@ -32,19 +32,13 @@ export const namePrefix = text('How its name begins, in upper or lower case');
 export const name = text('A name for people to recognise it by');
 export const client = id('la_….c_…', 'The client', 'clients list');
 
-/** Something of a Login App's. @throws ServiceError naming those that it has, when this is undefined or false */
+/** Returns what a Login App has. @throws ServiceError naming those that it has, when this is undefined or false */
 export function existingOf<Found>(
   names: Iterable<string>,
   found: Found | undefined | false,
   kind: string,
 ): Found {
-  if (found !== undefined && found !== false) return found;
+  if (found) return found;
   const known = [...names].join(', ') || 'none';
   throw new ServiceError('not_found', `The Login App has no ${kind}; it has ${known}.`);
 }
-
-/** Whether a Login App or an account is disabled, and since when, as an operator sees it. */
-export const disabledSince = (disabled_at: string | undefined) => ({
-  disabled: disabled_at !== undefined,
-  disabled_at,
-});
