@@ -9,10 +9,7 @@ import { loggedFlags } from './command.ts';
 import { commands } from './commands/index.ts';
 import { identifyOperator, type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
 
-/**
- * Carries out one operator command, and writes its audit line, whatever the outcome.
- * @param functionArn of the operator function
- */
+/** Carries out one operator command, and writes its audit line. @param functionArn of the operator function */
 export async function operate(call: unknown, functionArn: string): Promise<OperatorAnswer> {
   if (!v.is(operatorCallSchema, call)) {
     logAudit({ caller: 'unauthenticated', command: 'unknown', result: 'rejected', error: 'invalid_request' });
@@ -22,7 +19,7 @@ export async function operate(call: unknown, functionArn: string): Promise<Opera
   const command = commands.get(`${noun} ${verb}`);
   const about: { caller: 'operator' | 'unauthenticated'; command: string } & Record<string, unknown> = {
     caller: 'unauthenticated',
-    // What is no command could be anything.
+    // The words of an unknown command could be anything.
     command: command?.words ?? 'unknown',
     ...(command && loggedFlags(command.flags, flags)),
   };

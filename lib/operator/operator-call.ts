@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { optionalEnvironment } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 
-/** The event that the operator function is invoked with; anybody with the permission may send another. */
+/** The event of the operator function. */
 export const operatorCallSchema = v.object({
   noun: v.string(),
   verb: v.string(),
@@ -23,7 +23,7 @@ export type OperatorAnswer = v.InferOutput<typeof operatorAnswerSchema>;
 /** The query of the request to STS. @see AWS STS API reference, "GetCallerIdentity" */
 export const identityQuestion = { Action: 'GetCallerIdentity', Version: '2011-06-15' } as const;
 
-/** The signed header with the hash of the command, so that a proof is worth nothing for another one. */
+/** The signed header with the hash of the command: a proof is worth nothing for another one. */
 export const commandHeader = 'x-login-service-command';
 
 /** The host of STS in a region, which the signature covers too. */
@@ -38,7 +38,7 @@ export const hashOfCommand = (functionName: string, { noun, verb, flags }: Opera
 /** Milliseconds until STS must have answered. */
 const patience = 10_000;
 
-/** The parameters of a presigned request that may be sent to STS, each of them once. */
+/** The parameters that a presigned request to STS may have, each once. */
 const parameters = [
   ...Object.keys(identityQuestion),
   'X-Amz-Algorithm',
@@ -52,19 +52,18 @@ const parameters = [
 ];
 
 /**
- * The caller, as AWS itself says: STS is sent the request that the caller has signed, and answers whose signature it is. The
- * signature covers the hash of the command, so whoever sees a proof can at most repeat that command, for 15 minutes.
- * Only identities of the function's own AWS account count: somebody who may invoke it could sign with credentials of a
- * private account, where the names of users and roles are theirs to choose, and so stay unknown.
+ * Asks STS who signed the proof. The signature covers the hash of the command, so whoever sees a proof can at most repeat that
+ * command, for 15 minutes. Only identities of the function's own AWS account count: in another account, a caller could choose
+ * the names of users and roles, and so stay unknown.
  * @param functionArn of the operator function
  * @returns the ARN of a user or an assumed role
- * @throws ServiceError `unauthorized` when the proof is none, or STS does not accept it
- * @see Signature Version 4 signing process; Vault's and EKS's IAM authentication work the same way
+ * @throws ServiceError `unauthorized` for a proof that is malformed or that STS does not accept
+ * @see Signature Version 4 signing process; the IAM authentication of Vault and EKS works alike
  */
 export async function identifyOperator(call: OperatorCall, functionArn: string): Promise<string> {
   const query = readProof(call.proof);
   const functionName = optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME') ?? 'operator';
-  // Never an address of the caller's choice: anybody's server could answer with any identity.
+  // Never at an address of the caller's choice, whose server could answer with any identity.
   const response = await fetch(`${stsAddress()}/?${query}`, {
     headers: { [commandHeader]: hashOfCommand(functionName, call) },
     redirect: 'error',
@@ -79,7 +78,7 @@ export async function identifyOperator(call: OperatorCall, functionArn: string):
 /** The AWS account of an ARN: `arn:aws:iam::ACCOUNT:user/alice`. */
 const accountOf = (arn: string): string | undefined => arn.split(':')[4];
 
-/** The address at which the SDK, too, would look for STS. */
+/** The address at which the SDK would look for STS. */
 const stsAddress = (): string =>
   optionalEnvironment('AWS_ENDPOINT_URL_STS') ??
   optionalEnvironment('AWS_ENDPOINT_URL') ??

@@ -20,19 +20,19 @@ const codeDeploy = new CodeDeployClient(requestTimeouts(3, 5_000));
 /** A version has ten seconds for a request, and as many for its start. */
 const lambda = new LambdaClient(requestTimeouts(3, 25_000));
 
-/** Milliseconds that are kept for the removal of the probe and the answer to CodeDeploy. */
+/** Milliseconds kept for the removal of the probe and the answer to CodeDeploy. */
 const reserve = 10_000;
-/** Milliseconds that a request to a version takes at most: its start, and the timeout of a function. */
+/** Milliseconds of a request at most: the start of a version, and the timeout of a function. */
 const longestRequest = 20_000;
 
 /** @see AWS CodeDeploy user guide, "AppSpec 'hooks' section for an AWS Lambda deployment" */
 const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
 
 /**
- * Tells CodeDeploy whether the new versions work, before any of them gets a request. A service with few requests would
- * notice a broken one too late: five of its requests would have to fail before an alarm goes off.
- * @param remaining how many milliseconds the function may still run
- * @param apiId by which a version knows a direct invocation
+ * Tells CodeDeploy whether the new versions work, before any of them gets a request. With few requests, the alarm on five
+ * failed ones would come too late.
+ * @param remaining milliseconds that the function may still run
+ * @param apiId in the place of the API's id, by which a version knows a direct invocation
  */
 export async function checkNewVersions(event: unknown, remaining: () => number, apiId: string) {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
@@ -46,7 +46,7 @@ export async function checkNewVersions(event: unknown, remaining: () => number, 
 }
 
 /**
- * Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour.
+ * Tries the new versions, and answers whether they work. Errors are logged: without an answer, CodeDeploy waits for an hour.
  * No request begins in the last 20 seconds, so that each is over when the probe is removed.
  * @param milliseconds after which the probe is removed, whatever is under way
  */
@@ -79,10 +79,10 @@ const requestSchema = v.looseObject({
 });
 type Request = v.InferOutput<typeof requestSchema>;
 
-/** Sends a request to the new version of the function of a key. @throws Error when it is not answered as it must be */
+/** Sends a request to the new version of a function, by its key. @throws Error that names the route, for a wrong answer */
 type Send = (key: string, request: Request) => Promise<unknown>;
 
-/** The first thing that is wrong ends it. @throws Error */
+/** Tries the versions until the first problem. @throws Error */
 async function tryVersions(probe: Probe, send: Send): Promise<void> {
   const pathParameters = { access_request_id: String(probe.access_request_id) };
   const search = 'GET /v1/rbac/access_requests/{access_request_id}/events';
@@ -100,18 +100,13 @@ async function tryVersions(probe: Probe, send: Send): Promise<void> {
       throw new Error(problem);
     },
   );
-  const authorization = `Bearer ${await logIn(probe, send)}`;
-  await tryExamples(probe, authorization, send);
-  const routeKey = 'DELETE /v2/marketing/login/user';
-  await send('delete-login-user', { routeKey, headers: { authorization }, status: 204 });
-}
-
-/** Logs the probe's person in, through its provider. @returns their access token */
-async function logIn(probe: Probe, send: Send): Promise<string> {
   const id_token = await setUpProvider(probe.login_app_id, probe.expires_at);
   const form = { grant_type: 'provider_credentials', provider, id_token };
   const answer = await send('issue-token', tokenRequest({ authorization: clientOf(probe) }, form));
-  return v.parse(loginSchema, answer).access_token;
+  const authorization = `Bearer ${v.parse(loginSchema, answer).access_token}`;
+  await tryExamples(probe, authorization, send);
+  const routeKey = 'DELETE /v2/marketing/login/user';
+  await send('delete-login-user', { routeKey, headers: { authorization }, status: 204 });
 }
 
 const clientOf = (probe: Probe): string => basic(probe.client_id, probe.client_secret);
@@ -125,9 +120,9 @@ const tokenRequest = (headers: Record<string, string>, form: Record<string, stri
 });
 
 /**
- * Sends the example request of every endpoint. Those that only read come with the credentials of the probe and of its
- * person; the others are to be rejected, so that they leave nothing.
- * @param ofPerson the person's value of the header `Authorization`
+ * Sends the example request of every endpoint. Only a GET gets the credentials of the probe or its person: the others are
+ * to be rejected, so that they leave nothing.
+ * @param ofPerson the person's `Authorization` header
  */
 async function tryExamples(probe: Probe, ofPerson: string, send: Send) {
   const credentials = new Map([
@@ -138,10 +133,8 @@ async function tryExamples(probe: Probe, ofPerson: string, send: Send) {
   for (const [key, example] of Object.entries(examples)) {
     const request = v.parse(requestSchema, example);
     const { headers, pathParameters } = request;
-    const real = request.routeKey.startsWith('GET ')
-      ? credentials.get(headers.authorization ?? '')
-      : undefined;
-    if (real) headers.authorization = real;
+    const real = credentials.get(headers.authorization ?? '');
+    if (real && request.routeKey.startsWith('GET ')) headers.authorization = real;
     if (pathParameters?.access_request_id) pathParameters.access_request_id = String(probe.access_request_id);
     await send(key, request);
   }
@@ -149,18 +142,9 @@ async function tryExamples(probe: Probe, ofPerson: string, send: Send) {
 
 const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
 
-/**
- * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
- * @param apiId stands in the place of the API's id
- * @param abortSignal ends the wait for the answer
- * @throws Error that names the route, when the version fails, answers with another status or not at all
- */
-async function invokeVersion(
-  key: string,
-  { status = 200, ...request }: Request,
-  apiId: string,
-  abortSignal: AbortSignal,
-): Promise<unknown> {
+/** Invokes a version as API Gateway would (payload format 2.0), and returns the JSON of the body. @param abortSignal ends the wait */
+async function invokeVersion(key: string, given: Request, apiId: string, abortSignal: AbortSignal) {
+  const { status = 200, ...request } = given;
   const { routeKey } = request;
   const event = {
     version: '2.0',
@@ -169,13 +153,10 @@ async function invokeVersion(
     isBase64Encoded: false,
     ...request,
   };
-  const { Payload, FunctionError } = await lambda
-    .send(new InvokeCommand({ FunctionName: versionOf(key), Payload: JSON.stringify(event) }), {
-      abortSignal,
-    })
-    .catch((cause) => {
-      throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
-    });
+  const invocation = new InvokeCommand({ FunctionName: versionOf(key), Payload: JSON.stringify(event) });
+  const { Payload, FunctionError } = await lambda.send(invocation, { abortSignal }).catch((cause) => {
+    throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
+  });
   if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
   const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
   if (statusCode !== status)
@@ -183,7 +164,7 @@ async function invokeVersion(
   return JSON.parse(body || 'null');
 }
 
-/** The name of the function of a key, with its new version. @throws Error when there is none */
+/** The new version of a function: `NAME:VERSION`. @throws Error when there is none */
 function versionOf(key: string): string {
   const versions = newVersions().split(' ');
   const found = versions.find((one) => one.startsWith(`${key}=`))?.slice(key.length + 1);

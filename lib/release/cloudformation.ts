@@ -1,9 +1,6 @@
 import * as v from 'valibot';
 
-/**
- * The event with which CloudFormation invokes the function of a custom resource.
- * @see AWS CloudFormation user guide, "Custom resource request reference"
- */
+/** @see AWS CloudFormation user guide, "Custom resource request reference" */
 const requestSchema = v.object({
   RequestType: v.picklist(['Create', 'Update', 'Delete']),
   /** Presigned: where the response goes. */
@@ -16,9 +13,9 @@ const requestSchema = v.object({
 });
 
 /**
- * Does what a custom resource is for, unless it is deleted, and tells CloudFormation, which waits for that, how it ended.
- * @param act gets the properties; returns what the operator reads beside the resource, undefined for success
- * @throws Error when the response is not taken
+ * Does what a custom resource is for, unless it is deleted, and tells CloudFormation how it ended.
+ * @param act returns the reason of a failure, which the operator reads beside the resource; undefined for success
+ * @throws Error when CloudFormation does not take the response
  * @see AWS CloudFormation user guide, "Custom resource response reference"
  */
 export async function answerCloudFormation(
@@ -27,18 +24,15 @@ export async function answerCloudFormation(
 ): Promise<void> {
   const { RequestType, ResponseURL, ResourceProperties, ...request } = v.parse(requestSchema, event);
   const failure = RequestType === 'Delete' ? undefined : await act(ResourceProperties);
-  const { StackId, RequestId, LogicalResourceId, PhysicalResourceId = LogicalResourceId } = request;
   const response = await fetch(ResponseURL, {
     method: 'PUT',
     // The signature of the URL covers an empty content type.
     headers: { 'content-type': '' },
     body: JSON.stringify({
+      PhysicalResourceId: request.LogicalResourceId,
+      ...request,
       Status: failure === undefined ? 'SUCCESS' : 'FAILED',
       Reason: failure,
-      PhysicalResourceId,
-      StackId,
-      RequestId,
-      LogicalResourceId,
     }),
   });
   if (!response.ok) throw new Error(`CloudFormation did not take the response: ${response.status}.`);

@@ -27,10 +27,9 @@ const contentSchema = v.object({
 type LogEvent = v.InferOutput<typeof contentSchema>['logEvents'][number];
 
 /**
- * Copies lines to the audit log group, with their own times, into the stream that is named after the function that wrote
- * them. Each also says where it was written, and under which id, so that a function can only speak for itself and a line
- * that is delivered twice can be recognised.
- * @throws Error unless CloudWatch has taken every line; Lambda then tries again, and at last keeps the delivery in a queue
+ * Copies lines to the audit log group, with their own times, into a stream named after the function that wrote them. Each
+ * gets its log group, so that a function can only speak for itself, and its id, which tells a line that is delivered twice.
+ * @throws Error unless CloudWatch took every line; Lambda then tries again, and at last keeps the delivery in a queue
  */
 export async function forwardAuditLines(event: unknown): Promise<void> {
   const { data } = v.parse(deliverySchema, event).awslogs;
@@ -57,16 +56,12 @@ async function put(logGroup: string, logEvents: LogEvent[]): Promise<void> {
   });
   const { rejectedLogEventsInfo } = await logs.send(lines).catch(async (error: unknown) => {
     if (!(error instanceof ResourceNotFoundException)) throw error;
-    await createStream(stream);
+    // A function that had no audit line yet has no stream. Another delivery may create it meanwhile.
+    await logs.send(new CreateLogStreamCommand(stream)).catch((problem: unknown) => {
+      if (!(problem instanceof ResourceAlreadyExistsException)) throw problem;
+    });
     return logs.send(lines);
   });
   // Lines that are too old or from the future are left out with a status of 200.
   if (rejectedLogEventsInfo) throw new Error('CloudWatch Logs did not take every line.');
-}
-
-/** Creates the stream of a function that has written no audit line before. Another delivery may do the same meanwhile. */
-async function createStream(stream: { logGroupName: string; logStreamName: string }): Promise<void> {
-  await logs.send(new CreateLogStreamCommand(stream)).catch((error: unknown) => {
-    if (!(error instanceof ResourceAlreadyExistsException)) throw error;
-  });
 }

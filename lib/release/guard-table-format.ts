@@ -6,8 +6,8 @@ const propertiesSchema = v.object({
   /** `check` comes before the new code gets requests, `record` after it. */
   Step: v.picklist(['check', 'record']),
   /**
-   * Formats that the version reads which this step of a deployment belongs to. They are not always those of this code: when a
-   * deployment is refused, CloudFormation repeats the step with the properties of the version before.
+   * The formats that the deployed version reads. They can differ from those of this code: after a refused deployment,
+   * CloudFormation repeats the step with the properties of the version before.
    */
   Format: v.pipe(
     v.string(),
@@ -16,8 +16,8 @@ const propertiesSchema = v.object({
 });
 
 /**
- * A custom resource that lets a deployment go on only if its version can read the table, and one that notes the format in
- * which the code writes. Any other error is thrown: Lambda then tries again twice, which a role that is new may need.
+ * A custom resource that stops a deployment whose version cannot read the table, and one that records the format which the
+ * code writes. Other errors are thrown: Lambda then tries again twice, which a new role may need.
  */
 export const guardTableFormat = (event: unknown): Promise<void> =>
   answerCloudFormation(event, async (properties) => {

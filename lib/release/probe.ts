@@ -20,13 +20,13 @@ import {
 } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
-/** A client of a Login App and an account, which exist while something is tried out, until `expires_at` in epoch seconds. */
+/** A client of a Login App and an account that exist for a check, at most until `expires_at`, in epoch seconds. */
 export type Probe = Awaited<ReturnType<typeof createProbe>>;
 
 const name = 'Probe of a check';
-/** Seconds after which no check uses a probe any longer, and the table may delete it: a check takes five minutes at most. */
+/** Seconds after which the table may delete a probe: a check takes five minutes at most. */
 const lifetimeSeconds = 600;
-/** Seconds for which the access of a probe leads a later check to what a killed one has left. */
+/** Seconds for which the access of a probe leads a later check to what a killed one left. */
 const traceSeconds = 30 * 86_400;
 /** The largest id that a path can name, so that it has no events. */
 const access_request_id = 9_999_999_999_999;
@@ -43,8 +43,8 @@ const issuerOf = (loginAppId: string): string => `${probeIssuer}${loginAppId}`;
 const probeId = (prefix: string): string => `${prefix}${randomBytes(12).toString('base64url')}`;
 
 /**
- * Makes a probe, uses it and removes it. Its secrets exist in memory and as hashes, and are never used again.
- * @param end comes when its use is cut short, and a login of its person may still be under way
+ * Makes a probe, uses it and removes it.
+ * @param end cuts its use short; a login of its person may then still be under way
  */
 export async function withProbe(use: (probe: Probe) => Promise<void>, end: AbortSignal): Promise<void> {
   const probe = await createProbe();
@@ -56,12 +56,13 @@ export async function withProbe(use: (probe: Probe) => Promise<void>, end: Abort
 }
 
 /**
- * Makes a probe, or nothing when it fails. Removes those first that killed checks have left: the access of an account is
- * written before everything else of a probe and removed after it, so it leads to what is left.
+ * Makes a probe, or nothing when it fails, after removing those that killed checks left: the access of a probe's account is
+ * written first and removed last, so it leads to what is left.
  */
 export async function createProbe() {
   await removeExpiredProbes();
-  const [loginAppId, accountId] = [probeId(probeIds.loginApp), probeId(probeIds.account)];
+  const loginAppId = probeId(probeIds.loginApp);
+  const accountId = probeId(probeIds.account);
   const expires_at = epochSeconds() + lifetimeSeconds;
   const access = {
     login_app_id: loginAppId,
@@ -81,10 +82,8 @@ export async function createProbe() {
 }
 
 /**
- * Removes a probe with its provider and its person, or what is left of it: a deletion leaves the person's id, so that
- * nobody gets it again.
- * @param blockedUntil epoch seconds until which the person stays, blocked: the store then refuses a login that is still
- *   under way, and removes them later
+ * Removes a probe with its provider and person, or what is left of them: a deletion leaves the person's id.
+ * @param blockedUntil epoch seconds until which the person stays, blocked, so that a login under way is refused
  */
 export async function removeProbe(loginAppId: string, accountId: string, blockedUntil?: number) {
   const namespace = issuerOf(loginAppId);
@@ -107,9 +106,9 @@ async function removeExpiredProbes(): Promise<void> {
 }
 
 /**
- * Gives a probe's Login App a provider that exists in its items alone, and returns the id token of its only person. The
- * key that signs it is made here and forgotten here, and the table holds its public part as if it had been fetched from
- * the issuer: so nothing outside is called, and nobody else can log in.
+ * Gives a probe's Login App a provider that exists in the table alone, and returns the id token of its only person. The
+ * signing key is forgotten, and its public part is stored as if it had been fetched from the issuer: nothing outside is
+ * called, and nobody else can log in.
  * @param expires_at epoch seconds of the end of the items
  */
 export async function setUpProvider(loginAppId: string, expires_at: number): Promise<string> {
@@ -136,5 +135,5 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
     .sign(privateKey);
 }
 
-/** The items are written here, and read by the service alone: its kinds of items would bring all of its code along. */
+/** In the place of the item kinds' own `parse`, which would bring all of their code along; only the service reads these. */
 const asItIs = (item: Item): Item => item;

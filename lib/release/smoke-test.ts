@@ -3,20 +3,22 @@ import * as v from 'valibot';
 import { tokenAlgorithms } from '../signing/settings.ts';
 
 const text = v.string();
-/** A client of a Login App and an account, with which a deployment is tried out. */
+/** A client of a Login App and an account that try a deployment out. */
 export const probeSchema = v.object({
   issuer: text,
-  ...{ login_app_id: text, client_id: text, client_secret: text },
-  ...{ account_id: text, account_secret: text },
-  /** That of an access request which the account has access to, without events. */
+  login_app_id: text,
+  client_id: text,
+  client_secret: text,
+  account_id: text,
+  account_secret: text,
+  /** An access request without events, which the account has access to. */
   access_request_id: v.number(),
 });
 export type Probe = v.InferOutput<typeof probeSchema>;
 
 /**
- * Sends a request to a deployment that is tried out: a form is posted, everything else is read.
- * @param body the schema of that of the answer
- * @returns undefined when the answer is of no use, which it has noted itself
+ * Sends a request to the deployment: POST with a form, otherwise GET.
+ * @returns the body of the answer; undefined for a wrong answer, which it notes itself
  */
 type Send = <Schema extends v.GenericSchema>(
   step: 'signing keys' | 'token' | 'search',
@@ -28,7 +30,7 @@ const keySchema = v.looseObject({ kty: v.string(), kid: v.string() });
 
 /**
  * Uses a deployment as a stranger would: issues a token, verifies it with the published keys, and searches.
- * @param note takes what is wrong with an answer, in plain words
+ * @param note takes a problem of an answer
  * @see RFC 9068, section 4
  */
 export async function smokeTest(
