@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { generateKeyPair, SignJWT } from 'jose';
 import { documentedFetch } from '../support/api-document.ts';
-import { basic, unique } from '../support/service.ts';
+import { asAccount, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
 const { proxy, running, service } = await sharedServiceWithStore();
 const { addEvent, createAccessRequest, demo, search } = service;
-const account = basic(demo.account.account_id, demo.account.account_secret);
+const account = asAccount(demo.account).authorization;
 const id = (await createAccessRequest()).body.id;
 await addEvent('comments', { actor_type: 'custom', actor_id: 'a', comment: 'x' }, { id });
 

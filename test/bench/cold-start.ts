@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempDisposableSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -104,9 +104,5 @@ async function main(directory: string): Promise<void> {
   print(`\nNode ${process.version}, ${machine}; the least of ${rounds}.`);
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'login-service-bench-'));
-try {
-  await main(directory);
-} finally {
-  rmSync(directory, { recursive: true, force: true });
-}
+using directory = mkdtempDisposableSync(join(tmpdir(), 'login-service-bench-'));
+await main(directory.path);

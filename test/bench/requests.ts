@@ -1,11 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { cpus, loadavg } from 'node:os';
+import { mkdtempDisposableSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { startStack } from '../../infra/local/stack.ts';
-import { demoRequests, readDevice, readTokens, type Send } from '../support/demo-requests.ts';
+import { newPerson, newPhone } from '../support/people.ts';
+import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
 import { addresses, answer, type Operation, type TestRequest } from './serving-messages.ts';
 
 /** Requests that are sent, and not measured, until the engine has compiled what they need. */
@@ -14,7 +16,10 @@ const warmUp = 300;
 const batch = 50;
 const rounds = 21;
 
-/** A kind of request: its cryptographic operations, and how one is prepared, by requests to another process. */
+/** Sends one request to a service. */
+type Send = (to: Service) => Promise<Answer>;
+
+/** A kind of request: its cryptographic operations, and how one is prepared, by requests to this process. */
 type Kind = [Operation[], () => Promise<Send>];
 
 // The store, the sandbox and the client are in this process, the handlers that are measured in another.
@@ -23,31 +28,45 @@ process.stdout.write = () => true;
 process.env.METRICS_NAMESPACE = 'login-service';
 const stack = await startStack({ port: 0 });
 const demo = await seedDemo(stack);
-const requests = demoRequests(demo);
+const folder = mkdtempDisposableSync(join(tmpdir(), 'bench-'));
+const service = serviceOf(demo, folder.path);
 
-let people = 0;
-const nextPerson = () => `person-${++people}`;
-const logIn = async (provider: string) => requests.logIn(provider, nextPerson());
-const userTokens = async () => readTokens((await logIn('provider_f'))());
-const appToken = (await readTokens(requests.clientCredentials()())).access_token;
-const { access_token } = await userTokens();
-const relation = async () => {
-  const { id } = await readDevice(requests.register(appToken, nextPerson())());
-  return requests.relate((await userTokens()).access_token, id);
+const logIn = async (provider: string): Promise<Send> => {
+  const form = await service.loginForm(provider);
+  return (to) => to.token(form);
 };
+const appToken = await service.loginAppToken();
+const { token } = await newPerson(service);
+const event = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'Looks good.' };
 const kinds: Record<string, Kind> = {
-  client_credentials: [['RS256 sign'], async () => requests.clientCredentials()],
+  client_credentials: [['RS256 sign'], async () => (to) => to.token({ grant_type: 'client_credentials' })],
   'Login, id token': [['RS256 verify', 'RS256 sign', 'HMAC'], () => logIn('provider_f')],
   'Login, provider called': [['RS256 sign', 'HMAC'], () => logIn('provider_a')],
-  Refresh: [['HMAC', 'RS256 sign', 'HMAC'], async () => requests.refresh((await userTokens()).refresh_token)],
-  'Introspect an access token': [['RS256 verify'], async () => requests.introspect(access_token)],
-  'List the signing keys': [[], async () => requests.keys()],
-  'Register a device': [['RS256 verify'], async () => requests.register(appToken, nextPerson())],
-  'Relate a device': [['RS256 verify'], relation],
-  'List the devices': [['RS256 verify'], async () => requests.listDevices(access_token)],
-  'Create an access request': [[], async () => requests.createAccessRequest()],
-  'Add a comment': [[], async () => requests.addComment('Looks good.')],
-  Search: [[], async () => requests.search()],
+  Refresh: [
+    ['HMAC', 'RS256 sign', 'HMAC'],
+    async () => {
+      const { refreshToken } = await newPerson(service);
+      return (to) => to.refresh(refreshToken);
+    },
+  ],
+  'Introspect an access token': [['RS256 verify'], async () => (to) => to.introspect(token)],
+  'List the signing keys': [[], async () => (to) => to.call('/v2/marketing/oauth/jwks')],
+  'Register a device': [
+    ['RS256 verify'],
+    async () => (to) => to.register({ platform: 'android', token: unique('phone') }, appToken),
+  ],
+  'Relate a device': [
+    ['RS256 verify'],
+    async () => {
+      const phone = await newPhone(service, appToken);
+      const owner = await newPerson(service);
+      return (to) => to.relate(phone, owner.token);
+    },
+  ],
+  'List the devices': [['RS256 verify'], async () => (to) => to.listDevices(token)],
+  'Create an access request': [[], async () => (to) => to.createAccessRequest({ body: {} })],
+  'Add a comment': [[], async () => (to) => to.addEvent('comments', event)],
+  Search: [[], async () => (to) => to.search()],
 };
 
 const surroundings = {
@@ -62,6 +81,8 @@ const serving = fork(join(import.meta.dirname, 'serving-process.ts'), [JSON.stri
   stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
 });
 const { url, emptyUrl } = v.parse(addresses, (await once(serving, 'message'))[0]);
+const handlers = serviceOf({ ...demo, base_url: url }, folder.path, fetch);
+const emptyHandlers = serviceOf({ ...demo, base_url: emptyUrl }, folder.path, fetch);
 
 async function ask(question: TestRequest): Promise<v.InferOutput<typeof answer>> {
   serving.send(question);
@@ -74,11 +95,10 @@ async function prepared(prepare: () => Promise<Send>, count: number): Promise<Se
   return sends;
 }
 
-async function sendAll(sends: Send[], base: string): Promise<void> {
+async function sendAll(sends: Send[], to: Service): Promise<void> {
   for (const send of sends) {
-    const response = await send(base);
-    await response.arrayBuffer();
-    if (!response.ok) throw new Error(`${response.url} answered ${response.status}.`);
+    const { status, text } = await send(to);
+    if (status >= 300) throw new Error(`${status}: ${text}`);
   }
 }
 
@@ -87,10 +107,10 @@ const median = (values: number[]): number =>
 
 /** CPU milliseconds of one request, and of each part of its floor. */
 async function measure([operations, prepare]: Kind) {
-  await sendAll(await prepared(prepare, warmUp), url);
+  await sendAll(await prepared(prepare, warmUp), handlers);
   const one = await prepared(prepare, 1);
   await ask({ ask: 'record' });
-  await sendAll(one, url);
+  await sendAll(one, handlers);
   const { storeRequests } = await ask({ ask: 'cpu' });
   const cpuOf = async (question: TestRequest) => (await ask(question)).milliseconds;
   const cpuAfter = (sent: Promise<void>) => sent.then(() => cpuOf({ ask: 'cpu' }));
@@ -100,8 +120,8 @@ async function measure([operations, prepare]: Kind) {
     const sends = await prepared(prepare, batch);
     await ask({ ask: 'cpu' });
     batches.push({
-      request: await cpuAfter(sendAll(sends, url)),
-      server: await cpuAfter(sendAll(sends, emptyUrl)),
+      request: await cpuAfter(sendAll(sends, handlers)),
+      server: await cpuAfter(sendAll(sends, emptyHandlers)),
       calls: await cpuOf({ ask: 'calls', times: batch }),
       store: await cpuOf({ ask: 'store', times: batch }),
       defaults: await cpuOf({ ask: 'defaults', times: batch }),
@@ -133,4 +153,5 @@ const machine = `${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.to
 print(`\nNode ${process.version}, ${machine}; medians of ${rounds} batches of ${batch}.\n`);
 serving.disconnect();
 await stack.close();
+folder.remove();
 process.exit();

@@ -1,5 +1,9 @@
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { startStack } from '../../infra/local/stack.ts';
+import { serviceOf } from '../support/service.ts';
 import { Meter } from './measure.ts';
 import { measureRequests } from './requests.ts';
 
@@ -12,8 +16,10 @@ const demo = await seedDemo(stack);
 // Both load AWS clients, which read the environment that the stack has set.
 const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import('./tables.ts');
 const { documentClient } = await import('../../lib/storage/client.ts');
-const measured = await measureRequests(new Meter(documentClient), demo);
+const folder = mkdtempDisposableSync(join(tmpdir(), 'capacity-'));
+const measured = await measureRequests(new Meter(documentClient), serviceOf(demo, folder.path));
 await stack.close();
+folder.remove();
 
 const tables = [
   costTable(measured),

@@ -5,6 +5,7 @@ import { domainEventsOf } from '../../lib/publishing/changes.ts';
 import { operationOf } from '../../lib/storage/first-attempt.ts';
 import type { Item } from '../../lib/storage/items.ts';
 import { type GlobalIndex, table } from '../../lib/storage/table.ts';
+import type { Answer } from '../support/service.ts';
 import { assumptions, prices } from './prices.ts';
 
 /** Holder of the partitions that a write takes units of: the table, with its local indexes, or a global index. */
@@ -137,11 +138,11 @@ export class Meter {
   }
 
   /** What a successful action consumes. */
-  async measure(action: () => Promise<Response>): Promise<Cost> {
+  async measure(action: () => Promise<Answer>): Promise<Cost> {
     this.#cost = { storeRequests: 0, readUnits: 0, events: 0, logBytes: 0 };
     this.#written = new Map();
-    const { ok, status, url } = await action();
-    if (!ok) throw new Error(`${url} answered ${status}.`);
+    const { status, text } = await action();
+    if (status >= 300) throw new Error(`${status}: ${text}`);
     const written = [...this.#written].map(([place, partitions]) => {
       const units = [...partitions.values()];
       return [place, { units: total(units), busiest: Math.max(...units) }] as const;

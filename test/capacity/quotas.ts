@@ -26,8 +26,6 @@ interface Quota {
   taken: (perSecond: number) => number;
 }
 
-const onRequest = 'AWS, on request';
-
 /**
  * Defaults of AWS accounts in us-east-1. Those of DynamoDB, EventBridge, CloudWatch Logs and CloudFront were read on copies of AWS's
  * pages in November 2026, the others in May 2025.
@@ -104,8 +102,10 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
 }
 
 const quota = (name: string, most: number, taken: Quota['taken']): Quota => ({
-  ...{ name, most, taken },
-  raisedBy: onRequest,
+  name,
+  raisedBy: 'AWS, on request',
+  most,
+  taken,
 });
 
 /**

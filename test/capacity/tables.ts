@@ -74,7 +74,9 @@ export function edgeTable(): string {
 export function limitTable(measured: MeasuredRequests): string {
   const head = ['Limit', 'Raised by', 'Most', ...rates.map((rate) => `${number(rate)}/s`)];
   const rows = quotasFor(measured).map(({ name, raisedBy, most, taken }) => [
-    ...[name, raisedBy, number(most)],
+    name,
+    raisedBy,
+    number(most),
     ...rates.map((rate) => (taken(rate) > most ? `**${number(taken(rate))}**` : number(taken(rate)))),
   ]);
   return tableOf(head, 2, rows);
@@ -83,8 +85,11 @@ export function limitTable(measured: MeasuredRequests): string {
 /** The most requests a second that the same partitions take. */
 export function partitionTable(measured: MeasuredRequests): string {
   const rows = partitionEnds(measured).map(({ requests, place, partitions, units, most }) => [
-    ...[requests, place === 'table' ? 'the table' : `\`${place}\``],
-    ...[partitions, units, number(most)],
+    requests,
+    place === 'table' ? 'the table' : `\`${place}\``,
+    partitions,
+    units,
+    number(most),
   ]);
   return tableOf(['Requests', 'In', 'Partitions', 'Write units of one', 'Most a second'], 2, rows);
 }

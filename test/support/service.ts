@@ -32,10 +32,14 @@ let made = 0;
 /** A name that no other test uses. */
 export const unique = (name: string): string => `${name}-${process.pid}-${Date.now()}-${++made}`;
 
-export function serviceOf(demo: Demo, directory: string) {
+const devices = '/v2/marketing/login/user/push_notifications/devices';
+const accessRequests = '/v1/rbac/access_requests';
+
+/** @param send sends each request. @default holds its response against the API document */
+export function serviceOf(demo: Demo, directory: string, send = documentedFetch) {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     noteSecrets(directory, sentBy(init));
-    const response = await documentedFetch(`${demo.base_url}${path}`, init);
+    const response = await send(`${demo.base_url}${path}`, init);
     const text = await response.text();
     const answer = {
       status: response.status,
@@ -116,45 +120,31 @@ export function serviceOf(demo: Demo, directory: string) {
     register: (device: unknown, token: string): Promise<Answer> =>
       json('/v2/marketing/push_notifications/devices', { device }, { authorization: `Bearer ${token}` }),
     relate: (device_id: unknown, token: string): Promise<Answer> =>
-      json(
-        '/v2/marketing/login/user/push_notifications/devices',
-        { device_id },
-        { authentication: `Bearer ${token}` },
-      ),
+      json(devices, { device_id }, { authentication: `Bearer ${token}` }),
     listDevices: (token: string): Promise<Answer> =>
-      call('/v2/marketing/login/user/push_notifications/devices', {
-        headers: { authentication: `Bearer ${token}` },
-      }),
+      call(devices, { headers: { authentication: `Bearer ${token}` } }),
     endRelation: (device_id: string, token: string): Promise<Answer> =>
-      call(`/v2/marketing/login/user/push_notifications/devices/${device_id}`, {
-        method: 'DELETE',
-        headers: { authentication: `Bearer ${token}` },
-      }),
+      call(`${devices}/${device_id}`, { method: 'DELETE', headers: { authentication: `Bearer ${token}` } }),
     /** The devices to send to. @param query as in `shard=0` */
     recipients: (query: string, client = demo.login_app): Promise<Answer> =>
       call(`/v2/marketing/push_notifications/recipients?${query}`, { headers: asClient(client) }),
     search: (
       query = '',
       { id = demo.access_request_id as number | string, path = 'events', account = demo.account } = {},
-    ) =>
-      call(`/v1/rbac/access_requests/${id}/${path}${query}`, {
-        headers: { authorization: basic(account.account_id, account.account_secret) },
-      }),
+    ) => call(`${accessRequests}/${id}/${path}${query}`, { headers: asAccount(account) }),
     /** @param body absent, as a client of 1.0.0 sends it, unless it is given */
     createAccessRequest: ({
       account = demo.account,
       headers = {} as Record<string, string>,
       body = undefined as unknown,
     } = {}) => {
-      const sent = { authorization: basic(account.account_id, account.account_secret), ...headers };
-      if (body !== undefined) return json('/v1/rbac/access_requests', body, sent);
-      return call('/v1/rbac/access_requests', { method: 'POST', headers: sent });
+      const sent = { ...asAccount(account), ...headers };
+      if (body !== undefined) return json(accessRequests, body, sent);
+      return call(accessRequests, { method: 'POST', headers: sent });
     },
     /** The access requests of an account. @param query as in `?page=2`, or an id as in `/7` */
     accessRequests: (query = '', account = demo.account): Promise<Answer> =>
-      call(`/v1/rbac/access_requests${query}`, {
-        headers: { authorization: basic(account.account_id, account.account_secret) },
-      }),
+      call(`${accessRequests}${query}`, { headers: asAccount(account) }),
     /** A new comment or review, as an account. */
     addEvent: (
       path: 'comments' | 'reviews',
@@ -165,10 +155,7 @@ export function serviceOf(demo: Demo, directory: string) {
         headers = {} as Record<string, string>,
       } = {},
     ): Promise<Answer> =>
-      json(`/v1/rbac/access_requests/${id}/${path}`, body, {
-        authorization: basic(account.account_id, account.account_secret),
-        ...headers,
-      }),
+      json(`${accessRequests}/${id}/${path}`, body, { ...asAccount(account), ...headers }),
     /** An operator command; its result, or an exception with its error line. */
     operate,
     /** Gives a provider of a Login App other settings. */
@@ -187,9 +174,14 @@ function sentBy({ body }: RequestInit): unknown {
   }
 }
 
-/** The headers by which a client proves who it is. */
+/** The headers by which a client authenticates. */
 export const asClient = ({ client_id, client_secret }: Omit<Demo['login_app'], 'login_app_id'>) => ({
   authorization: basic(client_id, client_secret),
+});
+
+/** The headers by which an account authenticates. */
+export const asAccount = ({ account_id, account_secret }: Demo['account']) => ({
+  authorization: basic(account_id, account_secret),
 });
 
 export const basic = (user: string, password: string): string =>

@@ -1,5 +1,5 @@
 import { forEachInBatches } from '../../lib/storage/batches.ts';
-import { asClient, basic, type Service } from '../support/service.ts';
+import { asAccount, asClient, type Service } from '../support/service.ts';
 import type { Left, Login } from './left.ts';
 
 /** A request, or an operator's command, that changes nothing. */
@@ -62,17 +62,21 @@ const keepsSubjects = ['provider_a', 'provider_b', 'provider_f'];
 
 function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): NamedQuestion[] {
   const { id, session, provider, subject, access_token, refresh_token } = login;
-  const commands = ['show', 'export'].map((verb) => `login-users ${verb}`);
+  const commands = ['login-users show', 'login-users export', 'sessions list', 'devices list'];
+  const pages = ['', '/sessions', '/push_notifications/devices'];
   const flags = { 'login-user': id };
   const found = { 'login-app': demo.login_app.login_app_id, provider, subject };
   const issuer = provider === 'provider_f' && { issuer: `${demo.sandbox_url}/provider_f` };
   return [
-    ...['', '/sessions', '/push_notifications/devices'].map((path) => ({
+    ...pages.map((path) => ({
       path: `/v2/marketing/login/user${path}`,
       headers: { authorization: `Bearer ${access_token}` },
     })),
-    { path: `/v2/marketing/push_notifications/recipients?login_user_id=${id}`, headers: clientOf(demo) },
-    ...[...commands, 'sessions list', 'devices list'].map((words) => ({ words, flags })),
+    {
+      path: `/v2/marketing/push_notifications/recipients?login_user_id=${id}`,
+      headers: asClient(demo.login_app),
+    },
+    ...commands.map((words) => ({ words, flags })),
     ...(keepsSubjects.includes(provider)
       ? [{ words: 'login-users find', flags: { ...found, ...issuer } }]
       : []),
@@ -87,8 +91,15 @@ function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): Nam
 function ofLoginApp(left: Omit<Left, 'answers'>): NamedQuestion[] {
   const { demo, devices, limited, secondSecret, appToken, longLived } = left;
   const flags = { 'login-app': demo.login_app.login_app_id };
-  const ofApp = ['login-apps show', 'login-apps tokens list', 'clients list', 'providers show'];
-  const lists = ['login-users list', 'devices list', 'devices export'];
+  const commands = [
+    'login-apps show',
+    'login-apps tokens list',
+    'clients list',
+    'providers show',
+    'login-users list',
+    'devices list',
+    'devices export',
+  ];
   const shards = Array.from({ length: 16 }, (_, shard) => shard);
   const secrets = { secret: demo.login_app.client_secret, secondSecret };
   return [
@@ -96,13 +107,13 @@ function ofLoginApp(left: Omit<Left, 'answers'>): NamedQuestion[] {
     { path: '/.well-known/oauth-authorization-server' },
     ...shards.map((shard) => ({
       path: `/v2/marketing/push_notifications/recipients?shard=${shard}`,
-      headers: clientOf(demo),
+      headers: asClient(demo.login_app),
     })),
     ...Object.entries({ appToken, longLived: longLived.token }).map(([kind, token]) => ({
       about: `${kind} introspect`,
       ...introspection(demo, token),
     })),
-    ...[...ofApp, ...lists].map((words) => ({ words, flags })),
+    ...commands.map((words) => ({ words, flags })),
     ...Object.entries(secrets).map(([kind, secret]) => ({
       about: `${kind} clients find`,
       words: 'clients find',
@@ -131,18 +142,19 @@ function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'ans
     '?page_size=1&page=2',
   ];
   const accounts = { account: demo.account, other: demo.other_account, reader, disabled };
+  const ofAccount = ['accounts show', 'access-requests list'];
   const ofRequest = ['access-requests show', 'events list', 'events export'];
   const { account_id: account } = demo.other_account;
   return [
     ...queries.flatMap((query) =>
       ['events', 'reviews'].map((list) => ({
         path: `${path}/${list}${query}`,
-        headers: accountOf(demo.account),
+        headers: asAccount(demo.account),
       })),
     ),
     ...Object.entries(accounts).flatMap(([name, one]) => [
-      { about: `${name} search`, path: `${path}/events`, headers: accountOf(one) },
-      ...['accounts show', 'access-requests list'].map((words) => ({
+      { about: `${name} search`, path: `${path}/events`, headers: asAccount(one) },
+      ...ofAccount.map((words) => ({
         about: `${name} ${words}`,
         words,
         flags: { account: one.account_id },
@@ -160,12 +172,8 @@ const named = (name: string, question: Question & { about?: string }): NamedQues
   return { ...question, about: `${name}: ${about}` };
 };
 
-const clientOf = ({ login_app }: Left['demo']) => asClient(login_app);
-const accountOf = ({ account_id, account_secret }: Left['reader']) => ({
-  authorization: basic(account_id, account_secret),
-});
 const introspection = (demo: Left['demo'], token: string) => ({
   path: '/v2/marketing/oauth/introspect',
-  headers: clientOf(demo),
+  headers: asClient(demo.login_app),
   form: { token },
 });
