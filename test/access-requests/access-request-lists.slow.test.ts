@@ -49,14 +49,14 @@ async function found(query: string, account: Account): Promise<{ total: number; 
   }
 }
 
-const filters: [query: string, matches: (shown: Shown) => boolean][] = [
+type Filter = [query: string, matches: (shown: Shown) => boolean];
+const byDecision = (decision: string): Filter => [
+  `&decision=${decision}`,
+  (shown) => shown.decision === decision,
+];
+const filters: Filter[] = [
   ['', () => true],
-  ...['none', 'pending', 'approved', 'rejected', 'expired'].map(
-    (decision): [string, (shown: Shown) => boolean] => [
-      `&decision=${decision}`,
-      (shown) => shown.decision === decision,
-    ],
-  ),
+  ...'none pending approved rejected expired'.split(' ').map(byDecision),
   ['&requested_by_type=custom', ({ requested_by }) => requested_by?.actor_type === 'custom'],
   ['&requested_by_id=ann', ({ requested_by }) => requested_by?.actor_id === 'ann'],
   [
@@ -108,9 +108,10 @@ type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 /** Does a step; whether it succeeds is nobody's business here. */
 async function run(one: Step, made: number[], account: Account, other: Account): Promise<void> {
   if (one.does === 'create') {
-    const { approvals_needed, self_review, reference } = one;
     const body = {
-      ...{ approvals_needed, self_review, reference },
+      approvals_needed: one.approvals_needed,
+      self_review: one.self_review,
+      reference: one.reference,
       requested_by: one.requester && { actor_type: one.type, actor_id: one.requester },
       expires_at: one.expires && isoIn(one.expires),
     };

@@ -9,40 +9,37 @@ const { demo, operate } = service;
 /** The access request of these tests. */
 const id = (await service.createAccessRequest()).body.id;
 
+const notNumbers = ['', '1'.repeat(30), ...'0 -1 1.5 abc 1e3 0x1 %20 +1 1%00 null ٣ 1,2'.split(' ')];
+const ones = (count: number) => Array(count).fill(1).join();
+/** Wrong values of each parameter. */
+const wrong: Record<string, string[]> = {
+  page: [...notNumbers, '1&page=2', '1&page=1', '10000000000000'],
+  page_size: [...notNumbers, '101', '8&page_size=8'],
+  ids: [
+    '',
+    '1 2',
+    ...', 1, ,1 1,,2 a 1,b 0 1,0 -1 1.5 1;2 [1] 1%00'.split(' '),
+    ones(101),
+    Array.from({ length: 101 }, (_, index) => index + 1).join(),
+    `${ones(60)}&ids=${ones(60)}`,
+    '1&ids=',
+  ],
+  actor_type: [
+    '',
+    ...'user LOGIN_USER __proto__ constructor custom&actor_type=custom custom,login_user'.split(' '),
+  ],
+  order: ['', ...'ASC descending asc,desc __proto__ asc&order=asc'.split(' ')],
+  actor_id: ['', 'a&actor_id=b'],
+};
+const wrongQueries = Object.entries(wrong).flatMap(([name, values]) =>
+  values.map((value) => [`${name}=${value}`, name] as const),
+);
+
 const search = (query: string, path: string) => service.search(query, { id, path });
 
 describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_request_id}/%s', (path) => {
   describe('400 for a bad parameter, which is named', () => {
-    test.each([
-      ...['page', 'page_size'].flatMap((name) =>
-        ['', '1'.repeat(30), ...'0 -1 1.5 abc 1e3 0x1 %20 +1 1%00 null ٣ 1,2'.split(' ')].map((value) => [
-          ...[`${name}=${value}`, name],
-        ]),
-      ),
-      ['page=1&page=2', 'page'],
-      ['page=1&page=1', 'page'],
-      ['page=10000000000000', 'page'],
-      ['page_size=101', 'page_size'],
-      ['page_size=8&page_size=8', 'page_size'],
-      ...['', ',', '1,', ',1', '1,,2', 'a', '1,b', '0', '1,0', '-1', '1.5', '1 2', '1;2', '[1]', '1%00'].map(
-        (value) => [`ids=${value}`, 'ids'],
-      ),
-      [`ids=${Array.from({ length: 101 }, (_, index) => index + 1)}`, 'ids'],
-      [`ids=${Array(101).fill(1)}`, 'ids'],
-      [`ids=${Array(60).fill(1)}&ids=${Array(60).fill(1)}`, 'ids'],
-      ['ids=1&ids=', 'ids'],
-      ['actor_type=', 'actor_type'],
-      ['actor_type=user', 'actor_type'],
-      ['actor_type=LOGIN_USER', 'actor_type'],
-      ['actor_type=__proto__', 'actor_type'],
-      ['actor_type=constructor', 'actor_type'],
-      ['actor_type=custom&actor_type=custom', 'actor_type'],
-      ['actor_type=custom,login_user', 'actor_type'],
-      ...['', 'ASC', 'descending', 'asc,desc', '__proto__'].map((value) => [`order=${value}`, 'order']),
-      ['order=asc&order=asc', 'order'],
-      ['actor_id=', 'actor_id'],
-      ['actor_id=a&actor_id=b', 'actor_id'],
-    ])('%.60s', async (query, name) => {
+    test.each(wrongQueries)('%.60s', async (query, name) => {
       const naming = new RegExp(`\\b${name}\\b`);
       expectError(await search(`?${query}`, path), { status: 400, error: 'invalid_request', naming });
     });

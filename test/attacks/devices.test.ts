@@ -99,7 +99,8 @@ describe('a device of somebody else', () => {
   });
 });
 
-const [victim, device] = [await newPerson(service), await newPhone(service)];
+const victim = await newPerson(service);
+const device = await newPhone(service);
 await service.relate(device, victim.token);
 
 /** What a client of a Login App that sends messages may learn and change, at the expense of another Login App. */

@@ -60,7 +60,8 @@ describe.each<[string, Kind]>([
   test.each(['jku', 'x5u'])(
     '[RFC 8725 3.10] its key behind %s in the header: nobody asks the attacker for it',
     async (name) => {
-      const [privateKey, certificate] = [createPrivateKey(selfSigned), new X509Certificate(selfSigned)];
+      const privateKey = createPrivateKey(selfSigned);
+      const certificate = new X509Certificate(selfSigned);
       const jwk = {
         ...(await exportJWK(certificate.publicKey)),
         kid: taken.header.kid,

@@ -131,7 +131,8 @@ class Stack {
 
   /** Creates or updates a resource. @param fails whether the deployment of an alias is rolled back */
   apply(id: string, { resources, given }: Template, fails = false): void {
-    const [old, resource] = [this.#resources.get(id), resources[id]];
+    const old = this.#resources.get(id);
+    const resource = resources[id];
     if (!resource) return;
     const { Type, Properties } = resource;
     const isChanged = (name: string): boolean => !isDeepStrictEqual(old?.Properties[name], Properties[name]);
@@ -167,7 +168,8 @@ class Stack {
 
   /** Leads an alias to both versions, and then to the new one, or back. */
   #move(id: string, { Properties, UpdatePolicy }: Resource, fails: boolean): void {
-    const [old = [], version] = [this.#live.get(id), idIn(Properties.FunctionVersion)];
+    const old = this.#live.get(id) ?? [];
+    const version = idIn(Properties.FunctionVersion);
     this.#live.set(id, [...old, version]);
     this.#judge(id, idsIn(UpdatePolicy));
     this.#live.set(id, fails ? old : [version]);

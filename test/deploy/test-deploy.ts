@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempDisposableSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -65,9 +65,7 @@ runCheck(async (cleanUps) => {
   const workDirectory = localDirectory('deploy');
   const releasedCode = await checkOut(release.commit);
   const commands = await step('Install MiniStack', installMiniStack);
-  const functions = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'ministack-')), (directory) =>
-    rmSync(directory, { recursive: true, force: true }),
-  );
+  const functions = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'ministack-'))).path;
   const ministack = cleanUps.use(
     await step('Start it', () => startMiniStack(commands, join(workDirectory, 'ministack.log'), functions)),
   );

@@ -9,7 +9,8 @@ const { running, service } = await sharedServiceWithStore();
 test('a device not seen for 270 days is stale: shown to its owner, not listed for sending', async () => {
   const options = { platforms: ['android'], providers: ['provider_d'] };
   const app = await createLoginApp(service, unique('app'), options);
-  const [subject, token] = [unique('dave'), unique('phone')];
+  const subject = unique('dave');
+  const token = unique('phone');
   const register = async () =>
     (await service.register({ platform: 'android', token }, await service.loginAppToken(app))).body.id;
   const logIn = () => service.logIn(subject, 'provider_d', app);
@@ -19,10 +20,8 @@ test('a device not seen for 270 days is stale: shown to its owner, not listed fo
   const login_user_id = subOf(login);
 
   const sendable = async () => {
-    const queries = [
-      `login_user_id=${login_user_id}`,
-      ...[...Array(16).keys()].map((shard) => `shard=${shard}`),
-    ];
+    const shards = Array.from({ length: 16 }, (_, shard) => `shard=${shard}`);
+    const queries = [`login_user_id=${login_user_id}`, ...shards];
     const pages = await Promise.all(queries.map((query) => service.recipients(query, app)));
     return pages.flatMap(({ body }) => body.recipients);
   };

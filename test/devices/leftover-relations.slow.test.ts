@@ -15,7 +15,8 @@ const { running, service } = own;
 
 /** A phone that is registered, and a person who is logged in on it. */
 async function phone() {
-  const [id, person] = [await newPhone(service), await newPerson(service)];
+  const id = await newPhone(service);
+  const person = await newPerson(service);
   const relate = ({ token } = person) => service.relate(id, token);
   const logOut = () => service.revoke(person.refreshToken);
   const recipients = async () =>
@@ -160,7 +161,8 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
       ],
     ],
   )('%s', async (_, change, error) => {
-    const [id, person] = [await newPhone(service), await newPerson(service)];
+    const id = await newPhone(service);
+    const person = await newPerson(service);
     await change(id, person);
     expectError(await service.relate(id, person.token), error);
   });
@@ -206,7 +208,8 @@ test('a token whose session is no longer stored ends its relations, if its own L
 
 test('a thief with the id of a public client and a key of their own ends no relation of such a session', async () => {
   const client = await newPublicClient(service);
-  const [owner, thief] = [await newPhone(service), await newKeyHolder(service, client)];
+  const owner = await newPhone(service);
+  const thief = await newKeyHolder(service, client);
   const { access_token, refresh_token } = (await (await newKeyHolder(service, client)).logIn()).body;
   expectAnswer(await service.relate(owner, access_token), 200, { id: owner });
   const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(access_token);

@@ -11,7 +11,8 @@ const unknownDevice = `d_${'A'.repeat(43)}`;
 
 const userTokenOf = async (subject: string, client = demo.login_app): Promise<string> =>
   (await logIn(subject, 'provider_f', client)).body.access_token;
-const [appToken, userToken] = [await loginAppToken(), await userTokenOf(unique('alice'))];
+const appToken = await loginAppToken();
+const userToken = await userTokenOf(unique('alice'));
 
 const newDevice = async (token = appToken): Promise<string> =>
   (await register({ platform: 'ios', token: hexToken() }, token)).body.id;
@@ -77,9 +78,17 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
 
 describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the request', () => {
   test.each([
-    ...['{}', '[]', '[{"device_id":"x"}]'].map((body) => [body, 'device_id']),
-    ...['null', '7', '["d_A"]', '{}'].map((id) => [`{"device_id":${id}}`, 'device_id']),
-    ...['null', '"device_id"', '7', 'true'].map((body) => [body, 'body']),
+    ['{}', 'device_id'],
+    ['[]', 'device_id'],
+    ['[{"device_id":"x"}]', 'device_id'],
+    ['{"device_id":null}', 'device_id'],
+    ['{"device_id":7}', 'device_id'],
+    ['{"device_id":["d_A"]}', 'device_id'],
+    ['{"device_id":{}}', 'device_id'],
+    ['null', 'body'],
+    ['"device_id"', 'body'],
+    ['7', 'body'],
+    ['true', 'body'],
   ])('the body is %j', async (body, field = '') => {
     const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
     const naming = field === 'body' ? /^The body / : /device_id/;

@@ -142,7 +142,6 @@ describe('the section about a second region', () => {
     .map((line) =>
       line.replaceAll('NAME', 'example').replaceAll(/"\$(\w+)"/g, (_, name) => values[name] ?? ''),
     );
-  const { edgeCertificateArn } = withEdge;
 
   test('has commands that deploy', () => {
     expect(commands).toHaveLength(2);
@@ -151,7 +150,9 @@ describe('the section about a second region', () => {
   test.each(commands)('%s makes what it names, with an edge', async (command) => {
     const context: Record<string, unknown> = {
       ...Object.fromEntries([...command.matchAll(/-c (\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
-      ...{ edge: true, edgeCertificateArn, replicaRegions: 'eu-west-1' },
+      edge: true,
+      edgeCertificateArn: withEdge.edgeCertificateArn,
+      replicaRegions: 'eu-west-1',
     };
     const { canary, change, ...settings } = readDeployment(context);
     const { service, edge } = await stacksWith({ ...settings, canary });

@@ -20,23 +20,14 @@ runCheck(async (cleanUps) => {
   );
   const service = await step('Start the service', () => startService({ LOG_LEVEL: 'ERROR' }));
   cleanUps.defer(() => service.stop());
-  await step('Fuzz it', () =>
-    execa(
-      join(commands, 'schemathesis'),
-      [
-        ...['--config-file', join(directory, 'schemathesis.toml'), 'run', '--no-color'],
-        ...(seed === undefined ? [] : ['--seed', seed]),
-        `${service.demo.base_url}/openapi.json`,
-      ],
-      {
-        ...shown,
-        env: {
-          PYTHONPATH: directory,
-          PYTHONDONTWRITEBYTECODE: '1',
-          DEMO_FILE: join(service.directory, 'demo.json'),
-        },
-      },
-    ),
-  );
+  const options = ['--no-color', ...(seed === undefined ? [] : ['--seed', seed])];
+  const words = ['--config-file', join(directory, 'schemathesis.toml'), 'run', ...options];
+  const env = {
+    PYTHONPATH: directory,
+    PYTHONDONTWRITEBYTECODE: '1',
+    DEMO_FILE: join(service.directory, 'demo.json'),
+  };
+  const document = `${service.demo.base_url}/openapi.json`;
+  await step('Fuzz it', () => execa(join(commands, 'schemathesis'), [...words, document], { ...shown, env }));
   print('\nThe fuzzer has found nothing.');
 });

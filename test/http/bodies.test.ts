@@ -28,9 +28,10 @@ describe.each(takingJson)('the JSON of %s', (key, { body }) => {
       : { status: 400, error: 'invalid_request' };
 
   const aboutPrototypes = 'The body has the key __proto__, or constructor with prototype.';
+  const notJson = ['{', `${right}x`, 'a=x', "{'a':{}}", '\0'];
   test.each([
     ...(body?.isOptional ? [] : [['', 'The body is missing.']]),
-    ...['{', `${right}x`, 'a=x', "{'a':{}}", '\0'].map((text) => [text, 'The body is not valid JSON.']),
+    ...notJson.map((text) => [text, 'The body is not valid JSON.']),
     ['{"a":{"__proto__":{"platform":"ios"}}}', aboutPrototypes],
     ['[{"constructor":{"prototype":1}}]', aboutPrototypes],
   ])('%j is an error', async (text = '', naming = '') => {

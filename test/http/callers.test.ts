@@ -7,7 +7,8 @@ import { basic, sharedService } from '../support/service.ts';
 
 const service = sharedService();
 const { account, login_app, other_account, other_login_app } = service.demo;
-const [appToken, person] = [await service.loginAppToken(), await newPerson(service)];
+const appToken = await service.loginAppToken();
+const person = await newPerson(service);
 
 type Headers = Record<string, string>;
 const byAuthorization = (values: Record<string, string>): Record<string, Headers> =>

@@ -81,7 +81,8 @@ const exampleOf = (key: string) =>
 
 const byAssertion = (endpoint: string, formOf: () => Promise<Record<string, string>>) =>
   from(newApp, async ({ login_app_id }) => {
-    const [key, form] = [await newClientKey(), await formOf()];
+    const key = await newClientKey();
+    const form = await formOf();
     const { create, assertion, send } = secretlessClients(service);
     const client = await create({ 'jwks-file': { keys: [key.jwk] } }, login_app_id);
     const signed = await assertion(client, key);
@@ -107,7 +108,8 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     'an assertion': byAssertion('token', newLoginForm),
     'a phone with a nonce': from(newApp, async ({ login_app_id }) => {
       const phone = await startPhone(service, await newPublicClient(service, { login_app_id }));
-      const [form, proof] = [await phone.loginForm(), await phone.proof('token')];
+      const form = await phone.loginForm();
+      const proof = await phone.proof('token');
       return () => phone.send('token', form, proof);
     }),
     'the credentials of a linked identity': from(newOwner, async ({ app, person }) => {

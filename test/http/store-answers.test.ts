@@ -114,29 +114,30 @@ describe('an index that is just being written shows an item twice; it is listed 
 });
 
 describe('relate: a failed condition that carries the item needs no further read', () => {
-  const item = (more: object) => ({
-    ...{ pk: { S: 'DEVICE#d' }, sk: { S: 'DEVICE' }, device_id: { S: 'd' }, platform: { S: 'ios' } },
-    ...{
-      login_app_id: { S: 'la_another' },
-      token: { S: 'x' },
-      created_at: { S: 'x' },
-      last_seen_at: { S: 'x' },
-      expires_at: { N: '9999999999' },
-    },
-    ...more,
-  });
+  const item = {
+    pk: 'DEVICE#d',
+    sk: 'DEVICE',
+    device_id: 'd',
+    platform: 'ios',
+    login_app_id: 'la_another',
+    token: 'x',
+    created_at: 'x',
+    last_seen_at: 'x',
+    expires_at: 9_999_999_999,
+  };
 
   test.each([
-    ['403 of another Login App', () => item({}), { status: 403, error: 'forbidden' }],
+    ['403 of another Login App', {}, { status: 403, error: 'forbidden' }],
     [
       '422 disabled',
-      () => item({ login_app_id: { S: service.demo.login_app.login_app_id }, disabled_at: { S: 'x' } }),
+      { login_app_id: service.demo.login_app.login_app_id, disabled_at: 'x' },
       { status: 422, error: 'unprocessable_entity', fields: ['device_id'] },
     ],
   ])('%s', async (_, found, error) => {
     const id = await newDevice();
     const { access_token } = (await service.logIn(unique('alice'))).body;
-    answerOnce('UpdateItem', () => exception('ConditionalCheckFailedException', { Item: found() }));
+    const Item = marshall({ ...item, ...found });
+    answerOnce('UpdateItem', () => exception('ConditionalCheckFailedException', { Item }));
     expectError(await service.relate(id, access_token), error);
     expect(operations()).toEqual(['BatchGetItem', 'UpdateItem']);
   });
@@ -182,7 +183,8 @@ describe('500 unknown error when the store fails, and the next time it works', (
       return () => service.token({ grant_type: 'client_credentials' }, app);
     },
     register: async () => {
-      const [token, device] = [await service.loginAppToken(), { platform: 'ios', token: hexToken() }];
+      const token = await service.loginAppToken();
+      const device = { platform: 'ios', token: hexToken() };
       return () => service.register(device, token);
     },
     relate: async () => {
@@ -221,7 +223,8 @@ describe('500 unknown error, when the identity provider fails', () => {
   };
 
   const unreachable = {
-    ...{ status: 500, error: 'internal_server_error' },
+    status: 500,
+    error: 'internal_server_error',
     naming: 'The identity provider could not be reached; try again.',
   };
 

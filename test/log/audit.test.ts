@@ -72,6 +72,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     login_user_id: expect.stringMatching(/^lu_/),
     session_id: expect.stringMatching(/^s_/),
   };
+  const identity_id = expect.stringMatching(/^i_/);
   /** What the line of each endpoint's example says; a new endpoint needs a row. */
   const rows: Record<string, () => object> = {
     'add-comment': () => ({ status: 201, ...byAccount(), access_request_id, event_id: expect.any(Number) }),
@@ -89,13 +90,13 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     'delete-login-user': () => ({ status: 204, ...byPerson() }),
     'end-all-sessions': () => ({ status: 204, ...byPerson() }),
     'end-session': () => ({ status: 204, ...byPerson(), session_id: String(decodeJwt(person.token).sid) }),
-    'link-identity': () => ({
-      ...{ status: 201, ...byPerson(), provider: 'provider_f' },
-      identity_id: expect.stringMatching(/^i_/),
-    }),
-    'unlink-identity': () => ({ status: 204, ...byPerson(), identity_id: expect.stringMatching(/^i_/) }),
+    'link-identity': () => ({ status: 201, ...byPerson(), provider: 'provider_f', identity_id }),
+    'unlink-identity': () => ({ status: 204, ...byPerson(), identity_id }),
     'receive-notification': () => ({
-      ...{ status: 204, caller: 'none', login_app_id, provider: 'provider_f' },
+      status: 204,
+      caller: 'none',
+      login_app_id,
+      provider: 'provider_f',
       login_user_id: person.loginUserId,
       outcome: 'sessions_ended',
     }),
@@ -121,10 +122,8 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     const client = await createWithKeys(keys);
     for (const key of keys) {
       const signed = await assertion(client, key);
-      expect(await lineOf(() => send(signed))).toMatchObject({
-        ...{ result: 'done', caller: 'login_app_client', client_id: client, login_app_id },
-        key_thumbprint: key.thumbprint,
-      });
+      const line = await lineOf(() => send(signed));
+      expect(line).toMatchObject({ ...byClient(), client_id: client, key_thumbprint: key.thumbprint });
     }
     const forged = await assertion(client, await newClientKey('RS256'));
     const line = await lineOf(() => send(forged));
@@ -251,14 +250,17 @@ describe('a device that changes its place', () => {
     const installation_id = unique('installation');
     const register = (token: string) =>
       service.register({ platform: 'android', token, installation_id }, appToken);
-    const [token, other] = [unique('token'), await newPerson(service)];
+    const token = unique('token');
+    const other = await newPerson(service);
     const next = (await service.register({ platform: 'android', token }, appToken)).body.id;
     await service.relate(next, other.token);
     const { id } = (await register(unique('token'))).body;
     await service.relate(id, person.token);
     const about = { caller: 'login_app_token', device_id: next, result: 'done' };
     expect(await lineOf(() => register(token))).toMatchObject({
-      ...{ ...about, former_device_id: id, login_user_id: person.loginUserId },
+      ...about,
+      former_device_id: id,
+      login_user_id: person.loginUserId,
       former_login_user_id: other.loginUserId,
     });
     const again = await lineOf(() => register(token));
@@ -273,9 +275,8 @@ describe('a device that changes its place', () => {
       await service.relate(await newPhone(service, appToken), person.token);
     await eventuallyHas(20, async () => (await service.listDevices(person.token)).body.devices);
     const device_id = await newPhone(service, appToken);
-    expect(await lineOf(() => service.relate(device_id, person.token))).toMatchObject({
-      ...{ login_user_id: person.loginUserId, device_id, evicted_device_ids: [phone], result: 'done' },
-    });
+    const line = await lineOf(() => service.relate(device_id, person.token));
+    expect(line).toMatchObject({ device_id, evicted_device_ids: [phone] });
   });
 });
 
@@ -302,9 +303,8 @@ describe('a notification of a provider: what it did, and to whom', () => {
     const { logIn, notify } = await newIssuerLogin(service, standIn);
     const { account, loginUserId } = await logIn();
     await interrupted(() => account.remove());
-    expect(await lineOf(() => notify('consent-revoked'))).toMatchObject({
-      ...{ outcome: 'deleted', login_user_id: loginUserId },
-    });
+    const line = await lineOf(() => notify('consent-revoked'));
+    expect(line).toMatchObject({ outcome: 'deleted', login_user_id: loginUserId });
   });
 });
 
@@ -330,7 +330,9 @@ describe('finish-deletions: a line for each person whose deletion it finishes', 
         : invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {}),
     );
     const ofEach = {
-      ...{ request_id: expect.any(String), command: 'login-users finish-deletions', result: 'done' },
+      request_id: expect.any(String),
+      command: 'login-users finish-deletions',
+      result: 'done',
       ...(by === 'operator' ? byOperator : { caller: 'schedule' }),
     };
     expect(lines).toEqual([

@@ -38,11 +38,9 @@ async function useDevices(client: LoginApp) {
   const userToken = (await keep(service.token(form, client))).body.access_token;
   const device = { platform: 'ios', token: secret(hexToken()) };
   const { id } = (await keep(service.register(device, appToken))).body;
-  for (const sent of [
-    ...['android', 'ios'].map((platform) => ({ platform, token: newSecret() })),
-    [newSecret()],
-  ])
-    await keep(service.register(sent, appToken));
+  for (const platform of ['android', 'ios'])
+    await keep(service.register({ platform, token: newSecret() }, appToken));
+  await keep(service.register([newSecret()], appToken));
   for (const token of [userToken, newSecret()]) await keep(service.register(device, token));
   for (const token of [userToken, appToken]) await keep(service.relate(id, token));
   await keep(service.relate(newSecret(), userToken));

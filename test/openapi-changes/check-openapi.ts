@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempDisposableSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -53,9 +53,7 @@ const examples: [what: string, operation: string, change: (text: string) => stri
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, tools.git]);
   const oasdiff = await step('Install oasdiff', installOasdiff);
-  const folder = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'openapi-')), (path) =>
-    rmSync(path, { recursive: true, force: true }),
-  );
+  const folder = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'openapi-'))).path;
   await step('The check finds what it is there for', async () => {
     for (const [what, operation, alter] of examples) {
       const altered = join(folder, 'altered.json');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {
   cpSync,
   mkdirSync,
-  mkdtempSync,
+  mkdtempDisposableSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -27,19 +27,16 @@ const root = join(import.meta.dirname, '../..');
  */
 runCheck(async (cleanUps) => {
   await requireTools([tools.git]);
-  const temporary = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'package-')), (directory) =>
-    rmSync(directory, { recursive: true }),
-  );
+  const temporary = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'package-'))).path;
   const tarball = await step('npm pack', () => packCopy(join(temporary, 'project')));
   const app = join(temporary, 'app');
   await step('npm install', () => install(tarball, app));
   const inApp = { cwd: app, extendEnv: false, env: { PATH: process.env.PATH, HOME: temporary } } as const;
   const node = (words: string[], env: Record<string, string> = {}) =>
     execa(process.execPath, words, { ...inApp, env: { ...inApp.env, ...env } });
-  const options = '--noEmit --strict --skipLibCheck --module nodenext --target es2024 --types node'.split(
-    ' ',
-  );
-  const compile = (file: string) => execa(join(root, 'node_modules/.bin/tsc'), [...options, file], inApp);
+  const options = '--noEmit --strict --skipLibCheck --module nodenext --target es2024 --types node';
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  const compile = (file: string) => execa(tsc, [...options.split(' '), file], inApp);
 
   const example = codeBlock('embedding.md', 'ts', 'Use it');
   const synthesize = async (main: string): Promise<Assembly> => {

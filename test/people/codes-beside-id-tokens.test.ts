@@ -66,7 +66,8 @@ const firstOf = async (account: ReturnType<typeof accountOf>) => (await account.
 describe('an authorization code beside an id token, where the settings of its issuer have code_exchange', () => {
   test('is exchanged with the secret that the key signs, and its token is revoked when the person is deleted', async () => {
     const { logIn, newCode, scene } = await newScene();
-    const [code, code_verifier] = [newCode(), 'v'.repeat(43)];
+    const code = newCode();
+    const code_verifier = 'v'.repeat(43);
     const account = await logIn({ authorization_code: code, code_verifier });
     const client = { client_id: ourApp, client_secret: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) };
     const redirect_uri = 'https://app.example/callback';

@@ -10,7 +10,8 @@ describe('DELETE /v2/marketing/login/user', () => {
   test('204: no token works any longer; identities are free, the phone is nobody’s, and operators find nobody', async () => {
     const phone = await newPerson(service);
     const tablet = await newPerson(service, phone.subject);
-    const [device, linked] = [await newPhone(service), unique('linked')];
+    const device = await newPhone(service);
+    const linked = unique('linked');
     await service.relate(device, phone.token);
     await phone.account.linkAt('provider_a', linked);
     expect((await phone.account.remove()).status).toBe(204);
@@ -51,7 +52,8 @@ describe('DELETE /v2/marketing/login/user', () => {
 
 test('a blocked person gets the same sentence everywhere, with one code for each situation', async () => {
   const { account, subject, token, refreshToken, loginUserId } = await newPerson(service);
-  const [phone, linked] = [await newPhone(service), unique('linked')];
+  const phone = await newPhone(service);
+  const linked = unique('linked');
   await account.linkAt('provider_a', linked);
   await service.operate('login-users', 'block', { 'login-user': loginUserId });
   const naming = 'The Login User is blocked.';

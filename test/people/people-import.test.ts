@@ -221,7 +221,11 @@ test('an import of 100,000 lines, those of a person far apart, takes less than 2
   );
   const { megabytes, ...summary } = JSON.parse(stdout);
   expect(summary).toEqual({
-    ...{ lines: 100_000, added: 99_998, already_there: 0, refused: 2, together: 49_998 },
+    lines: 100_000,
+    added: 99_998,
+    already_there: 0,
+    refused: 2,
+    together: 49_998,
     reasons: [
       { reason: 'One subject has several external_ids: see lines 1, 100000.', count: 2, lines: [1, 100_000] },
     ],

@@ -15,7 +15,8 @@ const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
  */
 async function race<Result, Rival>(
   plan: ('lose' | 'act' | undefined)[],
-  ...[request, rival]: Actors<Result, Rival>
+  request: () => Promise<Result>,
+  rival: () => Promise<Rival>,
 ): Promise<[Result, Rival]> {
   let act: Promise<Rival> | undefined;
   const steps = plan.values();
@@ -214,7 +215,8 @@ test('six identities at once, where there is room for one: one is linked', async
 });
 
 const notValid = {
-  ...{ status: 400, error: 'invalid_grant' },
+  status: 400,
+  error: 'invalid_grant',
   naming: 'The refresh token is not valid for this client.',
 };
 

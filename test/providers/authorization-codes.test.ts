@@ -296,7 +296,9 @@ test.each<[PresetName, number, { error: string }, { status: number; error: strin
 ])('an error of a code exchange that %s has published: %i %j', async (preset, status, body, outcome) => {
   const { settings } = Object(
     applyPreset(preset, 'provider_b', {
-      ...{ 'app-id': [ourApp], 'team-id': 'our-team', 'key-id': 'our-key' },
+      'app-id': [ourApp],
+      'team-id': 'our-team',
+      'key-id': 'our-key',
       'app-secret': privateKey,
       'redirect-uri': ['https://app.example/callback'],
     }),

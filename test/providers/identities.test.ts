@@ -37,7 +37,10 @@ const set = (settings: object, provider?: string) =>
 const remove = () => operate('providers', 'remove', flags());
 const preset = (name: PresetName, provider = 'provider_a', more = {}) =>
   operate('providers', 'set', {
-    ...{ ...flags(provider), preset: name, 'app-id': ourApp, ...more },
+    ...flags(provider),
+    preset: name,
+    'app-id': ourApp,
+    ...more,
     ...(name !== 'facebook-limited' && { 'app-secret': 'our-secret' }),
   });
 const namespaceShown = async (): Promise<string> =>

@@ -63,7 +63,8 @@ describe('the access token', () => {
     aud: demo.login_app.login_app_id,
     client_id: demo.login_app.client_id,
     jti: expect.stringMatching(/^at_[\w-]{22}$/),
-    ...{ iat: expect.any(Number), exp: expect.any(Number) },
+    iat: expect.any(Number),
+    exp: expect.any(Number),
   };
 
   /** `exp` and `iat` agree with `expires_in`, and with the clock. */

@@ -37,21 +37,27 @@ const unauthorized = { status: 400, error: 'unauthorized_client' };
 describe('GET /v2/marketing/providers', () => {
   test('each family, in the order of the identifiers', async () => {
     const app = await newApp(['provider_f', 'provider_c', 'provider_a']);
-    const companies = [sandboxHost];
+    const oauth = { companies: [sandboxHost], issuers: [] };
     const besideIdToken = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
     const issuers = ['provider_f', 'provider_f/second'].map((path) => `${demo.sandbox_url}/${path}`);
     const { body } = await list(app);
     expect(body.providers).toEqual([
       {
-        ...{ provider: 'provider_a', protocol: 'oauth2', companies, issuers: [] },
+        ...oauth,
+        provider: 'provider_a',
+        protocol: 'oauth2',
         grants: [credentials(['access_token'])],
       },
       {
-        ...{ provider: 'provider_c', protocol: 'oauth1', companies, issuers: [] },
+        ...oauth,
+        provider: 'provider_c',
+        protocol: 'oauth1',
         grants: [credentials(['access_token', 'access_secret'])],
       },
       {
-        ...{ provider: 'provider_f', protocol: 'oidc', companies: issuers },
+        provider: 'provider_f',
+        protocol: 'oidc',
+        companies: issuers,
         grants: [credentials(['id_token'], ['access_token', 'nonce', ...besideIdToken])],
         issuers: issuers.map((one) => ({ issuer: one, nonce: 'optional' })),
       },
@@ -82,7 +88,9 @@ describe('GET /v2/marketing/providers', () => {
 
   test('a host that only looks like that of a well-known company is not recognised', async () => {
     const issuers = ['https://google.com.example', 'https://notgoogle.com'].map((one) => ({
-      ...{ issuer: one, jwks_uri: `${one}/keys`, audiences: ['us'] },
+      issuer: one,
+      jwks_uri: `${one}/keys`,
+      audiences: ['us'],
     }));
     const app = await appWith({ provider_f: { settings: { issuers } } });
     expect((await list(app)).body.providers).toMatchObject([{ companies: issuers.map((one) => one.issuer) }]);

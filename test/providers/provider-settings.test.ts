@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import { protocolOf } from '../../lib/providers/providers.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { operator } from '../support/operator.ts';
+import { flagsOf, operator } from '../support/operator.ts';
 import { client_secret_jwt, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -230,14 +230,12 @@ describe('npm run operator providers set warns on standard error, and sets them 
   beforeEach(withNewApp);
   /** What it writes there, for an issuer and app ids. */
   async function warnings(issuer: string, appIds = 'us,our-other-app'): Promise<string> {
-    const { code, stdout, stderr } = await operator(
-      ...['providers', 'set', '--login-app', app.login_app_id, '--provider', 'provider_f', '--local'],
-      ...['--preset', 'oidc', '--issuer', issuer, '--app-id', appIds],
-    );
+    const to = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    const flags = flagsOf({ ...to, preset: 'oidc', issuer, 'app-id': appIds });
+    const { code, stdout, stderr } = await operator('providers', 'set', ...flags, '--local');
     const settings = { issuers: [{ issuer, audiences: appIds.split(','), nonce: 'optional' }] };
-    expect({ code, ...JSON.parse(stdout) }).toEqual({
-      ...{ code: 0, login_app_id: app.login_app_id, provider: 'provider_f', settings },
-    });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ login_app_id: to['login-app'], provider: to.provider, settings });
     expect(Object(await show()).provider_f).toEqual(settings);
     return stderr;
   }

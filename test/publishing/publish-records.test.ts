@@ -20,14 +20,27 @@ const comment = (id: number, over: Record<string, unknown> = {}): StreamRecord =
   recordOf(undefined, {
     pk: 'ACCESS_REQUEST#42',
     sk: `EVENT#${String(id).padStart(16, '0')}`,
-    ...{ id, access_request_id: 42, type: 'comment', actor_type: 'custom', actor_id: 'x', comment: 'secret' },
-    ...{ created_at: at, updated_at: at, ...over },
+    id,
+    access_request_id: 42,
+    type: 'comment',
+    actor_type: 'custom',
+    actor_id: 'x',
+    comment: 'secret',
+    created_at: at,
+    updated_at: at,
+    ...over,
   });
 const comments = (count: number): StreamRecord[] =>
   Array.from({ length: count }, (_, place) => comment(place + 1));
 const registered = {
-  ...{ pk: 'DEVICE#d_1', sk: 'DEVICE', device_id: 'd_1', login_app_id: 'la_1', platform: 'ios', token: 'aa' },
-  ...{ created_at: at, last_seen_at: at },
+  pk: 'DEVICE#d_1',
+  sk: 'DEVICE',
+  device_id: 'd_1',
+  login_app_id: 'la_1',
+  platform: 'ios',
+  token: 'aa',
+  created_at: at,
+  last_seen_at: at,
 };
 const owned = (login_user_id: string) => ({
   ...registered,
@@ -37,8 +50,13 @@ const owned = (login_user_id: string) => ({
 });
 
 const loginUser = (id = 'lu_1') => ({
-  ...{ pk: `LOGIN_USER#${id}`, sk: 'LOGIN_USER', login_user_id: id, login_app_id: 'la_1' },
-  ...{ provider: 'provider_f', created_at: at, last_login_at: at },
+  pk: `LOGIN_USER#${id}`,
+  sk: 'LOGIN_USER',
+  login_user_id: id,
+  login_app_id: 'la_1',
+  provider: 'provider_f',
+  created_at: at,
+  last_login_at: at,
 });
 
 const failure = { status: 500, type: 'InternalException' };
@@ -71,7 +89,9 @@ describe('a batch', () => {
     expect(idsOf(bus.taken).toSorted(byNumber)).toEqual(Array.from({ length: 25 }, (_, place) => place + 1));
     const first = bus.taken.find(({ Detail }) => Detail.event_id === 1);
     expect(first).toMatchObject({
-      ...{ EventBusName: 'a-bus', Source: 'login-service', DetailType: 'event.added' },
+      EventBusName: 'a-bus',
+      Source: 'login-service',
+      DetailType: 'event.added',
       Time: Date.UTC(2026, 0, 31, 8) / 1000,
     });
   });
@@ -131,8 +151,14 @@ describe('a batch', () => {
 
 describe('changes that the service makes without anything having happened', () => {
   const running = {
-    ...{ pk: 'LOGIN_USER#lu_1', sk: 'SESSION#s_1', session_id: 's_1', login_user_id: 'lu_1' },
-    ...{ login_app_id: 'la_1', client_id: 'la_1.c_1', generation: 0, expires_at: 1_800_000_000 },
+    pk: 'LOGIN_USER#lu_1',
+    sk: 'SESSION#s_1',
+    session_id: 's_1',
+    login_user_id: 'lu_1',
+    login_app_id: 'la_1',
+    client_id: 'la_1.c_1',
+    generation: 0,
+    expires_at: 1_800_000_000,
   };
   const byTimeToLive = { userIdentity: { principalId: 'dynamodb.amazonaws.com' } };
 

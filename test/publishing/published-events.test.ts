@@ -86,7 +86,8 @@ describe('people and sessions', () => {
   });
 
   test('an import: login_user.created; the external id is in it and in later events by a setting alone', async () => {
-    const [subject, external_id] = [unique('anna'), unique('external')];
+    const subject = unique('anna');
+    const external_id = unique('external');
     const line = { provider: 'provider_f', issuer: `${demo.sandbox_url}/provider_f`, subject, external_id };
     const people = [{ line: 1, text: JSON.stringify(line), repetition: 0 }];
     const imported = await publishedDuring(() =>
@@ -114,9 +115,8 @@ describe('people and sessions', () => {
       expect((await account.show()).text).toContain('Alice Example');
       await account.linkAt('provider_a', unique('anna'), { claims });
     });
-    expect(events.map(({ event }) => event)).toEqual([
-      ...['identity.linked', 'login_user.created', 'login_user.logged_in'],
-    ]);
+    const types = events.map(({ event }) => event);
+    expect(types).toEqual(['identity.linked', 'login_user.created', 'login_user.logged_in']);
     expect(JSON.stringify(events)).not.toMatch(/alice|profile|ipad/i);
   });
 
@@ -127,8 +127,12 @@ describe('people and sessions', () => {
     const identity_id: string = result.body.id;
     expect(published).toEqual([{ event: 'identity.linked', login_user_id, identity_id }]);
     const loggedIn = {
-      ...{ event: 'login_user.logged_in', login_user_id, login_app_id, provider: 'provider_a' },
-      ...{ session_id: expect.any(String), logged_in_at: 'TIME' },
+      event: 'login_user.logged_in',
+      login_user_id,
+      login_app_id,
+      provider: 'provider_a',
+      session_id: expect.any(String),
+      logged_in_at: 'TIME',
     };
     expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
     const [first = ''] = identityIdsOf(await account.show());
@@ -193,12 +197,10 @@ describe('people and sessions', () => {
     const keepsOne = name.endsWith('current');
     const { loginUserId: login_user_id, sessionId, phone: device_id } = owner;
     const user = { login_user_id, login_app_id };
+    const kept = keepsOne && { kept_session_id: sessionId };
     expect(await publishedDuring(() => end(owner))).toEqual([
       ...(keepsOne ? [] : [{ event: 'device.relation_ended', device_id, platform: 'android', ...user }]),
-      {
-        ...{ event: 'login_user.sessions_ended', ...user, ended_at: 'TIME' },
-        ...(keepsOne && { kept_session_id: sessionId }),
-      },
+      { event: 'login_user.sessions_ended', ...user, ended_at: 'TIME', ...kept },
     ]);
   });
 

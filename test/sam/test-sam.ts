@@ -3,9 +3,8 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
+  mkdtempDisposableSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,9 +32,7 @@ runCheck(async (cleanUps) => {
   );
   await step('cdk synth', () => execa('cdk', ['synth', '--quiet', '--output', directory]));
   // The path of a socket must be short.
-  const scratch = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'sam-')), (folder) =>
-    rmSync(folder, { recursive: true, force: true }),
-  );
+  const scratch = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'sam-'))).path;
   const env = podmanEnvironment(scratch);
   await step('Make the image', () => makeImage(join(scratch, 'root'), env));
   const socket = join(scratch, 'podman.sock');
@@ -51,32 +48,18 @@ runCheck(async (cleanUps) => {
   const template = writeTemplate(directory);
 
   const { check, conclude } = countedChecks('sam');
+  const samEnvironment = {
+    ...env,
+    DOCKER_HOST: `unix://${socket}`,
+    SAM_CLI_TELEMETRY: '0',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+  };
+  const imageOptions = `--invoke-image ${image} --skip-pull-image --region us-east-1`.split(' ');
   const invoke = async (name: string, key: string): Promise<Record<string, unknown>> => {
-    const words = [
-      'local',
-      'invoke',
-      name,
-      '-t',
-      template,
-      '-e',
-      join(events, `${key}.json`),
-      '-n',
-      variables,
-    ];
-    const { stdout } = await execa(
-      join(sam, 'sam'),
-      [...words, '--invoke-image', image, '--skip-pull-image', '--region', 'us-east-1'],
-      {
-        timeout: 90_000,
-        env: {
-          ...env,
-          DOCKER_HOST: `unix://${socket}`,
-          SAM_CLI_TELEMETRY: '0',
-          AWS_ACCESS_KEY_ID: 'local',
-          AWS_SECRET_ACCESS_KEY: 'local',
-        },
-      },
-    );
+    const files = ['-t', template, '-e', join(events, `${key}.json`), '-n', variables];
+    const words = ['local', 'invoke', name, ...files, ...imageOptions];
+    const { stdout } = await execa(join(sam, 'sam'), words, { timeout: 90_000, env: samEnvironment });
     return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
   };
   await check('the API document comes from a bundle', async () => {
@@ -100,8 +83,9 @@ async function makeImage(root: string, env: Record<string, string>): Promise<voi
   const tools = ['/bin/sh', '/bin/mv', '/bin/chmod'];
   const { stdout } = await execa('ldd', [process.execPath, ...tools]);
   const libraries = stdout.match(/(?<=\s)\/\S+(?= \()/g) ?? [];
+  const same = [...libraries, ...tools];
   const files = [
-    ...[...libraries, ...tools].map((file) => [file, file] as const),
+    ...same.map((file) => [file, file] as const),
     [process.execPath, '/var/lang/bin/node'] as const,
     [join(import.meta.dirname, 'bootstrap'), '/var/runtime/bootstrap'] as const,
   ];

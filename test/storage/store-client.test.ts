@@ -86,7 +86,9 @@ describe('a call', () => {
       KeyConditionExpression: '#pk = :pk',
       ExpressionAttributeNames: { '#pk': 'pk' },
       ExpressionAttributeValues: { ':pk': 'a', ':set': new Set([1, 2]) },
-      ...{ ExclusiveStartKey: { pk: 'a' }, ScanIndexForward: false, Limit: 3 },
+      ExclusiveStartKey: { pk: 'a' },
+      ScanIndexForward: false,
+      Limit: 3,
     };
     const Keys = [{ pk: 'a' }, { pk: 'b' }];
     const calls: ((client: DynamoDBDocumentClient) => Promise<{ $metadata: unknown }>)[] = [

@@ -7,7 +7,13 @@ const { mainFields = [], target = 'node', minify = false } = bundling;
 
 /** Has esbuild bundle functions as the CDK does for a deployment. */
 export const bundleOptions: BuildOptions = {
-  ...{ bundle: true, format: 'esm', platform: 'node', external, mainFields, target, minify },
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  external,
+  mainFields,
+  target,
+  minify,
   alias: Object.fromEntries(
     Object.entries(esbuildArgs).map(([flag, file]) => [flag.replace('--alias:', ''), String(file)]),
   ),

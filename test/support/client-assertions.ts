@@ -1,4 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { createClient } from './login-app.ts';
 import { type Answer, type Service, unique } from './service.ts';
 
 /** A key of a client, with the JWK that an operator registers. */
@@ -27,10 +28,8 @@ export const signed = (
 export function secretlessClients(service: Service) {
   const aud = service.demo.base_url;
   /** Creates a client of the demo's Login App. @param flags of the command */
-  const create = async (flags: object, loginApp = service.demo.login_app.login_app_id): Promise<string> => {
-    const created = await service.operate('clients', 'create', { 'login-app': loginApp, ...flags });
-    return String(created.client_id);
-  };
+  const create = async (flags: object, loginApp = service.demo.login_app.login_app_id): Promise<string> =>
+    (await createClient(service, loginApp, flags)).client_id;
   const createWithKeys = (keys: ClientKey[], flags: object = {}) =>
     create({ 'jwks-file': { keys: keys.map(({ jwk }) => jwk) }, ...flags });
   /** An assertion as it should be, unless the test changes it. */

@@ -54,7 +54,8 @@ const ofWorkers = new Map<string | null, Promise<string>>();
  */
 async function startWorkerService({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
   const { searchParams } = new URL(url, 'http://localhost');
-  const [worker, store] = [searchParams.get('worker'), searchParams.get('store') ?? ''];
+  const worker = searchParams.get('worker');
+  const store = searchParams.get('store') ?? '';
   const starting = ofWorkers.get(worker) ?? start({ DYNAMODB_ENDPOINT: store }, { movableClock: true });
   ofWorkers.set(worker, starting);
   await starting.then(

@@ -35,7 +35,9 @@ export const removeItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) 
 export const expireItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
   DynamoDBDocumentClient.from(dynamoDb).send(
     new UpdateCommand({
-      ...{ TableName, Key, UpdateExpression: 'SET expires_at = :now' },
+      TableName,
+      Key,
+      UpdateExpression: 'SET expires_at = :now',
       ExpressionAttributeValues: { ':now': Math.floor(Date.now() / 1000) },
     }),
   );

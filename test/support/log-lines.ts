@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { keysPath } from '../../lib/tokens/issuer.ts';
+import { eventually } from './people.ts';
 import type { FollowedService } from './start-service.ts';
 
 /** A structured line of the log. */
@@ -44,14 +44,13 @@ export async function logLine(
   event: string,
   fields: Record<string, unknown> = {},
 ): Promise<LogLine> {
-  for (let tries = 0; tries < 3_000; tries++) {
-    const found = logLines(service).findLast(
-      (line) => line.event === event && Object.entries(fields).every(([name, value]) => line[name] === value),
-    );
-    if (found) return found;
-    await wait(20);
-  }
-  throw new Error(`There is no line ${event} with ${JSON.stringify(fields)}.`);
+  const hasFields = (line: LogLine) => Object.entries(fields).every(([name, value]) => line[name] === value);
+  const found = await eventually(
+    () => logLines(service).findLast((line) => line.event === event && hasFields(line)),
+    (line) => line !== undefined,
+  );
+  if (!found) throw new Error(`There is no line ${event} with ${JSON.stringify(fields)}.`);
+  return found;
 }
 
 /** What a service writes while an action runs. */
@@ -66,13 +65,10 @@ export async function writtenDuring(
 
 /** All that a service has written. The line of one more request shows that everything before it has arrived. */
 async function everythingSoFar({ output, demo }: FollowedService): Promise<string> {
-  const request = new RegExp(`^GET ${keysPath} .*$`, 'gm');
-  const seen = output().match(request)?.length ?? 0;
+  const requestsIn = (text: string) => text.split(`\nGET ${keysPath} `).length;
+  const seen = requestsIn(output());
   await fetch(`${demo.base_url}${keysPath}`);
-  for (let tries = 0; tries < 3_000; tries++) {
-    const written = output();
-    if ((written.match(request)?.length ?? 0) > seen) return written;
-    await wait(20);
-  }
-  throw new Error(`The line of GET ${keysPath} did not come.`);
+  const written = await eventually(output, (text) => requestsIn(text) > seen);
+  if (requestsIn(written) === seen) throw new Error(`The line of GET ${keysPath} did not come.`);
+  return written;
 }

@@ -44,14 +44,9 @@ export async function createAccount(
   { operate }: Pick<Service, 'operate'>,
   flags: object = {},
 ): Promise<Demo['account']> {
-  return accountOfResult(await operate('accounts', 'create', { name: 'Test', ...flags }));
+  const created = await operate('accounts', 'create', { name: 'Test', ...flags });
+  return { account_id: String(created.account_id), account_secret: String(created.account_secret) };
 }
-
-/** The account in what a command has printed or returned. */
-const accountOfResult = ({ account_id, account_secret }: Record<string, unknown>): Demo['account'] => ({
-  account_id: String(account_id),
-  account_secret: String(account_secret),
-});
 
 /** The settings of a demo provider, secrets masked: for those that have none, the settings themselves. */
 export async function demoSettings({ demo, operate }: Service, provider: string): Promise<unknown> {

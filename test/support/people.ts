@@ -3,32 +3,22 @@ import { decodeJwt } from 'jose';
 import { type Answer, type Service, unique } from './service.ts';
 
 /** A person who has just logged in, with a Login User Token. */
-export interface Person {
-  token: string;
-  refreshToken: string;
-  loginUserId: string;
-  sessionId: string;
-  subject: string;
-  /** What they do with their account. */
-  account: ReturnType<typeof accountOf>;
-}
+export type Person = Awaited<ReturnType<typeof newPerson>>;
 
 export async function newPerson(
   service: Service,
   subject = unique('person'),
   client = service.demo.login_app,
-): Promise<Person> {
+) {
   const { body } = await service.logIn(subject, 'provider_f', client);
   const { sub, sid } = decodeJwt(body.access_token);
-  const [loginUserId, sessionId] = [String(sub), String(sid)];
-  const account = accountOf(service, body.access_token);
   return {
-    token: body.access_token,
-    refreshToken: body.refresh_token,
-    loginUserId,
-    sessionId,
+    token: String(body.access_token),
+    refreshToken: String(body.refresh_token),
+    loginUserId: String(sub),
+    sessionId: String(sid),
     subject,
-    account,
+    account: accountOf(service, body.access_token),
   };
 }
 
@@ -89,7 +79,7 @@ export async function ownersOf(accounts: ReturnType<typeof accountOf>[], provide
 
 /** Reads until what is read is as expected, for lists that lag behind; what was read last, after a minute. */
 export async function eventually<Value>(
-  read: () => Promise<Value>,
+  read: () => Promise<Value> | Value,
   isExpected: (value: Value) => boolean,
 ): Promise<Value> {
   const giveUpAt = Date.now() + 60_000;

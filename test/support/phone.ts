@@ -1,4 +1,5 @@
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { createClient } from './login-app.ts';
 import { type Answer, type Service, unique } from './service.ts';
 
 /** A phone: the app of a public client, with a key that never leaves it. */
@@ -9,12 +10,7 @@ export async function newPublicClient(
   service: Service,
   { login_app_id = service.demo.login_app.login_app_id, platform = 'ios' } = {},
 ): Promise<string> {
-  const created = await service.operate('clients', 'create', {
-    'login-app': login_app_id,
-    public: true,
-    platform,
-  });
-  return String(Object(created).client_id);
+  return (await createClient(service, login_app_id, { public: true, platform })).client_id;
 }
 
 /** @param signer the key that signs, if it is not the phone's own */
@@ -29,8 +25,11 @@ export async function newPhone(
   /** A proof of its key for a request to an endpoint (RFC 9449), with other claims or another header where a test wants them. */
   const proof = (endpoint: string, claims: object = {}, header: object = {}): Promise<string> =>
     new SignJWT({
-      ...{ jti: unique('proof'), htm: 'POST', htu: address(endpoint) },
-      ...{ iat: Math.floor(Date.now() / 1000), ...claims },
+      jti: unique('proof'),
+      htm: 'POST',
+      htu: address(endpoint),
+      iat: Math.floor(Date.now() / 1000),
+      ...claims,
     })
       .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk, ...header })
       .sign(signer ?? privateKey);

@@ -2,21 +2,10 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Fields of requests and answers, by whatever name, whose values must never be logged: secrets, and personal data. */
-const secretFields = [
-  'access_token',
-  'access_secret',
-  'id_token',
-  'refresh_token',
-  'authorization_code',
-  'client_secret',
-  'consumer_secret',
-  'app_token_secret',
-  'account_secret',
-  'login_app_token',
-  'token',
-  'installation_id',
-  ...['email', 'given_name', 'family_name', 'picture', 'phone_number'],
-];
+const secretFields =
+  `access_token access_secret id_token refresh_token authorization_code client_secret consumer_secret
+  app_token_secret account_secret login_app_token token installation_id
+  email given_name family_name picture phone_number`.split(/\s+/);
 
 const fileIn = (directory: string): string => join(directory, 'secrets-seen.txt');
 

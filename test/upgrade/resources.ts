@@ -14,9 +14,8 @@ export const fixedProperties: Record<string, readonly string[]> = {
   'AWS::ApiGatewayV2::DomainName': ['DomainName'],
   'AWS::ApiGatewayV2::Stage': ['ApiId', 'StageName'],
   'AWS::CloudFront::Distribution': [],
-  'AWS::DynamoDB::Table': [
-    ...['KeySchema', 'LocalSecondaryIndexes', 'StreamSpecification', 'TableName', 'TimeToLiveSpecification'],
-  ],
+  'AWS::DynamoDB::Table':
+    'KeySchema LocalSecondaryIndexes StreamSpecification TableName TimeToLiveSpecification'.split(' '),
   'AWS::Events::EventBus': ['Name'],
   'AWS::Logs::LogGroup': ['LogGroupClass', 'LogGroupName'],
   'AWS::SecretsManager::Secret': ['GenerateSecretString', 'Name'],

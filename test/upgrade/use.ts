@@ -155,10 +155,7 @@ async function operateEverything({ operate, demo }: Service, left: Left): Promis
   const ofAccount = { account: account.account_id };
   const accountSecret = await secretIdOf('accounts show', ofAccount);
   const created_at = '2020-01-31T08:00:00Z';
-  const old = {
-    ...{ account: other_account.account_id },
-    'access-requests': lineOf({ id: 'old-7', created_at }),
-  };
+  const old = lineOf({ id: 'old-7', created_at });
   const commands: [words: string, flags: Record<string, unknown>][] = [
     ['login-users unblock', blocked],
     ['login-users block', blocked],
@@ -170,7 +167,7 @@ async function operateEverything({ operate, demo }: Service, left: Left): Promis
     ['comments add', { ...actor, comment: 'Fine.' }],
     ['reviews add', { ...actor, status: 'approved' }],
     ['access-requests create', ofAccount],
-    ['access-requests import', old],
+    ['access-requests import', { account: other_account.account_id, 'access-requests': old }],
     ['access-requests revoke', { ...request, account: other_account.account_id }],
     ['access-requests grant', { ...request, account: other_account.account_id }],
     ['accounts rename', { ...ofAccount, name: 'Renamed' }],
