@@ -7,10 +7,10 @@ import {
 } from '../../secrets/service-secret.ts';
 
 const purpose = 'provider-settings';
-// Pure, so that a bundle that only reads or writes the item doesn't want the secret.
+// Pure, so that a bundle that doesn't read secrets needs no name of one.
 const serviceKeys = /* @__PURE__ */ serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
 
-/** The Login App and the provider that settings belong to. Secrets encrypted for one place cannot be decrypted for another. */
+/** The Login App and the provider of settings. Secrets encrypted for one place cannot be decrypted for another. */
 interface SettingsPlace {
   loginAppId: string;
   provider: string;
@@ -21,11 +21,11 @@ export interface StoredSettings {
   settings: object;
 }
 
-/** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
-export const encryptSecrets = async (settings: object, place: SettingsPlace) =>
-  encryptWith(await serviceKeys(), settings, place);
+type Keys = ServiceKeys | Promise<ServiceKeys>;
 
-function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace) {
+/** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
+export async function encryptSecrets(settings: object, place: SettingsPlace, keys: Keys = serviceKeys()) {
+  const { id, key } = (await keys).current;
   return mapSecrets(settings, (secret, path) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));
@@ -34,14 +34,12 @@ function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, pl
   });
 }
 
-/** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
-export const decryptSecrets = async (settings: object, place: SettingsPlace) =>
-  decryptWith(await serviceKeys(), settings, place);
-
-function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace) {
+/** Settings with every secret decrypted. @throws Error for settings that are not ours, or from another place */
+export async function decryptSecrets(settings: object, place: SettingsPlace, keys: Keys = serviceKeys()) {
+  const { withId } = await keys;
   return mapSecrets(settings, (text, path) => {
     const [keyId = '', encoded = ''] = text.split('.');
-    const key = keys.withId(keyId)?.key;
+    const key = withId(keyId)?.key;
     if (!key) throw new Error('The provider settings are encrypted with a key that is gone.');
     const bytes = Buffer.from(encoded, 'base64url');
     const nonce = bytes.subarray(0, 12);
@@ -54,10 +52,10 @@ function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace) 
 }
 
 /**
- * Settings encrypted again with the current key of a secret; undefined if they are already, and `unreadable` if they are
- * not ours, or from another place.
+ * Settings encrypted with the current key of a secret; undefined if they already are, and `unreadable` if they are not ours,
+ * or from another place.
  */
-export function reencryptSecrets({ settings, place }: StoredSettings, secret: ServiceSecret) {
+export async function reencryptSecrets({ settings, place }: StoredSettings, secret: ServiceSecret) {
   const keys = serviceKeysFrom(secret, purpose);
   let isCurrent = true;
   mapSecrets(settings, (text) => {
@@ -66,7 +64,7 @@ export function reencryptSecrets({ settings, place }: StoredSettings, secret: Se
   });
   if (isCurrent) return undefined;
   try {
-    return encryptWith(keys, decryptWith(keys, settings, place), place);
+    return await encryptSecrets(await decryptSecrets(settings, place, keys), place, keys);
   } catch {
     return 'unreadable';
   }
@@ -78,20 +76,15 @@ export const withoutSecrets = (settings: object): object => mapSecrets(settings,
 const additionalData = ({ loginAppId, provider }: SettingsPlace, path: string): Buffer =>
   Buffer.from(JSON.stringify([loginAppId, provider, path]));
 
-/** Replaces each secret of the settings, however deep, also in lists; `path` is where it stands. */
-function mapSecrets(
-  settings: object,
-  replace: (secret: string, path: string) => string | undefined,
-  path = '',
-): Record<string, unknown> {
-  const mapped = (value: unknown, at: string): unknown => {
-    if (Array.isArray(value)) return value.map((one, place) => mapped(one, `${at}.${place}`));
-    return typeof value === 'object' && value !== null ? mapSecrets(value, replace, at) : value;
+/** Replaces each secret, however deep, also in lists. `path` is its place: `issuers.0.code_exchange.client_secret`. */
+function mapSecrets(settings: object, replace: (secret: string, path: string) => string | undefined) {
+  const mapped = (value: unknown, path: string[]): unknown => {
+    if (Array.isArray(value)) return value.map((one, place) => mapped(one, [...path, String(place)]));
+    if (typeof value === 'object' && value !== null) return mappedObject(value, path);
+    const isSecret = typeof value === 'string' && path.at(-1)?.endsWith('_secret');
+    return isSecret ? replace(value, path.join('.')) : value;
   };
-  const entries = Object.entries(settings).map(([name, value]: [string, unknown]) => {
-    const at = path ? `${path}.${name}` : name;
-    const isSecret = typeof value === 'string' && name.endsWith('_secret');
-    return [name, isSecret ? replace(value, at) : mapped(value, at)];
-  });
-  return Object.fromEntries(entries);
+  const mappedObject = (object: object, path: string[]): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(object).map(([name, value]) => [name, mapped(value, [...path, name])]));
+  return mappedObject(settings, []);
 }

@@ -30,34 +30,32 @@ export const providerSettingsItem = itemKind(
     login_app_id: v.string(),
     provider: v.picklist(providerIds),
     settings: v.record(v.string(), v.unknown()),
-    /** Changes with every write, so that two writers don't overwrite each other. */
+    /** Changes with every write, for conditional writes. */
     revision: v.string(),
     updated_at: v.optional(v.string()),
   }),
   providerSettingsKey,
 );
 
-/** @param deniedFor milliseconds for which a provider that is not set up is not looked for again */
+/** Finds provider settings. @param deniedFor milliseconds for which one that is not set up is not read again */
 function finder(deniedFor?: number) {
-  const find = cached(
-    (loginAppId: string, provider: ProviderId) => readItem(providerSettingsItem(loginAppId, provider)),
-    { deniedFor },
-  );
-  return async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
-    const stored = await find([loginAppId, provider], () => true);
-    return stored && { settings: stored.settings, place: { loginAppId, provider } };
+  const read = async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
+    const item = await readItem(providerSettingsItem(loginAppId, provider));
+    return item && { settings: item.settings, place: { loginAppId, provider } };
   };
+  const find = cached(read, { deniedFor });
+  return (loginAppId: string, provider: ProviderId) => find([loginAppId, provider], () => true);
 }
 
-/** The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. A new one works at once. */
+/** The settings of a provider in a Login App, up to 30 s old, undefined for none. A new provider works at once. */
 export const findProviderSettings = finder(0);
 
-/** Provider settings for callers without credentials: what is not set up is read at most once a second. */
+/** Provider settings for callers without credentials, who can cause one read a second. */
 export const findProviderSettingsForAnybody = finder();
 
 /**
- * Changes provider settings by one conditional write, repeated with newer settings when another operator was faster.
- * @param change gets the stored settings, without their secrets if these can't be decrypted; it may be called several times
+ * Changes provider settings by a conditional write, and again when another operator was faster.
+ * @param change gets the stored settings, without their secrets if these can't be decrypted
  * @returns the new settings
  */
 export async function changeProviderSettings(
@@ -90,13 +88,13 @@ export async function changeProviderSettings(
 export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
   deleteItem(providerSettingsItem(loginAppId, provider));
 
-/** The error for a login at a provider that is not set up for the Login App, or not for this grant. */
+/** The error for a provider that is not set up for the Login App, or not for what is asked. */
 export const notSetUp = (provider: ProviderId): ServiceError =>
   invalid(`The provider ${provider} is not set up for this Login App.`);
 
 /**
  * Encrypts the provider settings of all Login Apps with the current key of a secret.
- * @returns the names of those that no key of the secret can decrypt, such as `la_9hX… provider_e`
+ * @returns the names of those that can't be decrypted, such as `la_9hX… provider_e`
  */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
   const unreadable: string[] = [];
@@ -109,14 +107,15 @@ export async function reencryptProviderSettings(secret: ServiceSecret): Promise<
   return unreadable;
 }
 
-/** Encrypts one provider's settings again. Returns their name if they can't be read, otherwise an empty text. */
+/** Encrypts the settings of one provider again. @returns their name if they can't be decrypted, otherwise no text */
 const reencrypt = (key: ItemKey<ItemOf<typeof providerSettingsItem>>, secret: ServiceSecret) =>
   retryOnConflict(async () => {
     const item = await readItem(key);
     // Removed meanwhile.
     if (!item) return '';
     const { login_app_id, provider, settings, revision } = item;
-    const encrypted = reencryptSecrets({ settings, place: { loginAppId: login_app_id, provider } }, secret);
+    const place = { loginAppId: login_app_id, provider };
+    const encrypted = await reencryptSecrets({ settings, place }, secret);
     if (encrypted === 'unreadable') return `${login_app_id} ${provider}`;
     if (!encrypted) return '';
     const { done } = await updateItem(key, {
