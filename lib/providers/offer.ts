@@ -12,7 +12,7 @@ import { codeParameters, parametersOf } from './parameters.ts';
 import { companyAt } from './presets/companies.ts';
 import { type ProtocolName, type ProviderId, protocolNames, providerIds } from './provider-ids.ts';
 import { hostOf } from './settings/fields.ts';
-import { issuersIn } from './settings/issuers.ts';
+import { issuersIn, loginSettingsSchema } from './settings/issuers.ts';
 
 const issuerSchema = v.object({
   issuer: described(v.string(), 'The `iss` of id tokens that are accepted.'),
@@ -51,26 +51,15 @@ export const offeredProviderSchema = v.pipe(
 );
 export type OfferedProvider = v.InferOutput<typeof offeredProviderSchema>;
 
-/** The parts of any provider's stored settings that say how to log in, besides the issuers. */
-const relevantSettings = v.object({
-  verify_url: v.optional(v.string()),
-  user_info: v.optional(v.object({ url: v.string() })),
-  audience_validation: v.optional(v.object({})),
-  authorization_code: v.optional(
-    v.object({ token_url: v.string(), redirect_uris: v.optional(v.array(v.string()), []) }),
-  ),
-});
-
-/** A provider as those who write the app need to know it, by the stored settings. Secrets and app ids stay behind. */
+/** A provider as developers of the app need to know it, without secrets and app ids. */
 export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
-  const settings = v.parse(relevantSettings, stored);
-  const { verify_url, user_info, authorization_code: exchange } = settings;
+  const { verify_url, user_info, authorization_code: exchange } = v.parse(loginSettingsSchema, stored);
   const { idTokens, accessTokens } = issuersIn(stored);
   const issuers = [...idTokens, ...accessTokens].map(({ issuer }) => companyAt(issuer) ?? issuer);
   const address = verify_url ?? user_info?.url ?? exchange?.token_url;
   const hosts = address === undefined ? [] : [companyAt(address) ?? hostOf(address)];
   const protocol = protocolNames[provider];
-  const takesCredentials = protocol !== 'oauth2' || settings.audience_validation !== undefined;
+  const takesCredentials = protocol !== 'oauth2' || 'audience_validation' in stored;
   const isNonceRequired = idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
   const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].filter(
     (one) => one !== undefined,
@@ -110,7 +99,7 @@ const storedSchema = v.object({
 });
 
 /**
- * The providers that are set up for the Login App of a client, in the order of their identifiers. One query.
+ * The providers of the client's Login App, in the order of their identifiers. One query.
  * @throws ServiceError `unauthorized_client` for a client that may only introspect, and while the Login App is disabled
  */
 export async function listProviders(client: AuthenticatedClient): Promise<{ providers: OfferedProvider[] }> {
