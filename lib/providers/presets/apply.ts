@@ -17,20 +17,17 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   const needed = new Set([...(isExchange ? ofExchange : []), ...needs]);
   const belongsToOneApp = isForCodes || needs.includes('app-secret');
   const appIds = options['app-id'];
-  const problems = [
-    ...(appIds.length === 0 ? ['--app-id is missing'] : []),
-    ...(belongsToOneApp && appIds.length > 1
-      ? [`the preset ${name} takes one --app-id: the secret belongs to it`]
-      : []),
-    ...[...needed].filter((need) => !isGiven(need)).map((need) => missing(need, name)),
-  ];
+  const problems = [...needed].filter((need) => !isGiven(need)).map((need) => missing(need, name));
+  if (appIds.length === 0) problems.unshift('--app-id is missing');
+  if (belongsToOneApp && appIds.length > 1)
+    problems.unshift(`the preset ${name} takes one --app-id: the secret belongs to it`);
   if (problems.length > 0) return { problems };
   const { namespace, notifications } = options;
   const made = settingsOf(options);
   const settings = protocol === 'oidc' ? { issuers: [{ ...made, audiences: appIds, notifications }] } : made;
   if (notifications !== undefined && !JSON.stringify(settings).includes('"notifications"'))
     return { problems: [`the preset ${name} sends ${provider} no notifications`] };
-  // An issuer of id tokens has its own: from the preset, or by the way in which it is combined with what is stored.
+  // The namespace of an issuer is set by the preset, or when it is merged with the stored settings.
   const namesItsPeople = 'user_info' in settings || 'verify_url' in settings;
   return { settings: namespace && namesItsPeople ? { ...settings, namespace } : settings };
 }

@@ -1,4 +1,4 @@
-/** Well-known companies by the domains of their issuers and addresses, as their presets have them. */
+/** Well-known companies by the domains of their issuers and addresses. */
 const companies = {
   'apple.com': 'Apple',
   'discord.com': 'Discord',
@@ -14,14 +14,14 @@ const companies = {
   'x.com': 'X',
 };
 
-/** The company behind an issuer or an address: its name if it is well known, otherwise undefined. */
+/** The well-known company behind an issuer or an address, otherwise undefined. */
 export function companyAt(address: string): string | undefined {
   const host = URL.parse(address)?.hostname ?? '';
   const known = Object.entries(companies).find(([domain]) => host === domain || host.endsWith(`.${domain}`));
   return known?.[1];
 }
 
-/** Well-known issuers, as their own documentation has them: the `iss` of their id tokens, and where their keys are. */
+/** The `iss` and the address of the keys of well-known issuers, by their own documentation. */
 export const knownIssuers = {
   apple: { issuer: 'https://appleid.apple.com', jwks_uri: 'https://appleid.apple.com/auth/keys' },
   facebook: {
@@ -37,7 +37,7 @@ export const knownIssuers = {
   twitch: { issuer: 'https://id.twitch.tv/oauth2', jwks_uri: 'https://id.twitch.tv/oauth2/keys' },
 } as const;
 
-/** The address of an issuer's keys, by its settings or because it is well known; undefined where its discovery document says so. */
+/** The address of an issuer's keys, by its settings or as it is well known; undefined if the discovery document has it. */
 export const keysAddressOf = ({ issuer, jwks_uri }: KeySource): string | undefined =>
   jwks_uri ?? Object.values(knownIssuers).find((known) => known.issuer === issuer)?.jwks_uri;
 

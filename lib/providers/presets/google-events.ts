@@ -9,13 +9,15 @@ import { valueAtPath } from '../settings/fields.ts';
 
 const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
 const uris = 'https://schemas.openid.net/secevent';
-/** The security events that Google has, besides those that verify the stream. */
+/** Google's security events, besides those that verify the stream. */
 const events = [
-  ...['account-disabled', 'account-enabled', 'account-credential-change-required', 'sessions-revoked'].map(
-    (name) => `${uris}/risc/event-type/${name}`,
-  ),
-  ...['token-revoked', 'tokens-revoked'].map((name) => `${uris}/oauth/event-type/${name}`),
-];
+  'risc/event-type/account-disabled',
+  'risc/event-type/account-enabled',
+  'risc/event-type/account-credential-change-required',
+  'risc/event-type/sessions-revoked',
+  'oauth/event-type/token-revoked',
+  'oauth/event-type/tokens-revoked',
+].map((name) => `${uris}/${name}`);
 
 const keyFileSchema = v.pipe(
   v.string(),
@@ -24,9 +26,9 @@ const keyFileSchema = v.pipe(
 );
 
 /**
- * Google's API for the stream of security events of a project, called as a service account of it.
- * @param keyFile of the service account, in JSON
- * @throws ServiceError when the key file is none, or Google does not answer as it should
+ * Google's API for the stream of security events of a project.
+ * @param keyFile the JSON key of a service account of the project
+ * @throws ServiceError for another file, or when Google does not answer as it should
  * @see https://developers.google.com/identity/protocols/risc
  */
 export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com') {

@@ -1,22 +1,17 @@
-import type { NonceForm } from '../oidc/issuer.ts';
 import { knownIssuers } from './companies.ts';
 
-/** The flags of `providers set` that a preset reads. */
+/** Flags of `providers set` that presets read. */
 export interface PresetOptions {
-  /** Our app ids at the provider: one, or several where iOS, Android and web differ. */
+  /** Our app ids at the provider, several where iOS, Android and web differ. */
   'app-id': string[];
-  /** For Apple, whose client secret is signed with it, a private key. */
+  /** The client secret, or Apple's private key, which signs one. */
   'app-secret'?: string | undefined;
-  /** For the authorization-code grant. */
   'redirect-uri': string[];
-  /** For providers with one issuer per organisation. */
   tenant?: string | undefined;
   'team-id'?: string | undefined;
   'key-id'?: string | undefined;
-  /** For the preset that fits any issuer, with the address of its keys if they are on another host. */
   issuer?: string | undefined;
   'jwks-uri'?: string | undefined;
-  /** The namespace in place of the provider's own. */
   namespace?: string | undefined;
   notifications?: unknown;
 }
@@ -24,29 +19,29 @@ export interface PresetOptions {
 /** An option that a preset can't do without, besides an app id. */
 export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id' | 'issuer' | 'redirect-uri';
 
-/** A well-known provider: its addresses and its audience validation, by the protocols that it speaks. */
+/** The settings of a well-known provider, by the protocols that it speaks. */
 export interface Preset {
   needs?: Need[];
   oauth1?: (options: PresetOptions) => object;
   oauth2?: (options: PresetOptions) => object;
   /** The issuer of its id tokens. */
-  oidc?: (options: PresetOptions) => PresetIssuer;
-  /** Settings of the provider for authorization codes alone, where it takes no access tokens. */
+  oidc?: (options: PresetOptions) => object;
+  /** The settings for authorization codes alone, where access tokens are not accepted. */
   codes?: (options: PresetOptions) => object;
-  /** Needs of an exchange of codes besides the secret. One that is given asks for the others. */
+  /** Needs of a code exchange besides the secret. With one of them, the others must be given. */
   exchangeNeeds?: Need[];
 }
 
-interface PresetIssuer {
-  issuer: string;
-  jwks_uri?: string | undefined;
-  nonce_form?: NonceForm;
-  code_exchange?: object;
-  user_profile?: object;
-}
-
-/** The one app id of a provider whose secret belongs to it. */
+/** The only app id, where a secret belongs to it. */
 const firstOf = ({ 'app-id': [first = ''] }: PresetOptions): string => first;
+
+/** Audience validation by an endpoint that tells which app a token was issued to. */
+const tokenInfoAt = (url: string, options: PresetOptions, special: object) => ({
+  method: 'token_info',
+  url,
+  audiences: options['app-id'],
+  ...special,
+});
 
 const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object = {}) => ({
   token_url: tokenUrl,
@@ -57,18 +52,18 @@ const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object = 
   ...special,
 });
 
-/** The exchange of authorization codes, when the operator gave a redirect URI. */
+/** The exchange of authorization codes, if a redirect URI is given. */
 const codesAt = (tokenUrl: string, options: PresetOptions, special?: object): object =>
   options['redirect-uri'].length > 0 ? { authorization_code: exchangeAt(tokenUrl, options, special) } : {};
 
-/** The exchange of authorization codes of a provider whose id token alone says who a person is. */
-const codesForIdToken = (tokenUrl: string, options: PresetOptions, issuer: PresetIssuer, special = {}) => {
+/** The exchange of authorization codes for an id token, which says who the person is. */
+const codesForIdToken = (tokenUrl: string, options: PresetOptions, issuer: object, special = {}) => {
   const id_token = { ...issuer, namespace: options.namespace, notifications: options.notifications };
   return { authorization_code: exchangeAt(tokenUrl, options, { ...special, id_token }) };
 };
 
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */
-const openId = (issuer: PresetIssuer, tokenUrl: string) => ({
+const openId = (issuer: object, tokenUrl: string) => ({
   oidc: () => issuer,
   codes: (options: PresetOptions) => codesForIdToken(tokenUrl, options, issuer),
 });
@@ -84,26 +79,23 @@ const appleExchange = (options: PresetOptions) => ({
   },
   revocation_url: `${appleIssuer}/auth/revoke`,
 });
-const google = { ...knownIssuers.google, nonce_form: 'plain' } as const;
+const google = { ...knownIssuers.google, nonce_form: 'plain' };
 const microsoftAt = ({ tenant }: PresetOptions): string => `https://login.microsoftonline.com/${tenant}`;
-const microsoft = (options: PresetOptions) =>
-  ({
-    issuer: `${microsoftAt(options)}/v2.0`,
-    jwks_uri: `${microsoftAt(options)}/discovery/v2.0/keys`,
-    nonce_form: 'plain',
-  }) as const;
+const microsoft = (options: PresetOptions) => ({
+  issuer: `${microsoftAt(options)}/v2.0`,
+  jwks_uri: `${microsoftAt(options)}/discovery/v2.0/keys`,
+  nonce_form: 'plain',
+});
 
-/** Presets of well-known providers, by the pages that docs/providers.md links. All say which app a token was issued to. */
+/** Presets of well-known providers, by the pages that docs/providers.md links. */
 export const presets = {
   facebook: {
     needs: ['app-secret'],
     oauth2: (options) => ({
-      // The id is the `sub` of Limited Login's id tokens: a person is one Login User, whatever the app sends.
+      // That of the id tokens, whose `sub` is the same id: a person is one Login User, whatever the app sends.
       namespace: knownIssuers.facebook.issuer,
       user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
-      audience_validation: {
-        method: 'token_info',
-        url: 'https://graph.facebook.com/debug_token',
+      audience_validation: tokenInfoAt('https://graph.facebook.com/debug_token', options, {
         token_parameter: 'input_token',
         app_token_parameter: 'access_token',
         app_token_secret: `${firstOf(options)}|${options['app-secret']}`,
@@ -113,8 +105,7 @@ export const presets = {
         error_field: 'error.code',
         refused_errors: ['100'],
         subject_field: 'data.user_id',
-        audiences: options['app-id'],
-      },
+      }),
       ...codesAt('https://graph.facebook.com/oauth/access_token', options, {
         error_field: 'error.code',
         refused_errors: ['100'],
@@ -127,16 +118,13 @@ export const presets = {
   google: {
     oidc: () => google,
     oauth2: (options) => ({
-      // The `sub` is that of the id tokens: a person is one Login User, whatever the app sends.
+      // That of the id tokens, whose `sub` is the same: a person is one Login User, whatever the app sends.
       namespace: google.issuer,
       user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo' },
-      audience_validation: {
-        method: 'token_info',
-        url: 'https://oauth2.googleapis.com/tokeninfo',
+      audience_validation: tokenInfoAt('https://oauth2.googleapis.com/tokeninfo', options, {
         audience_field: 'aud',
         subject_field: 'sub',
-        audiences: options['app-id'],
-      },
+      }),
       ...codesAt('https://oauth2.googleapis.com/token', options, {
         id_token: { ...google, notifications: options.notifications },
       }),
@@ -152,7 +140,7 @@ export const presets = {
     }),
   },
   x: {
-    // X does not say which app an access token was issued to, but redeems a code only for its own app.
+    // X doesn't tell whose an access token is, but redeems a code only for the app that it was issued to.
     codes: (options) => ({
       user_info: { url: 'https://api.x.com/2/users/me', subject_field: 'data.id' },
       authorization_code: exchangeAt('https://api.x.com/2/oauth2/token', options, {
@@ -167,17 +155,18 @@ export const presets = {
     needs: ['app-secret'],
     oauth2: (options) => ({
       user_info: { url: 'https://api.github.com/user', subject_field: 'id', subject_type: 'integer' },
-      audience_validation: {
-        method: 'token_info',
-        url: `https://api.github.com/applications/${encodeURIComponent(firstOf(options))}/token`,
-        send_token_as: 'json',
-        client_id: firstOf(options),
-        client_secret: options['app-secret'],
-        refused_statuses: [404, 422],
-        audience_field: 'app.client_id',
-        subject_field: 'user.id',
-        audiences: options['app-id'],
-      },
+      audience_validation: tokenInfoAt(
+        `https://api.github.com/applications/${encodeURIComponent(firstOf(options))}/token`,
+        options,
+        {
+          send_token_as: 'json',
+          client_id: firstOf(options),
+          client_secret: options['app-secret'],
+          refused_statuses: [404, 422],
+          audience_field: 'app.client_id',
+          subject_field: 'user.id',
+        },
+      ),
       ...codesAt('https://github.com/login/oauth/access_token', options, {
         refused_errors: ['bad_verification_code'],
       }),
@@ -186,12 +175,9 @@ export const presets = {
   line: {
     oauth2: (options) => ({
       user_info: { url: 'https://api.line.me/v2/profile', subject_field: 'userId' },
-      audience_validation: {
-        method: 'token_info',
-        url: 'https://api.line.me/oauth2/v2.1/verify',
+      audience_validation: tokenInfoAt('https://api.line.me/oauth2/v2.1/verify', options, {
         audience_field: 'client_id',
-        audiences: options['app-id'],
-      },
+      }),
       ...codesAt('https://api.line.me/oauth2/v2.1/token', options),
     }),
   },
@@ -215,21 +201,18 @@ export const presets = {
       codesForIdToken(`${microsoftAt(options)}/oauth2/v2.0/token`, options, microsoft(options)),
   },
   'facebook-limited': {
-    // Facebook repeats any nonce: some apps send it the nonce, others the hash.
+    // No `nonce_form`: some apps send Facebook the nonce, others its hash.
     oidc: () => knownIssuers.facebook,
   },
   discord: {
     oauth2: (options) => ({
       user_info: { url: 'https://discord.com/api/v10/users/@me', subject_field: 'id' },
-      audience_validation: {
-        method: 'token_info',
-        url: 'https://discord.com/api/v10/oauth2/@me',
+      audience_validation: tokenInfoAt('https://discord.com/api/v10/oauth2/@me', options, {
         send_token_as: 'bearer',
         audience_field: 'application.id',
         subject_field: 'user.id',
         refused_statuses: [401],
-        audiences: options['app-id'],
-      },
+      }),
       ...codesAt('https://discord.com/api/v10/oauth2/token', options),
     }),
   },
@@ -238,7 +221,7 @@ export const presets = {
     { ...knownIssuers.linkedin, nonce_form: 'plain' },
     'https://www.linkedin.com/oauth/v2/accessToken',
   ),
-  // Kakao repeats any nonce: some apps send it the nonce, others the hash.
+  // No `nonce_form`: some apps send Kakao the nonce, others its hash.
   kakao: openId(knownIssuers.kakao, 'https://kauth.kakao.com/oauth/token'),
   oidc: {
     needs: ['issuer'],
