@@ -20,7 +20,6 @@ const oauth1SettingsSchema = v.pipe(
   }),
   v.transform((settings) => ({ ...settings, namespace: settings.namespace ?? hostOf(settings.verify_url) })),
 );
-type OAuth1Settings = v.InferOutput<typeof oauth1SettingsSchema>;
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */
 export const oauth1 = protocol({
@@ -39,12 +38,9 @@ export const oauth1 = protocol({
   ],
 });
 
-/**
- * The person of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself rejects a
- * token that was issued to another app.
- */
+/** The person of an OAuth 1.0 token. The signature is that of our app, so the provider rejects a token of another app. */
 async function verifyOAuth1(
-  settings: OAuth1Settings,
+  settings: v.InferOutput<typeof oauth1SettingsSchema>,
   { access_token, access_secret }: { access_token: string; access_secret: string },
 ) {
   const { verify_url: url, subject_field, namespace } = settings;
@@ -78,7 +74,7 @@ export function authorizationHeader(
   });
   oauth.getNonce = () => fixed.nonce;
   oauth.getTimeStamp = () => fixed.timestamp;
-  // The library would sign the query's names as they stand in the address; RFC 5849 section 3.4.1.3.1 decodes them first.
+  // The library would sign the names in a query without decoding them (RFC 5849 section 3.4.1.3.1).
   const { origin, pathname, searchParams } = new URL(url);
   const names = [...new Set(searchParams.keys())];
   const data = Object.fromEntries(names.map((name) => [name, searchParams.getAll(name)]));

@@ -1,6 +1,7 @@
 import { invalid } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
+import { wellFormedCredential } from '../credential.ts';
 import { checkKeys, verifyCode } from '../oidc/protocol.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
@@ -9,7 +10,7 @@ import type { StoredSettings } from '../settings/encryption.ts';
 import { keepNamespace } from '../settings/fields.ts';
 import { type AudienceValidation, type CodeExchange, oauth2SettingsSchema } from './settings.ts';
 import { type AuthorizationCode, checkExchange, exchangeCode } from './token-endpoint.ts';
-import { askUserInfo, validateAudience, verifyAccessToken, verifyOwnToken } from './verify.ts';
+import { askUserInfo, validateAudience, verifyAccessToken } from './verify.ts';
 
 /** An access token, verified by audience validation and user info. @see RFC 6749 */
 export const oauth2 = protocol({
@@ -34,13 +35,13 @@ export const oauth2 = protocol({
   },
 });
 
-/** The person of an authorization code, which is exchanged at the provider; undefined when the settings do not say how. */
+/** The person of an authorization code, which is exchanged at the provider; undefined without settings for that. */
 export async function verifyAuthorizationCode(
   stored: StoredSettings,
   credential: AuthorizationCode & { nonce?: string | undefined },
 ): Promise<VerifiedIdentity | undefined> {
   const settings = await oauth2.read(stored);
-  const { authorization_code: exchange, audience_validation } = settings;
+  const { authorization_code: exchange, audience_validation, namespace, user_info } = settings;
   if (!exchange) return undefined;
   if (exchange.id_token) {
     const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, credential);
@@ -53,9 +54,15 @@ export async function verifyAuthorizationCode(
     );
   const signal = verificationDeadline();
   const { access_token = '', refresh_token } = await exchangeCode(exchange, code, signal);
-  const verify = audience_validation ? verifyAccessToken : verifyOwnToken;
-  const person = await verify(settings, access_token, signal);
-  return person && { ...person, revocableToken: revocable(exchange, refresh_token) };
+  const revocableToken = revocable(exchange, refresh_token);
+  if (audience_validation) {
+    const person = await verifyAccessToken(settings, access_token, signal);
+    return person && { ...person, revocableToken };
+  }
+  if (namespace === undefined || !user_info) return undefined;
+  // The provider gives this token only to the app that the code was issued to. @see RFC 6749, section 4.1.3
+  const person = await askUserInfo(user_info, wellFormedCredential(access_token), signal);
+  return { namespace, ...person, revocableToken };
 }
 
 /** The provider's refresh token, if the settings say where it can be revoked. */

@@ -13,7 +13,6 @@ import {
 } from '../settings/fields.ts';
 
 const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
-const statusesSchema = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
 
 const userInfoSchema = v.strictObject({
   url: providerUrlSchema,
@@ -43,7 +42,7 @@ const tokenInfoSchema = v.strictObject({
   audience_field: fieldPathSchema,
   valid_field: v.optional(fieldPathSchema),
   subject_field: v.optional(fieldPathSchema),
-  refused_statuses: v.optional(statusesSchema),
+  refused_statuses: v.optional(v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses')),
   error_field: v.optional(fieldPathSchema, 'error'),
   refused_errors: v.optional(errorCodesSchema, []),
   audiences,
@@ -98,13 +97,14 @@ const exchangeEntries = {
   refused_errors: v.optional(errorCodesSchema, ['invalid_grant']),
 };
 
-/** The message for an exchange without exactly one secret of our app: a text, or a key that signs it. */
+/** The problem of an exchange that has both or neither of `client_secret` and `client_secret_jwt`. */
 const problemOfSecrets = ({ input }: v.BaseIssue<unknown>): string =>
   valueAtPath(input, 'client_secret') ? 'must not stand beside client_secret_jwt' : 'is missing';
 
-type Secrets = { client_secret?: string | undefined; client_secret_jwt?: object | undefined };
-const hasOneSecret = ({ client_secret, client_secret_jwt }: Secrets): boolean =>
-  (client_secret === undefined) !== (client_secret_jwt === undefined);
+const hasOneSecret = <Exchange extends { client_secret?: unknown; client_secret_jwt?: unknown }>({
+  client_secret,
+  client_secret_jwt,
+}: Exchange) => (client_secret === undefined) !== (client_secret_jwt === undefined);
 
 const authorizationCodeSchema = v.pipe(
   v.strictObject({
@@ -112,19 +112,13 @@ const authorizationCodeSchema = v.pipe(
     revocation_url: v.optional(providerUrlSchema),
     id_token: v.optional(v.strictObject(issuerEntries)),
   }),
-  v.forward(
-    v.check((exchange) => hasOneSecret(exchange), problemOfSecrets),
-    ['client_secret'],
-  ),
+  v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
 );
 
-/** The exchange of a code that comes along with an id token: all that it is for is a token to revoke. */
+/** The exchange of a code that comes with an id token. It only serves to get a token that can be revoked. */
 export const issuerExchangeSchema = v.pipe(
   v.strictObject({ ...exchangeEntries, revocation_url: providerUrlSchema }),
-  v.forward(
-    v.check((exchange) => hasOneSecret(exchange), problemOfSecrets),
-    ['client_secret'],
-  ),
+  v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
 );
 
 const notificationsSchema = v.strictObject({
@@ -134,10 +128,8 @@ const notificationsSchema = v.strictObject({
 });
 
 /**
- * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by asking the
- * provider, or by its issuer's signature; of a code by the id token that comes for it, or as for an access token, or by
- * its exchange alone, since a provider gives tokens for it only to the client that it was issued to.
- * @see RFC 6749, section 4.1.3
+ * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by the provider or
+ * the issuer's signature, of a code by the tokens it is exchanged for or by the exchange itself (RFC 6749, section 4.1.3).
  */
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({

@@ -8,7 +8,7 @@ import { longestAge, type Received, refused } from '../oidc/notification.ts';
 import { rejectOutdated } from '../oidc/verify.ts';
 import type { OAuth2Settings } from './settings.ts';
 
-/** The event of a signed request, which only the address that it is sent to says. */
+/** The event of a signed request, which only the query of the address tells. */
 export type SignedEvent = 'deauthorize' | 'data_deletion';
 
 const payloadSchema = v.pipe(
@@ -16,8 +16,6 @@ const payloadSchema = v.pipe(
   v.parseJson(),
   v.looseObject({ algorithm: v.string(), issued_at: v.pipe(v.number(), v.safeInteger()) }),
 );
-/** Claims of the signed requests that a login leaves in a browser. */
-const ofLogins = ['code', 'oauth_token'];
 
 /**
  * Verifies a signed request of Facebook. @throws ServiceError
@@ -43,7 +41,8 @@ export function verifySignedRequest(
   if (!payload.success || payload.output.algorithm.toUpperCase() !== 'HMAC-SHA256')
     throw refused('The signed_request is malformed.');
   const { issued_at: issuedAt, ...claims } = payload.output;
-  if (ofLogins.some((name) => name in claims)) throw refused('The signed_request is that of a login.');
+  // A login leaves such signed requests in the browser.
+  if ('code' in claims || 'oauth_token' in claims) throw refused('The signed_request is that of a login.');
   rejectOutdated({ iat: issuedAt }, longestAge);
   const subject = subjectAt(claims, 'user_id', user_info?.subject_type);
   if (subject === undefined) throw refused('The signed_request has no usable user_id.');
@@ -55,7 +54,7 @@ export function verifySignedRequest(
   return { id, notifications: [deletion], receipt: receiptFor(person, page) };
 }
 
-/** Receipt for a person, whose code is always the same, so that whoever asks again gets it again. It tells nobody who they are. */
+/** The receipt for a person. Its code is the same each time, and does not reveal who they are. */
 function receiptFor({ namespace, subject }: Identity, page: string) {
   const confirmation_code = Buffer.from(hashOf('deletion', namespace, subject), 'base64url')
     .toString('hex')

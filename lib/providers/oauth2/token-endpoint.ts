@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
+import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
@@ -14,16 +15,22 @@ import { dummy, ProviderFailure, rejectsDummy } from '../provider-failure.ts';
 import { valueAtPath } from '../settings/fields.ts';
 import type { CodeExchange } from './settings.ts';
 
-/** An authorization code, with what the app used to get it. */
+/** An authorization code, and what the app requested it with. */
 export interface AuthorizationCode {
   authorization_code: string;
   code_verifier?: string | undefined;
-  /** The address to which the code was sent; the first of the settings when the login does not say. */
+  /** The address to which the code was sent. @default the first in the settings */
   redirect_uri?: string | undefined;
 }
 
+const tokenSchema = v.fallback(v.optional(v.string()), undefined);
+const tokensSchema = v.fallback(
+  v.object({ access_token: tokenSchema, id_token: tokenSchema, refresh_token: tokenSchema }),
+  {},
+);
+
 /**
- * Exchanges an authorization code for tokens, each of which is undefined where the provider's answer has no such text.
+ * Exchanges an authorization code for tokens. Those that the provider's answer lacks are undefined.
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
  */
@@ -51,30 +58,27 @@ export async function exchangeCode(
   const told = [String(status), ...errorCode(error, [code, client_secret, code_verifier ?? ''])].join(', ');
   if (status === 401 || error === 'invalid_client')
     throw new ProviderFailure('refused_our_credentials', url, told);
-  const [access_token, id_token, refresh_token] = ['access_token', 'id_token', 'refresh_token']
-    .map((name) => valueAtPath(body, name))
-    .map((token) => (typeof token === 'string' ? token : undefined));
-  const [name, needed] = exchange.id_token ? ['id token', id_token] : ['access token', access_token];
-  if (status !== 200 || needed === undefined)
-    throw new ProviderFailure('unexpected_answer', url, `${told}, no ${name}`);
-  return { access_token, id_token, refresh_token };
+  const tokens = v.parse(tokensSchema, body);
+  const needed = exchange.id_token ? 'id_token' : 'access_token';
+  if (status !== 200 || tokens[needed] === undefined)
+    throw new ProviderFailure('unexpected_answer', url, `${told}, no ${needed.replace('_', ' ')}`);
+  return tokens;
 }
 
-/** The keys of the settings that a warm function knows, each imported once. */
+/** The keys in settings that a warm function has imported. */
 const importedKeys = new WeakMap<object, KeyObject>();
 
-/** The secret with which our app authenticates: that of the settings, or for Apple one that is signed for this call. */
+/** The secret with which our app authenticates: that of the settings, or for Apple a JWT that is signed for this call. */
 async function clientSecretOf({ client_id: sub, client_secret = '', client_secret_jwt: jwt }: CodeExchange) {
   if (!jwt) return client_secret;
   const key = importedKeys.get(jwt) ?? createPrivateKey(jwt.private_key_secret);
   importedKeys.set(jwt, key);
   const iat = epochSeconds();
-  // Apple accepts six months at most; the secret is used at once.
   const claims = { iss: jwt.team_id, sub, aud: 'https://appleid.apple.com', iat, exp: iat + 300 };
   return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: jwt.key_id }).sign(key);
 }
 
-/** A form with our app's credentials, where the provider wants them. @see RFC 6749 section 2.3.1 */
+/** A form with our app's credentials, in the header or the form. @see RFC 6749 section 2.3.1 */
 const authenticated = (
   { client_id, client_authentication }: CodeExchange,
   client_secret: string,
@@ -90,7 +94,7 @@ function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefine
   throw invalid('The redirect_uri must be one of those in the provider settings.');
 }
 
-/** An error code for the log, if it looks like one, and does not repeat what we sent. */
+/** An error code for the log, if it looks like one and does not repeat what we sent. */
 function errorCode(error: unknown, sent: string[]): string[] {
   const text = String(error ?? '');
   const isRepeated = sent.some((value) => value !== '' && (value.includes(text) || text.includes(value)));
@@ -98,7 +102,7 @@ function errorCode(error: unknown, sent: string[]): string[] {
 }
 
 /**
- * Revokes a refresh token that the exchange of a code gave us. One that the provider no longer knows needs no revocation.
+ * Revokes a refresh token of the provider. A token that the provider doesn't know counts as revoked.
  * @throws ProviderFailure when the provider does not confirm it, Error when the settings no longer say where
  * @see RFC 7009 section 2.1
  */
@@ -107,8 +111,8 @@ export async function revokeProviderToken(
   token: string,
   signal = verificationDeadline(),
 ) {
-  const url = exchange?.revocation_url;
-  if (!exchange || url === undefined) throw new Error('The provider settings have no revocation_url.');
+  if (!exchange?.revocation_url) throw new Error('The provider settings have no revocation_url.');
+  const url = exchange.revocation_url;
   const form = { token, token_type_hint: 'refresh_token' };
   const { status, body } = await callProvider({
     url,

@@ -24,8 +24,7 @@ import type {
 } from './settings.ts';
 
 /**
- * The person of an OAuth 2.0 access token that was issued to our app; undefined if the provider only takes codes. A token of
- * another app is rejected whatever the user info answers.
+ * The person of an access token that was issued to our app; undefined if the settings are for codes alone.
  * @throws ServiceError, ProviderFailure
  */
 export async function verifyAccessToken(
@@ -52,25 +51,11 @@ export async function verifyAccessToken(
   const errors = [audience, user]
     .filter((result) => result.status === 'rejected')
     .map(({ reason }) => reason);
+  // A rejection counts, even if the other call gave no verdict.
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
 }
 
-/**
- * The person of an access token that the provider has just given us for a code that was issued to our app. Never for a token
- * that a caller sent.
- * @throws ServiceError, ProviderFailure
- * @see RFC 6749, section 4.1.3
- */
-export async function verifyOwnToken(
-  { namespace, user_info }: OAuth2Settings,
-  accessToken: string,
-  signal: AbortSignal,
-): Promise<VerifiedIdentity | undefined> {
-  if (namespace === undefined || !user_info) return undefined;
-  return { namespace, ...(await askUserInfo(user_info, wellFormedCredential(accessToken), signal)) };
-}
-
-/** The subject that the user info endpoint names, and their profile. @throws ServiceError, ProviderFailure */
+/** The subject and the profile at the user info endpoint. @throws ServiceError, ProviderFailure */
 export async function askUserInfo(
   { url, subject_field, subject_type, profile }: UserInfo,
   token: string,
@@ -85,9 +70,8 @@ export async function askUserInfo(
 }
 
 /**
- * Makes sure that an access token was issued to one of our apps. Returns its subject, if that is comparable with the user info's.
- * @throws ServiceError, ProviderFailure
- * @see RFC 6749 section 10.16
+ * Rejects an access token that was issued to another app (RFC 6749 section 10.16). @throws ServiceError, ProviderFailure
+ * @returns its subject, if that is comparable with the user info's
  */
 export async function validateAudience(
   settings: AudienceValidation,
@@ -122,7 +106,7 @@ async function introspect(
   if (status !== 200 || typeof active !== 'boolean')
     throw new ProviderFailure('unexpected_answer', url, String(status));
   if (!active) throw rejected('token_inactive');
-  // `client_id` says who got the token, `aud` where it may be used; the second names the app only without the first.
+  // `client_id` names the app that got the token; without it, `aud` does.
   const clientId = valueAtPath(body, 'client_id') ?? undefined;
   rejectOtherApps(body, clientId === undefined ? 'aud' : 'client_id', audiences, url);
   rejectExpired(body, url);
@@ -171,7 +155,7 @@ function tokenInfoCall(settings: TokenInfo, token: string) {
   return { url: url.href, headers };
 }
 
-/** @param field where the answer has the app: `aud` may be a list, which another field may not */
+/** Rejects a token of another app. @param field where the answer names the app */
 function rejectOtherApps(body: unknown, field: string, audiences: string[], url: string): void {
   const app = valueAtPath(body, field);
   if (!Array.isArray(app) && (typeof app !== 'string' || app === ''))
@@ -182,7 +166,7 @@ function rejectOtherApps(body: unknown, field: string, audiences: string[], url:
   rejectForeign({ client, aud: valueAtPath(body, 'aud'), parties }, audiences);
 }
 
-/** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */
+/** Rejects a token that has expired, by `exp` and `expires_in`. Some providers write numbers as text. */
 function rejectExpired(body: unknown, url: string): void {
   const end = Number(valueAtPath(body, 'exp') ?? Infinity);
   const secondsLeft = Number(valueAtPath(body, 'expires_in') ?? Infinity);
@@ -190,7 +174,7 @@ function rejectExpired(body: unknown, url: string): void {
   if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
 }
 
-/** The subject of an access token that is a JWT, which the issuer has signed for one of our apps. @see RFC 9068 section 4 */
+/** The subject of an access token that is a JWT which the issuer has signed for one of our apps. @see RFC 9068 section 4 */
 async function verifyJwtAccessToken(settings: JwtValidation, token: string): Promise<string> {
   try {
     const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
@@ -209,18 +193,18 @@ async function verifyJwtAccessToken(settings: JwtValidation, token: string): Pro
   }
 }
 
-/** The reasons that are about id tokens alone, with their counterparts. */
+/** Counterparts of the reasons that are about id tokens alone. */
 const reasonsOfAccessTokens: Partial<Record<LogReason, LogReason>> = {
   id_token_expired: 'token_expired',
   not_an_id_token: 'not_an_access_token',
 };
 
-/** Claims of id tokens, of messages to us, of tokens for the holder of a key (RFC 7800), and for another actor (RFC 8693, 4.1). */
+/** Claims of id tokens, security events, tokens bound to a key (RFC 7800) and tokens for another actor (RFC 8693, 4.1). */
 const foreignClaims = [...claimsOfIdTokens, 'events', 'cnf', 'act'];
 
 /**
- * Whether a JWT says that it is an access token, since an id token need not say what it is: by its type (RFC 9068), a claim of
- * Keycloak (`typ`) or Cognito (`token_use`), or a scope: a text, since UAA's id tokens have a list, or `scp` of Entra and Okta.
+ * Whether a JWT says that it is an access token: by its type (RFC 9068), a claim of Keycloak (`typ`) or Cognito (`token_use`),
+ * `scp` of Entra and Okta, or `scope` as text, since UAA's id tokens have a list. An id token need not say what it is.
  */
 function isAccessToken(claims: JWTPayload, headerType: string): boolean {
   const { typ = 'Bearer', token_use = 'access' } = claims;
