@@ -13,7 +13,7 @@ import { hostOf, providerUrlSchema } from '../settings/fields.ts';
 const freshFor = 60 * 60_000;
 /** Milliseconds for which the last keys stay in use while the issuer gives none. */
 const usableFor = 24 * 60 * 60_000;
-/** Milliseconds between two times that an issuer is asked. */
+/** Milliseconds after which an issuer is asked again. */
 const coolDown = 60_000;
 
 const keySetSchema = v.message(
@@ -21,14 +21,14 @@ const keySetSchema = v.message(
   'it has no keys',
 );
 const issuerKeysSchema = v.object({
-  /** JSON, since a key set may have numbers and levels that an item can't; older items have it as attributes. */
+  /** JSON, since an item can't hold every number and level of a key set. Older items have it as attributes. */
   key_set: v.union([v.pipe(v.string(), v.parseJson(), keySetSchema), keySetSchema]),
   /** Milliseconds since 1970. */
   fetched_at: v.number(),
 });
 type KnownKeys = v.InferOutput<typeof issuerKeysSchema>;
 
-/** An issuer's keys as they are stored. Those that can't be read are fetched again. */
+/** An issuer's keys in the table; undefined if they can't be read. */
 export const issuerKeysItem = (
   name: string,
 ): ItemKey<KnownKeys | undefined, v.InferInput<typeof issuerKeysSchema>> => ({
@@ -41,22 +41,21 @@ export const issuerKeysItem = (
 
 interface Knowledge {
   keys: KnownKeys;
-  /** Finds the key that a token's header names; each key is imported once. */
+  /** Finds the key that a token's header names, and imports each key once. */
   find: ReturnType<typeof createLocalJWKSet>;
 }
 
 const remembered = new Map<string, Knowledge>();
-/** The failure of the latest attempt to get an issuer's keys, at a time in milliseconds since 1970. */
+/** The latest failure to get an issuer's keys, and its time in milliseconds since 1970. */
 const failures = new Map<string, { failure: ProviderFailure; at: number }>();
-/** The keys that were fetched and are not in the table yet. */
+/** Fetched keys that are not in the table yet. */
 const unstored = new Map<string, { issuer: string; keys: KnownKeys }>();
-/** The lookups in progress, shared by all who wait for them. */
+/** Lookups in progress, shared by all who wait for them. */
 const renewals = new Map<string, Promise<Knowledge>>();
 
 /**
- * The issuer's key that a token names. The issuer is asked for an unknown key at most once a minute, and so is one that is
- * down. `createRemoteJWKSet` of jose cannot do this: it drops the last keys in an outage, asks a broken issuer again at each
- * login, and shares its cache with no other function.
+ * The issuer's key that a token names. For an unknown key, and while it is down, the issuer is asked once a minute at most.
+ * Unlike `createRemoteJWKSet` of jose, this keeps the last keys in an outage, and shares them with other functions.
  * @throws ProviderFailure when there are no usable keys, or the issuer could not be asked for this one
  * @throws JOSEError when the issuer has no such key
  */
@@ -68,10 +67,10 @@ export async function issuerKey(source: KeySource, header: JWSHeaderParameters) 
   throw recentFailure(nameOf(source)) ?? new errors.JWKSNoMatchingKey();
 }
 
-/** Has an issuer's keys at hand before a token needs them. @throws ProviderFailure */
+/** Gets an issuer's keys before a token needs them. @throws ProviderFailure */
 export const prepareIssuerKeys = (source: KeySource): Promise<unknown> => knowledgeOf(source, freshFor);
 
-/** The key that a token's header names; undefined if the issuer has none. @throws ProviderFailure for one that is unusable */
+/** The key that a token's header names, undefined for none. @throws ProviderFailure for an unusable one */
 async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderParameters) {
   try {
     const key = await find(header);
@@ -84,7 +83,7 @@ async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderPar
   throw new ProviderFailure('unexpected_answer', issuer, `unusable key ${header.kid ?? 'without id'}`);
 }
 
-/** Keys younger than this age (milliseconds); older ones while the issuer, asked less than a minute ago, gave none. */
+/** Keys younger than `age` (milliseconds), or older ones for a minute after the issuer gave none. */
 async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
   const name = nameOf(source);
   const memory = remembered.get(name);
@@ -94,7 +93,7 @@ async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
   return renewal;
 }
 
-/** Takes the keys that another function may have put into the table, or asks the issuer. */
+/** Reads the keys that another function may have stored, or asks the issuer. */
 async function renew(source: KeySource, age: number): Promise<Knowledge> {
   const name = nameOf(source);
   const stored = await readItem(issuerKeysItem(name));
@@ -105,7 +104,7 @@ async function renew(source: KeySource, age: number): Promise<Knowledge> {
   return knowledge;
 }
 
-/** Asks the issuer for its keys. When it gives none, the last ones stay in use. */
+/** Asks the issuer for its keys. While it gives none, the last ones stay in use. */
 async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promise<KnownKeys> {
   const { issuer } = source;
   const name = nameOf(source);
@@ -128,10 +127,7 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
   }
 }
 
-/**
- * Puts the keys that were fetched into the table, for other functions. Only the token function does: what anybody can
- * call must not be able to plant a key.
- */
+/** Stores fetched keys for other functions. Only the token function may: what anybody can call must not plant a key. */
 export async function storeFetchedKeys(): Promise<void> {
   const fetched = [...unstored];
   unstored.clear();
@@ -143,18 +139,18 @@ export async function storeFetchedKeys(): Promise<void> {
   }
 }
 
-/** Name of known keys. Those from an address in the settings are apart: another Login App may not trust that address. */
+/** The name of known keys. It has the address in the settings, which another Login App may not trust. */
 const nameOf = ({ issuer, jwks_uri }: KeySource): string => (jwks_uri ? `${issuer} ${jwks_uri}` : issuer);
 
-/** The failure of an issuer that was asked for keys less than a minute ago, and gave none. */
+/** The failure of an issuer that gave no keys less than a minute ago. */
 function recentFailure(name: string): ProviderFailure | undefined {
   const latest = failures.get(name);
   return latest && isYounger(latest.at, coolDown) ? latest.failure : undefined;
 }
 
 /**
- * Fetches the keys with which an issuer signs, from the address in its settings or else from its own host, so that no issuer
- * can send the service elsewhere.
+ * Fetches an issuer's keys from the address in its settings, otherwise from its own host, so that no issuer can send the
+ * service elsewhere.
  * @throws ProviderFailure
  */
 export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource, signal: AbortSignal) {

@@ -3,7 +3,7 @@ import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { audiences, oneOf, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
 
 /**
- * Google's id tokens name their issuer in one of two ways, and its security event tokens in a third.
+ * Google's issuer in some of its id tokens, and in its security event tokens.
  * @see https://developers.google.com/identity/sign-in/web/backend-auth, https://developers.google.com/identity/protocols/risc
  */
 const otherSpellings = new Map([
@@ -11,20 +11,18 @@ const otherSpellings = new Map([
   ['https://accounts.google.com/', 'https://accounts.google.com'],
 ]);
 
-/** The one spelling under which an issuer is known here. */
+/** The spelling of an issuer that settings and namespaces have. */
 export const canonicalIssuer = (issuer: string): string => otherSpellings.get(issuer) ?? issuer;
 
 /** Every spelling of an issuer that a token may have. */
-export const spellingsOf = (issuer: string): string[] => [
-  issuer,
-  ...[...otherSpellings].filter(([, canonical]) => canonical === issuer).map(([spelling]) => spelling),
-];
+export const spellingsOf = (issuer: string): string[] =>
+  [issuer, ...otherSpellings.keys()].filter((spelling) => canonicalIssuer(spelling) === issuer);
 
 /** The namespace of an issuer's people: the issuer itself, unless its settings name another. */
 export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 'issuer' | 'namespace'>) =>
   namespace;
 
-/** The action on a person of whom Apple tells something. */
+/** Actions on a person after a notification of Apple. */
 export const actionsSchema = oneOf(['end_sessions', 'delete']);
 
 export const nonceRuleSchema = oneOf(['optional', 'required']);
@@ -36,10 +34,10 @@ const maxAgeRule = 'must be an integer from 60 to 2592000';
 
 const endOrNot = oneOf(['end_sessions', 'nothing']);
 const endOrDelete = oneOf(['end_sessions', 'nothing', 'delete']);
-/** The action on a person of whom a provider tells something. */
+/** The action on a person about whom a provider reports something. */
 export type Action = v.InferOutput<typeof endOrDelete>;
 
-/** Settings of what an issuer may tell, and what happens then. Without them, it is not listened to. */
+/** Settings of what an issuer may report, and what happens then. Without them, its messages are rejected. */
 export const notificationEntries = {
   audiences: v.optional(audiences),
   on_account_disabled: v.optional(endOrNot),
@@ -51,7 +49,7 @@ export const notificationEntries = {
   on_logout: v.optional(endOrNot),
 };
 
-/** The settings that any trusted issuer has, besides its audiences. */
+/** Settings of a trusted issuer, besides its audiences. */
 export const issuerEntries = {
   issuer: v.pipe(textSchema, v.transform(canonicalIssuer), providerUrlSchema),
   namespace: v.optional(textSchema),

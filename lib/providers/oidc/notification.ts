@@ -19,9 +19,9 @@ import {
 
 export interface Notification {
   kind: LogEvents['provider_notified']['kind'];
-  /** Absent where it names nothing but a session, or nobody whom we could know. */
+  /** Absent where it names only a session, or nobody we could know. */
   person?: Identity | undefined;
-  /** The hash of the provider's session that it is about. */
+  /** The hash of the provider's session. */
   providerSession?: string | undefined;
   /** Epoch seconds. */
   issuedAt: number;
@@ -30,20 +30,20 @@ export interface Notification {
   isHijacking?: boolean;
 }
 
-/** A message of a provider that has been verified. */
+/** A verified message of a provider. */
 export interface Received {
-  /** The message by whoever sent it; a repeated one changes nothing. Absent of Apple's, whose time is enough. */
+  /** Equal in a repeated message, which changes nothing. Absent for Apple, where the time is enough. */
   id?: string;
   notifications: Notification[];
-  /** The answer to a request to delete somebody's data: where they can read about it, and the code to quote. */
+  /** The answer to a request to delete data: where the person can read about it, and the code to quote. */
   receipt?: { url: string; confirmation_code: string };
 }
 
-/** The error for a message that its issuer has signed, and that is not as it should be. */
+/** The error for a signed message that is not as it should be. */
 export const refused = (message: string): ServiceError =>
   new ServiceError('invalid_request', message, 'claim_invalid');
 
-/** Kinds of messages, by the parameter that holds one or the content type, with the error for one that is not accepted. */
+/** Errors for messages that are not accepted, by the parameter or the content type. */
 const problems = {
   payload: 'payload is not a notification',
   secevent: 'body is not a security event token',
@@ -52,7 +52,7 @@ const problems = {
 };
 export type MessageForm = keyof typeof problems;
 
-/** The error for any message that could be a stranger's: only the log says why. */
+/** The error for a message that anybody could have sent: only the log says why it is rejected. */
 export function notAccepted(error: unknown, form: MessageForm): unknown {
   const isRejected = error instanceof ServiceError && error.code === 'invalid_grant';
   const reason =
@@ -62,20 +62,19 @@ export function notAccepted(error: unknown, form: MessageForm): unknown {
   return new ServiceError('invalid_request', message, reason);
 }
 
-/** Apple's kinds of notifications; anything else is ignored. It has written the second in two ways. */
+/** Apple's notifications that count; others are ignored. It has written the second in two ways. */
 const kinds = new Map<string, 'consent_revoked' | 'account_deleted'>([
   ['consent-revoked', 'consent_revoked'],
   ['account-delete', 'account_deleted'],
   ['account-deleted', 'account_deleted'],
 ]);
 
-/** The claim `events`: an object, which Apple writes as text. */
+/** The claim `events`: an object, or JSON of it, as Apple sends it. */
 const eventSchema = v.looseObject({ type: v.string() });
 const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eventSchema)]);
 
 /**
- * Verifies a notification of Apple like an id token: the issuer's signature, the issuer, the audience and the time. It
- * counts for a day; Apple sends it again for some hours while we do not answer.
+ * Verifies a notification of Apple, which counts for a day: without an answer, Apple repeats it for some hours.
  * @throws ServiceError, JOSEError, ProviderFailure
  * @see https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
  */
@@ -85,20 +84,26 @@ export async function verifyNotification(issuers: KnownIssuer[], jwt: string): P
   const { payload } = await verifiedJwt(trusted, jwt, { types, claims: ['iat', 'jti'] });
   rejectOutdated(payload, 86_400);
   const told = v.safeParse(eventsSchema, payload.events);
-  const subject = told.success ? subjectAt(told.output, 'sub') : undefined;
-  if (!told.success || subject === undefined) throw rejected('claim_invalid');
+  const person = told.success ? personIn(trusted, told.output) : undefined;
+  if (!told.success || !person) throw rejected('claim_invalid');
   const kind = kinds.get(told.output.type);
   if (kind === undefined) return { notifications: [] };
-  const person = { namespace: authorityOf(trusted), subject };
   const action = trusted[`on_${kind}`] ?? 'end_sessions';
   return { notifications: [{ kind, person, issuedAt: payload.iat ?? 0, action }] };
 }
 
-/** Seconds for which a message counts: as long as transmitters repeat it. */
+/** The person whom an issuer knows by a `sub`; undefined when there is no usable one. */
+export function personIn(issuer: KnownIssuer, claims: unknown): Identity | undefined {
+  const subject = subjectAt(claims, 'sub');
+  return subject === undefined ? undefined : { namespace: authorityOf(issuer), subject };
+}
+
+/** Seconds for which a message counts, as long as transmitters repeat it. */
 export const longestAge = 7 * 86_400;
 
 /**
- * A JWT that an issuer has signed to tell us something, and its settings for that. No call is made for another issuer's.
+ * Verifies the JWT of a message. No other issuer is called.
+ * @returns its claims, an id for it, its issuer, and the settings of its notifications
  * @throws ServiceError, JOSEError, ProviderFailure
  */
 export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind: JwtKind) {
@@ -124,15 +129,14 @@ export async function verifyLogoutToken(issuers: KnownIssuer[], jwt: string): Pr
     types: /^(jwt|logout\+jwt)?$/i,
     claims: ['iat', 'exp', 'jti'],
   });
-  const { sub, sid, iat = 0 } = payload;
+  const { sub, sid, iat: issuedAt = 0 } = payload;
   if (!v.is(logoutSchema, payload.events))
     throw refused('The events of the token are not those of a logout token.');
-  const subject = subjectAt(payload, 'sub');
+  const person = personIn(issuer, payload);
   const providerSession = providerSessionOf(issuer, sid);
-  const isUsable = (claim: unknown, read: string | undefined) => claim === undefined || read !== undefined;
-  if (!isUsable(sub, subject) || !isUsable(sid, providerSession) || (sub ?? sid) === undefined)
+  const isUsable = (claim: unknown, read: unknown) => claim === undefined || read !== undefined;
+  if (!isUsable(sub, person) || !isUsable(sid, providerSession) || (sub ?? sid) === undefined)
     throw refused('The token needs a sub or a sid.');
-  const person = subject === undefined ? undefined : { namespace: authorityOf(issuer), subject };
   const action = settings.on_logout ?? 'end_sessions';
-  return { id, notifications: [{ kind: 'logout', person, providerSession, issuedAt: iat, action }] };
+  return { id, notifications: [{ kind: 'logout', person, providerSession, issuedAt, action }] };
 }

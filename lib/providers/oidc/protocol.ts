@@ -36,7 +36,7 @@ export const oidc = protocol({
 
 type LoginForm = v.InferOutput<v.ObjectSchema<typeof credentialParameters.oidc, undefined>>;
 
-/** The person of an id token, with what its issuer's settings take of the parameters beside it. */
+/** The person of an id token, and what its issuer's settings accept beside it. */
 async function verifyLogin(
   issuers: Issuer[],
   { authorization_code, code_verifier, redirect_uri, user, ...credential }: LoginForm,
@@ -52,13 +52,13 @@ async function verifyLogin(
     const code = { authorization_code, code_verifier, redirect_uri };
     return withRevocableToken(identity, issuer, exchange, code, signal);
   }
-  // Ignored, they would protect nothing, though the caller counts on them.
+  // An error, since the caller counts on what they protect.
   const useless = Object.entries({ code_verifier, redirect_uri }).find(([, value]) => value !== undefined);
   if (useless) throw invalid(`The parameter ${useless[0]} must not be supplied with provider credentials.`);
   return identity;
 }
 
-/** The JSON object that an app tells of the person. */
+/** The JSON object in which an app tells claims about the person. */
 const userSchema = v.message(
   v.pipe(
     v.string(),
@@ -70,7 +70,7 @@ const userSchema = v.message(
 );
 
 /**
- * The person of an authorization code, by the id token in the provider's answer, and the refresh token in it.
+ * The person and the refresh token of an authorization code, by the id token that it is exchanged for.
  * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3
  */
@@ -82,7 +82,7 @@ export async function verifyCode(
 ): Promise<{ person: VerifiedIdentity; refresh_token: string | undefined }> {
   requireNonce(issuer, nonce);
   const keys = prepareIssuerKeys(issuer);
-  // They are fetched meanwhile. The verdict on the code comes first, so a failure waits until then.
+  // They are fetched during the exchange, but its error comes first.
   keys.catch(() => undefined);
   const { id_token = '', ...tokens } = await exchangeCode({ ...exchange, id_token: issuer }, code, signal);
   await keys;
@@ -92,8 +92,8 @@ export async function verifyCode(
 }
 
 /**
- * An identity that its id token has proven, with the refresh token of the code that came along. The code decides nothing:
- * if it gives no token of the same person, the log says why, and the identity is as it would be without it.
+ * The identity of an id token, with the refresh token of the code beside it. The login does not depend on the code: if it
+ * gives no token of the same person, the log says why.
  * @throws ServiceError `invalid_request` for a redirect URI that is not in the settings
  */
 async function withRevocableToken(
@@ -104,10 +104,10 @@ async function withRevocableToken(
   signal: AbortSignal,
 ): Promise<VerifiedIdentity> {
   try {
-    // The nonce has been checked in the id token of the login.
+    // The nonce was that of the first id token.
     const withoutNonce = { ...issuer, nonce: 'optional' } as const;
     const { person, refresh_token } = await verifyCode(exchange, withoutNonce, code, signal);
-    // Somebody else's token is forgotten: to revoke it would log them out.
+    // Not revoked: that would log out somebody else.
     if (person.subject !== identity.subject) throw rejected('subject_mismatch');
     if (refresh_token === undefined)
       throw new ProviderFailure('unexpected_answer', exchange.token_url, 'no refresh token');

@@ -2,10 +2,16 @@ import type { JWTPayload } from 'jose';
 import * as v from 'valibot';
 import { logEvent } from '../../log/log.ts';
 import { jsonObject } from '../../schema/validation.ts';
-import { subjectAt } from '../credential.ts';
 import type { KnownIssuer } from '../settings/issuers.ts';
-import { authorityOf, canonicalIssuer, type notificationEntries } from './issuer.ts';
-import { logoutEvent, type Notification, type Received, refused, verifyFromIssuer } from './notification.ts';
+import { canonicalIssuer, type notificationEntries } from './issuer.ts';
+import {
+  logoutEvent,
+  type Notification,
+  personIn,
+  type Received,
+  refused,
+  verifyFromIssuer,
+} from './notification.ts';
 import { providerSessionOf } from './verify.ts';
 
 type Setting = Exclude<keyof typeof notificationEntries, 'audiences'>;
@@ -14,13 +20,13 @@ const changed = ['credential_changed', 'on_credential_change', 'nothing'] as con
 const sessionsRevoked = ['sessions_revoked', 'on_sessions_revoked'] as const;
 const tokensRevoked = ['tokens_revoked', 'on_tokens_revoked'] as const;
 
-/** Security events about a person, by the end of their URIs: the setting that says what happens, and the action without it. */
+/** Security events about a person, by the end of their URIs: kind, setting of the action, and the action without it. */
 const kinds = new Map<
   string,
   readonly [kind: Notification['kind'], setting?: Setting, otherwise?: 'nothing']
 >([
   ['risc/event-type/account-disabled', ['account_disabled', 'on_account_disabled']],
-  // Whom an operator has blocked stays blocked, and sessions that have ended stay ended.
+  // Changes nothing: an operator's block stays, and so do ended sessions.
   ['risc/event-type/account-enabled', ['account_enabled']],
   ['risc/event-type/account-purged', ['account_purged', 'on_account_purged']],
   ['risc/event-type/account-credential-change-required', changed],
@@ -34,13 +40,15 @@ const kinds = new Map<
   // Kakao's
   ['oauth/event-type/user-unlinked', ['unlinked', 'on_unlinked']],
 ]);
-/** Events about the stream itself. */
+/** The end of the URIs of events about the stream itself. */
 const ofStream = /^(risc|sse|ssf)\/event-type\/(verification|stream-updated)$/;
 const uris = 'https://schemas.openid.net/secevent/';
 /** The URIs of the events that the service knows. */
 export const securityEvents = [
   ...kinds.keys(),
-  ...['risc', 'sse', 'ssf'].map((family) => `${family}/event-type/verification`),
+  'risc/event-type/verification',
+  'sse/event-type/verification',
+  'ssf/event-type/verification',
   'ssf/event-type/stream-updated',
 ].map((name) => `${uris}${name}`);
 
@@ -68,12 +76,10 @@ export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string):
       return [];
     }
     const [kind, setting, otherwise = 'end_sessions'] = known;
-    const { subject, providerSession } = readSubject(issuer, payload, event);
     return [
       {
+        ...readSubject(issuer, payload, event),
         kind,
-        person: subject === undefined ? undefined : { namespace: authorityOf(issuer), subject },
-        providerSession,
         issuedAt: payload.iat ?? 0,
         action: setting ? (settings[setting] ?? otherwise) : 'nothing',
         isHijacking: kind === 'account_disabled' && 'reason' in event && event.reason === 'hijacking',
@@ -83,9 +89,9 @@ export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string):
   return { id, notifications };
 }
 
-/** Logs an event that is about no person: one about the stream, or one that we do not know. */
+/** Logs an event about the stream, or an unknown one. */
 function logOther(issuer: string, name: string, event: object): void {
-  const [, , about] = name.match(ofStream) ?? [];
+  const about = name.match(ofStream)?.[2];
   const status = 'status' in event && statuses.find((one) => one === event.status);
   if (about === 'stream-updated')
     logEvent('provider_stream_updated', { issuer, status: status || 'unknown' });
@@ -93,11 +99,7 @@ function logOther(issuer: string, name: string, event: object): void {
 }
 const statuses = ['enabled', 'paused', 'disabled'] as const;
 
-interface Subject {
-  subject?: string | undefined;
-  /** The hash of the provider's session. */
-  providerSession?: string | undefined;
-}
+type Subject = Pick<Notification, 'person' | 'providerSession'>;
 
 const identifierSchema = v.looseObject({
   format: v.optional(v.string()),
@@ -108,7 +110,7 @@ const identifierSchema = v.looseObject({
 });
 
 /**
- * The person of the issuer, or the session, that an event is about: at the top of the token, or in the event as in the drafts.
+ * The person or the session that an event is about, by the token, or by the event as in the drafts.
  * @see RFC 9493 section 3.2.3; OpenID Shared Signals Framework 1.0, section 3.2
  */
 function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, event: object): Subject {
@@ -118,30 +120,30 @@ function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, event: ob
     .map((identifier) => readIdentifier(issuer, identifier));
   const [first] = found;
   if (!first) throw refused('The token names no subject.');
-  const named = new Set([...found.map(({ subject }) => subject), ...(sub === undefined ? [] : [sub])]);
+  const named = new Set([...found.map(({ person }) => person?.subject), ...(sub === undefined ? [] : [sub])]);
   if (named.size > 1) throw refused('The token names different subjects.');
   return first;
 }
 
-/** The person, or the session, that an identifier names. One within another must be of the format `iss_sub`. */
+/** The person or the session that an identifier names. Within another one, it must be of the format `iss_sub`. */
 function readIdentifier(issuer: KnownIssuer, identifier: unknown, isWithin = false): Subject {
   const { success, output } = v.safeParse(identifierSchema, identifier);
   if (!success) throw refused('The subject is malformed.');
   const { subject_type = 'complex', format = subject_type, iss, user, session } = output;
   const form = format.replaceAll('-', '_');
-  // Google names a token, and we keep none that it could mean.
+  // Google names a token, but none that is kept here.
   if (form === 'oauth_token' && !isWithin) return {};
   if (form === 'complex' && !isWithin) {
     const providerSession = providerSessionOf(issuer, session?.id);
-    const subject = user === undefined ? undefined : readIdentifier(issuer, user, true).subject;
-    if (subject === undefined && providerSession === undefined)
+    const person = user === undefined ? undefined : readIdentifier(issuer, user, true).person;
+    if (!person && providerSession === undefined)
       throw refused('A complex subject needs a user or a session.');
-    return { subject, providerSession };
+    return { person, providerSession };
   }
   if (form !== 'iss_sub') throw refused('The subject must be of the format iss_sub.');
   if (typeof iss !== 'string' || canonicalIssuer(iss) !== issuer.issuer)
     throw refused('The issuer of the subject is not the issuer of the token.');
-  const subject = subjectAt(output, 'sub');
-  if (subject === undefined) throw refused('The subject has no usable sub.');
-  return { subject };
+  const person = personIn(issuer, output);
+  if (!person) throw refused('The subject has no usable sub.');
+  return { person };
 }

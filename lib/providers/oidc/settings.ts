@@ -9,7 +9,7 @@ const issuerSchema = v.strictObject({
   ...issuerEntries,
   audiences,
   code_exchange: v.optional(issuerExchangeSchema),
-  // No app says that an address is verified.
+  // Not `email_verified`: an app can't vouch for that.
   user_profile: claimPaths(['email', 'name', 'given_name', 'family_name']),
 });
 
@@ -29,8 +29,8 @@ export const oidcSettingsSchema = v.strictObject({
 type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
 /**
- * Settings replace what was there. A preset adds its issuer, or replaces its audiences, what it has of codes, and what the
- * operator names; its other settings stay.
+ * Settings replace the stored ones. A preset adds its issuer, or changes its audiences, code exchange, user profile,
+ * notifications, and what the operator names.
  */
 export function mergeIssuers(
   checked: OidcSettings,
@@ -38,7 +38,7 @@ export function mergeIssuers(
   current: object | undefined,
 ): MergeResult {
   if (!named) return { settings: checked };
-  // Otherwise the preset would take the place of all of them.
+  // The preset would replace all of them.
   if (current && 'issuers' in current && issuersOf(current).length === 0)
     return { problems: ['the stored issuers are no longer valid; give all with --settings'] };
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
@@ -51,11 +51,11 @@ export function mergeIssuers(
   return { settings: { issuers: [...issuers.values()] } };
 }
 
-/** Stored issuers, which the operator's changes write back with all of their settings; none if any is no longer valid. */
+/** Stored issuers with all of their settings; none if any is no longer valid. */
 const issuersOf = (current: object | undefined) =>
   v.parse(v.fallback(oidcSettingsSchema, { issuers: [] }), current).issuers;
 
-/** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */
+/** Stored settings without one of their issuers, which may not be the last. */
 export function withoutIssuer(current: object | undefined, issuer: string): MergeResult {
   const issuers = issuersOf(current);
   const removed = canonicalIssuer(issuer);

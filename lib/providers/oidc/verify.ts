@@ -20,18 +20,13 @@ import type { KeySource } from '../presets/companies.ts';
 import { authorityOf, canonicalIssuer, type NonceForm, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 
-/** The signature algorithms that are allowed: asymmetric ones alone, so that no public key can serve as a shared secret. */
-const algorithms = [
-  ...['RS', 'PS', 'ES'].flatMap((family) => [`${family}256`, `${family}384`, `${family}512`]),
-  'EdDSA',
-  'Ed25519',
-];
+/** The allowed signature algorithms: asymmetric ones, so that no public key can serve as a shared secret. */
+const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** Seconds by which the clocks may differ. */
 const leeway = 60;
 
 /**
- * The person of an id token that one of the trusted issuers has issued to one of our apps.
- * @param sent from a login, or from the answer to a code exchange
+ * The person of an id token that a trusted issuer has issued to one of our apps.
  * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3.7
  */
@@ -71,11 +66,11 @@ export async function verifyIdToken(
   }
 }
 
-/** The hash of an issuer's session by its `sid`; undefined for none. @see OpenID Connect Back-Channel Logout 1.0, section 2.1 */
+/** The hash of an issuer's session by its `sid`, undefined for none. @see OpenID Connect Back-Channel Logout 1.0, section 2.1 */
 export const providerSessionOf = ({ issuer }: KeySource, sid: unknown): string | undefined =>
   typeof sid === 'string' && sid !== '' ? hashOf(issuer, sid) : undefined;
 
-/** The issuer that a token names. Nothing is verified yet: this only chooses by whose keys it will be. */
+/** The issuer by whose keys a token is to be verified. @throws ServiceError, JOSEError */
 export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: Issuer[]): Issuer {
   const { iss } = decodeJwt(jwt);
   const named = typeof iss === 'string' ? canonicalIssuer(iss) : undefined;
@@ -84,7 +79,7 @@ export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: 
   return trusted;
 }
 
-/** The payload of a JWT that an issuer has signed for one of our apps. @throws ServiceError, JOSEError, ProviderFailure */
+/** Verifies a JWT that an issuer has signed for one of our apps. @throws ServiceError, JOSEError, ProviderFailure */
 export async function verifiedJwt(
   trusted: KeySource & { audiences: string[] },
   jwt: string,
@@ -106,17 +101,17 @@ export async function verifiedJwt(
 }
 
 export interface JwtKind {
-  /** The `typ` that its header may have. */
+  /** The `typ` of the header. */
   types: RegExp;
-  /** The claims that it must have. */
+  /** The required claims. */
   claims: string[];
-  /** The claim that must name its app. @default 'aud' */
+  /** The claim that names the app. @default 'aud' */
   appField?: string;
-  /** Whether it may be for others besides, and nobody has asked for it, as a security event token. */
+  /** Whether others may be in the audience, and no party has asked for it, as for a security event token. */
   isForMany?: boolean;
 }
 
-/** The reasons for jose's errors; others mean that the token is malformed. */
+/** Reasons by jose's errors. Others mean that the token is malformed. */
 const reasons: Record<string, LogReason> = {
   ERR_JWT_EXPIRED: 'id_token_expired',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature_invalid',
@@ -139,7 +134,7 @@ export function reasonOf(error: errors.JOSEError): LogReason {
 /** Claims that only id tokens have. @see OpenID Connect Core 1.0, section 3.3.2.11; FAPI 1.0 Advanced, section 5.1.1 */
 export const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
-/** Rejects logout tokens and access tokens, which the same keys sign. Only access tokens of Entra and Okta have `scp`. */
+/** Rejects logout tokens and access tokens, which the same keys sign. Those of Entra and Okta have `scp`. */
 function rejectOtherKinds(claims: JWTPayload): void {
   const { events, scp, typ = 'ID', token_use = 'id' } = claims;
   const isOfTypeId = typeof typ === 'string' && /^(id|jwt)$/i.test(typ);
@@ -148,15 +143,15 @@ function rejectOtherKinds(claims: JWTPayload): void {
 }
 
 /**
- * Whether a token has a `scope`, and nothing that tells it from an access token: FusionAuth and authentik have `auth_time`,
- * `sid`, `email`, `acr` and `amr` in these, too. Where the scope is a list, as in older id tokens of UAA, `acr` and `amr` tell.
+ * Whether a token has a `scope`, and no claim that only id tokens have. `auth_time`, `sid`, `email`, `acr` and `amr` don't count:
+ * FusionAuth and authentik have them in access tokens. Beside a list, as in older id tokens of UAA, `acr` and `amr` do.
  */
 function hasScopeOfAccessToken(claims: JWTPayload): boolean {
   const telling = Array.isArray(claims.scope) ? [...claimsOfIdTokens, 'acr', 'amr'] : claimsOfIdTokens;
   return claims.scope !== undefined && telling.every((claim) => claims[claim] === undefined);
 }
 
-/** Seconds for which an id token counts, and is valid, at most, unless its issuer's settings say otherwise. */
+/** The most seconds for which an id token counts and is valid, unless its issuer's settings say otherwise. */
 const defaultMaxAge = 86_400;
 
 /** @param maxAge seconds for which a JWT counts after it was issued @throws ServiceError */
@@ -173,9 +168,9 @@ export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonc
 }
 
 /**
- * Makes sure that an id token was made for this login, by the nonce, literally or as its SHA-256 in hex or base64url: iOS apps
- * send the hash to the provider. A token with a nonce counts for a request without one: some SDKs add a nonce on their own.
- * @param form the one that counts. Where tokens carry the hash, whoever has seen a token knows it, so it is no nonce there
+ * Rejects an id token without the nonce of the request, literally or as its SHA-256 in hex or base64url: iOS apps send the
+ * hash to the provider. Without a nonce in the request, any counts: some SDKs add one on their own.
+ * @param form the form that counts. Where it is the hash, whoever has seen a token could send that as the nonce
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
 function rejectOtherNonce(claim: unknown, nonce: string | undefined, form: NonceForm = 'either'): void {
@@ -187,7 +182,7 @@ function rejectOtherNonce(claim: unknown, nonce: string | undefined, form: Nonce
   if (form === 'plain' || !isHash) throw rejected('nonce_mismatch');
 }
 
-/** An id token with `at_hash` must have the hash of the access token that was sent with it. @see OpenID Connect Core 1.0, section 3.1.3.8 */
+/** Rejects an id token whose `at_hash` is that of another access token. @see OpenID Connect Core 1.0, section 3.1.3.8 */
 function rejectOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, alg: string): void {
   if (at_hash === undefined) return;
   const hash = createHash(alg.startsWith('Ed') ? 'sha512' : `sha${alg.slice(-3)}`)
