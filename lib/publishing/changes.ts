@@ -16,15 +16,15 @@ const imageSchema = v.record(
   v.custom<AttributeValue>((value) => typeof value === 'object' && value !== null),
 );
 
-/** A change of one item, as Lambda passes it on. @see Amazon DynamoDB Streams API reference, "Record" */
+/** A change of one item. @see Amazon DynamoDB Streams API reference, "Record" */
 const streamRecordSchema = v.object({
-  /** The id of the record: equal whenever it is read again. */
+  /** The id of the record, whenever it is read. */
   eventID: v.string(),
   eventName: v.picklist(['INSERT', 'MODIFY', 'REMOVE']),
-  /** The author of the change, present only if DynamoDB itself removed an expired item. */
+  /** The author of the change, if DynamoDB removed an expired item. */
   userIdentity: v.nullish(v.object({ principalId: v.string() })),
   dynamodb: v.object({
-    /** Digits; they grow with each change of an item. */
+    /** Digits that grow with each change of an item. */
     SequenceNumber: v.string(),
     /** Epoch seconds. */
     ApproximateCreationDateTime: v.number(),
@@ -45,17 +45,17 @@ export interface EventEntry {
   detail: Record<string, unknown>;
 }
 
-/** The principal under which DynamoDB removes expired items. @see "DynamoDB Streams and Time to Live" in its guide */
+/** The principal that removes expired items. @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live" */
 const timeToLive = 'dynamodb.amazonaws.com';
 
 /**
- * The events that a change of the table publishes, often none: the same record always gives the same events and ids.
- * @throws Error when the item is not as the service writes it; trying again cannot help
+ * The events that a change of the table publishes, often none. The same record always gives the same events and ids.
+ * @throws Error when the item is not as the service writes it
  */
 export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): EventEntry[] {
   const { Keys, OldImage, NewImage, SequenceNumber, ApproximateCreationDateTime } = dynamodb;
   const { pk, sk } = v.parse(v.object({ pk: v.string(), sk: v.string() }), unmarshall(Keys));
-  // Somebody who logs in while a new version is tried out is nobody to subscribers.
+  // The person who logs in while a new version is checked.
   if (pk.startsWith(loginUserPartition(probeIds.loginUser))) return [];
   const events = domainEventsOf(sk, {
     before: OldImage && unmarshall(OldImage),
@@ -77,20 +77,20 @@ export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): Ev
   }));
 }
 
-/** An item before and after a change: undefined before it was created, or after it was removed. */
+/** An item before and after a change; undefined while it does not exist. */
 interface Change {
   before: Item | undefined;
   after: Item | undefined;
   isExpiry: boolean;
 }
 
-/** Something that happened, with an item that has its ids and kinds; the schema of the type picks what is published. */
+/** An event, and the attributes from which its schema picks what is published. */
 interface DomainEvent {
   type: PublishedEventType;
   item: Item;
 }
 
-/** Events that a change to an item of one kind means to subscribers, in the order in which they are published. */
+/** The events of a change to an item of one kind, in order. */
 type Projection = (change: Change) => DomainEvent[];
 
 const when = (condition: unknown, type: PublishedEventType, item: Item | undefined): DomainEvent[] =>
@@ -102,7 +102,7 @@ const gained = (attribute: string, { before, after }: Change): boolean =>
 const differs = (attribute: string, { before, after }: Change): boolean =>
   before?.[attribute] !== after?.[attribute];
 
-/** An item of this kind is a Login User while it has the time of their creation and no time of their deletion. */
+/** The item, if it is that of an existing Login User, with the time of their creation and none of their deletion. */
 const existing = (item: Item | undefined): Item | undefined =>
   item?.created_at !== undefined && item.deleted_at === undefined ? item : undefined;
 
@@ -123,7 +123,7 @@ const loginUser: Projection = (change) => {
     }),
     ...when(gained('blocked_at', change), 'login_user.blocked', after),
     ...when(after?.hijacked_at && differs('hijacked_at', change), 'login_user.hijacked', after),
-    // The item of an identity that belongs to another Login User leads there.
+    // The index item of an identity leads to the Login User that it is linked to.
     ...when(change.after?.linked_to && differs('identity_id', change), 'identity.linked', {
       login_user_id: change.after?.linked_to,
       identity_id: change.after?.identity_id,
@@ -141,8 +141,8 @@ const loginUser: Projection = (change) => {
 };
 
 /**
- * A session that is removed before its time belonged to a Login User who was deleted, or its tokens were never issued.
- * One whose place another session takes ends with that, unless it had expired or ended with others: the new one tells.
+ * A session ends by `ended_at`, by expiry, or when another session takes its place, which tells whether it had expired or
+ * ended with others before. No event for one that is deleted with its Login User, or whose tokens were never issued.
  */
 const session: Projection = (change) => {
   const { before, after, isExpiry } = change;
@@ -191,7 +191,7 @@ const accessRequest: Projection = (change) => {
 const event: Projection = ({ before, after }) =>
   when(!before, 'event.added', after && { ...after, event_id: after.id });
 
-/** Projections by the kind of item: the first part of its sort key. Changes to other items publish nothing. */
+/** Projections by the kind of item, the first part of its sort key. */
 const projections = new Map<string, Projection>([
   ['LOGIN_USER', loginUser],
   ['SESSION', session],
@@ -200,7 +200,7 @@ const projections = new Map<string, Projection>([
   ['EVENT', event],
 ]);
 
-/** The kinds of items whose changes may publish something: a sort key is one, or begins with it. */
+/** The kinds of items whose changes may publish something. A sort key is one, or begins with it. */
 export const publishedKinds = [...projections.keys()];
 
 export function domainEventsOf(sortKey: string, change: Change): DomainEvent[] {

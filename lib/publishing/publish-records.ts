@@ -1,12 +1,7 @@
 // What happens, as events on the bus: from the records of the table's stream to entries of EventBridge. Nothing else
 // reads the stream. It calls EventBridge and SQS.
 
-import {
-  EventBridgeClient,
-  PutEventsCommand,
-  type PutEventsRequestEntry,
-  type PutEventsResultEntry,
-} from '@aws-sdk/client-eventbridge';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
@@ -16,7 +11,7 @@ import { type EventEntry, entriesOf, eventSource, type StreamRecord } from './ch
 const busName = environment('EVENT_BUS_NAME');
 const queueUrl = environment('DEAD_LETTER_QUEUE_URL');
 
-/** An hour without the bus takes many attempts; each must end well before the function's timeout of 10 s. */
+/** An attempt must end well before the function's timeout of 10 s. */
 const options = requestTimeouts(2, 3_000);
 const client = new EventBridgeClient(options);
 const queue = new SQSClient(options);
@@ -35,10 +30,9 @@ interface DeadLetter {
 const mostEntries = 10;
 
 /**
- * Publishes what a batch of records from the table's stream means. While the bus is unavailable, Lambda repeats the batch
- * from the first record that is not published, for 23 hours. A record that can never be published goes into the dead-letter
- * queue at once, so that it does not hold up the others.
- * @returns Lambda's answer, with the sequence number from which on it reads the records again; without one, all are done
+ * Publishes the events of a batch of records. While the bus is unavailable, Lambda repeats the batch from the first record that
+ * is not published, for 23 hours. A record that can never be published goes into the dead-letter queue at once.
+ * @returns Lambda's answer: the sequence number of the record from which the batch is repeated, if it is
  */
 export async function publishRecords(records: StreamRecord[]) {
   const { pending, deadLetters } = readRecords(records);
@@ -62,14 +56,14 @@ export async function publishRecords(records: StreamRecord[]) {
   }
   if (failure) logFailure('events_delayed', failure, {});
   let stop = pending.find((one) => unpublished.has(one))?.record;
-  // The letters of the record where the batch is repeated, and of those behind it, come again.
+  // The dead letters of records that are repeated come again.
   const done = records.slice(0, stop ? records.indexOf(stop) : records.length);
   stop = (await storeDeadLetters(done, deadLetters)) ?? stop;
   if (published > 0) logEvent('events_published', { count: published });
   return { batchItemFailures: stop ? [{ itemIdentifier: stop.dynamodb.SequenceNumber }] : [] };
 }
 
-function readRecords(records: StreamRecord[]): { pending: Pending[]; deadLetters: DeadLetter[] } {
+function readRecords(records: StreamRecord[]) {
   const pending: Pending[] = [];
   const deadLetters: DeadLetter[] = [];
   for (const record of records) {
@@ -83,17 +77,14 @@ function readRecords(records: StreamRecord[]): { pending: Pending[]; deadLetters
   return { pending, deadLetters };
 }
 
-/**
- * The first event of every item, then the second of every item that has one, and so on. A round begins when the one before
- * it has been published whole, so that no item gets ahead of itself.
- */
+/** The first events of all items, then the second ones, and so on, so that an item's events are published in their order. */
 function roundsOf(pending: Pending[]): Pending[][] {
   const ofItems = [...Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys)).values()];
   const length = Math.max(0, ...ofItems.map((ofItem) => ofItem.length));
   return Array.from({ length }, (_, round) => ofItems.flatMap((ofItem) => ofItem[round] ?? []));
 }
 
-/** Sends the dead letters of some records, in their order. Returns the first record whose letter could not be sent. */
+/** Sends the dead letters of some records in order. @returns the first record whose letter could not be sent */
 async function storeDeadLetters(records: StreamRecord[], deadLetters: DeadLetter[]) {
   const letters = Map.groupBy(deadLetters, ({ record }) => record);
   for (const letter of records.flatMap((one) => letters.get(one) ?? [])) {
@@ -111,16 +102,14 @@ async function storeDeadLetters(records: StreamRecord[], deadLetters: DeadLetter
 const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];
 
 /**
- * Whether an error is about the entry itself, which would be rejected again. Any other, known or not, is the fault of the bus,
- * its quotas or our permissions, so that no event is given up that could be published later.
+ * Whether an entry would be rejected again. Any other error, known or not, is that of the bus, its quotas or our permissions.
  * @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode
  */
 const isOfEntry = ({ name }: Error): boolean => entryErrors.includes(name);
 
 /**
- * Puts up to ten entries on the bus. An entry that is rejected in the company of others is sent once more by itself, since
- * one that is wrong can make a whole request fail.
- * @returns the error of each; undefined for one that is published
+ * Puts up to ten entries on the bus. A rejected one is sent again by itself, since a wrong entry can fail the whole request.
+ * @returns the error of each, undefined for a published one
  */
 async function putEntries(pending: Pending[]): Promise<(Error | undefined)[]> {
   const entries = pending.map(({ entry }) => entry);
@@ -137,22 +126,18 @@ async function putEntries(pending: Pending[]): Promise<(Error | undefined)[]> {
 async function send(entries: EventEntry[]): Promise<(Error | undefined)[]> {
   try {
     const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: entries.map(requestEntry) }));
-    return entries.map((_, place) => errorOf(Entries[place]));
+    return entries.map((_, place) => {
+      const { EventId, ErrorCode: name = 'NoAnswer' } = Entries[place] ?? {};
+      return EventId ? undefined : Object.assign(new Error('The bus did not take the entry.'), { name });
+    });
   } catch (error) {
     const failed = error instanceof Error ? error : new Error('The request to the bus failed.');
     return entries.map(() => failed);
   }
 }
 
-function errorOf(result: PutEventsResultEntry | undefined): Error | undefined {
-  if (result?.EventId) return undefined;
-  const error = new Error('The bus did not take the entry.');
-  error.name = result?.ErrorCode ?? 'NoAnswer';
-  return error;
-}
-
-/** A few kilobytes at most, since ids and names have a limited length; ten of them are far below the limit of 256 KB. */
-const requestEntry = ({ type, occurredAt, detail }: EventEntry): PutEventsRequestEntry => ({
+/** An entry has a few kilobytes at most, so ten are far below the limit of 256 KB. */
+const requestEntry = ({ type, occurredAt, detail }: EventEntry) => ({
   EventBusName: busName(),
   Source: eventSource,
   DetailType: type,
@@ -160,10 +145,7 @@ const requestEntry = ({ type, occurredAt, detail }: EventEntry): PutEventsReques
   Detail: JSON.stringify(detail),
 });
 
-/**
- * Puts a record that can never be published into the dead-letter queue: the key of its item and the reason, and the event
- * if there is one. The item itself stays in the table, since it may hold a push token or a comment.
- */
+/** Sends the key of a record's item, the reason and the event. Not the item: it may hold a push token or a comment. */
 async function sendDeadLetter({ record, error, entry }: DeadLetter): Promise<void> {
   const { eventID, eventName, dynamodb } = record;
   const letter = {

@@ -6,7 +6,7 @@ import { countField, described, jsonSchema, timestampField } from '../schema/jso
 
 const idField = (text: string) => described(v.string(), text);
 
-/** Fields that the detail of every published event begins with. */
+/** The fields of every published event's detail. */
 const common = {
   id: v.pipe(
     v.string(),
@@ -42,10 +42,7 @@ const event = <Fields extends v.ObjectEntries>(when: string, fields: Fields) => 
   detail: v.object({ ...common, ...fields }),
 });
 
-/**
- * Every type of published event: its occasion, and the schema of its detail with ids, times and kinds, and nothing else. What
- * a detail is made from is read by its schema, so a field that is not listed here never leaves the table.
- */
+/** All types of published events. A field that is not in the schema of a detail never leaves the table. */
 export const publishedEvents = {
   'login_user.created': event('A person logged in to a Login App for the first time, or was imported.', {
     ...person,
