@@ -20,7 +20,7 @@ const codeVerifierSchema = v.pipe(
   v.description('The PKCE verifier (RFC 7636) of the challenge that the code was requested with.'),
 );
 
-/** The parameters beside an authorization code that say how the app got it. */
+/** Parameters that say how the app got an authorization code. */
 const besideCode = {
   code_verifier: v.optional(codeVerifierSchema),
   redirect_uri: described(
@@ -29,7 +29,7 @@ const besideCode = {
   ),
 };
 
-/** The parameters of the grant `provider_credentials` besides `provider`, by protocol. */
+/** Parameters of the grant `provider_credentials` besides `grant_type` and `provider`, by protocol. */
 export const credentialParameters = {
   oauth1: {
     access_token: required('access_token'),
@@ -63,7 +63,6 @@ export const credentialParameters = {
   },
 } satisfies Record<ProtocolName, v.ObjectEntries>;
 
-/** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
 export const parametersOf = (provider: ProviderId) => sorted(credentialParameters[protocolNames[provider]]);
 
 export const codeParameters = {

@@ -5,41 +5,15 @@ import type { CheckResult } from './provider-failure.ts';
 import type { ProviderId } from './provider-ids.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
 
-/** Settings as an operator gives them: all of a provider, or those of a preset. */
+/** Settings as an operator gives them, whole or by a preset. */
 export interface SettingsInput {
   settings: unknown;
-  /** For a preset: settings that the operator names beside it. Unlike the preset's own, they replace what is stored. */
+  /** For a preset: settings that the operator names beside it. Unlike the preset's own, they replace stored ones. */
   named?: { namespace?: string; jwks_uri?: string };
 }
 
 /** Settings to store, or every reason why they cannot be. */
 export type MergeResult = { settings: object } | { problems: string[] };
-
-/** A protocol: its settings, what a login sends, and how a provider that speaks it vouches for a person. */
-interface Definition<
-  Name extends string,
-  Settings extends v.GenericSchema<unknown, object>,
-  Entries extends v.ObjectEntries,
-> {
-  name: Name;
-  title: string;
-  /** The schema of the settings, which docs/providers.md explains. Fields named `…_secret` are stored encrypted. */
-  settings: Settings;
-  /** Merges new settings of an operator, which have been checked, into the `current` ones that are stored. */
-  merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;
-  /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */
-  parameters: Entries;
-  /**
-   * The person of a credential that was issued to one of our apps; undefined where the provider is not set up for such ones.
-   * @throws ServiceError when the provider does not accept it, ProviderFailure when it gives no verdict
-   */
-  verify: (
-    settings: v.InferOutput<Settings>,
-    form: v.InferOutput<v.ObjectSchema<Entries, undefined>>,
-  ) => Promise<VerifiedIdentity | undefined>;
-  /** Calls each endpoint of the settings with a credential that no provider has issued. */
-  check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
-}
 
 const withoutCode = 'with provider credentials';
 
@@ -48,11 +22,36 @@ export function protocol<
   const Name extends string,
   Settings extends v.GenericSchema<unknown, object>,
   Entries extends v.ObjectEntries,
->({ parameters: entries, merge, verify, check, ...described }: Definition<Name, Settings, Entries>) {
+>({
+  parameters: entries,
+  merge,
+  verify,
+  check,
+  ...described
+}: {
+  name: Name;
+  title: string;
+  /** The schema of the settings, which docs/providers.md explains. Fields named `…_secret` are stored encrypted. */
+  settings: Settings;
+  /** Merges checked settings of an operator into the `current` ones that are stored. */
+  merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;
+  /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */
+  parameters: Entries;
+  /**
+   * The person of a credential that was issued to one of our apps; undefined where the settings are not for such ones.
+   * @throws ServiceError when the provider does not accept it, ProviderFailure when it gives no verdict
+   */
+  verify: (
+    settings: v.InferOutput<Settings>,
+    form: v.InferOutput<v.ObjectSchema<Entries, undefined>>,
+  ) => Promise<VerifiedIdentity | undefined>;
+  /** Calls each endpoint of the settings with a made-up credential. */
+  check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
+}) {
   const { settings } = described;
   const credential = v.object(entries);
   const readings = new WeakMap<object, Promise<v.InferOutput<Settings>>>();
-  /** The settings of a stored record, decrypted and parsed once for each. @throws Error for settings that are not ours */
+  /** The settings of a record, decrypted and parsed once for each. @throws Error for settings that are not ours */
   const read = (stored: StoredSettings): Promise<v.InferOutput<Settings>> => {
     const known = readings.get(stored.settings);
     if (known) return known;
@@ -69,11 +68,7 @@ export function protocol<
     read,
     merge: (input: SettingsInput, current: object | undefined): MergeResult =>
       merge(v.parse(settings, input.settings), input, current),
-    /**
-     * The schema of a form with a credential of a provider.
-     * @param before parameters of the caller's, which are named first where several are missing
-     * @param after those that are named last
-     */
+    /** The schema of a form with a credential. Where several parameters are missing, the error names those of `before` first. */
     form: <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
       provider: ProviderId,
       before: Before,
@@ -82,7 +77,7 @@ export function protocol<
       parameters({
         ...before,
         provider: v.literal(provider),
-        // Ignored, they would protect nothing, though the caller counts on them.
+        // An error, since the caller counts on what they protect.
         code_verifier: forbidden('code_verifier', withoutCode),
         redirect_uri: forbidden('redirect_uri', withoutCode),
         ...entries,

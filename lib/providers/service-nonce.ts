@@ -9,10 +9,10 @@ import type { ProviderId } from './provider-ids.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
-/** The client that presents a credential, or that of the person: one with a key is public, and anybody knows its id. */
+/** The client that presents a credential, or that of the person. One with a key is public. */
 export type CredentialCaller = Pick<AuthenticatedClient, 'loginAppId' | 'proofKey'>;
 
-/** A credential as a form has it: its provider, and the parameters that bind it to the one request that it is for. */
+/** A credential in a form, with the parameters that bind it to one request. */
 export interface Credential {
   provider: ProviderId;
   id_token?: string | undefined;
@@ -28,7 +28,7 @@ type Use = keyof typeof nonceLifetimes;
 
 const nonceForm = /^(ln\.(\d{10})\.[\w-]{22}\.([\w-]{8}))\.([\w-]{43})$/;
 
-/** A nonce for the Login App or the like: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers what it is for, so nothing is stored. */
+/** A nonce for the Login App or the like: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers its use, so nothing is stored. */
 export async function newNonce(use: Use, whose: string): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
   const expires = epochSeconds() + nonceLifetimes[use];
@@ -36,7 +36,7 @@ export async function newNonce(use: Use, whose: string): Promise<string> {
   return `${text}.${mac(use, whose, text, key)}`;
 }
 
-/** Epoch seconds at which a nonce expires; undefined unless the service made it for this use, and it is still valid. */
+/** Epoch seconds at which a nonce expires; undefined unless it is valid, and was made for this use. */
 export async function endOfNonce(use: Use, whose: string, nonce: string): Promise<number | undefined> {
   const [, text = '', expires, keyId = '', presented = ''] = nonce.match(nonceForm) ?? [];
   const key = (await serviceKeys()).withId(keyId)?.key;
@@ -48,8 +48,7 @@ const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
   createHmac('sha256', key).update(`${use} ${whose} ${text}`).digest('base64url');
 
 /**
- * Makes sure that what a public client sends was made for this request, so that a credential which somebody has seen is worth
- * nothing: anybody knows the client's id.
+ * Requires what binds a credential to the request of a public client. Anybody knows its id, and may have seen the credential.
  * @throws ServiceError
  */
 export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Credential): void {
@@ -61,10 +60,10 @@ export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Cred
 }
 
 /**
- * Checks the nonce of a login or a link, if the service made it: that of a public client always, since its own would be known
- * to whoever has seen the id token.
- * @returns what uses it up, once the rest is verified
- * @throws ServiceError `invalid_grant`, also when it is used up and somebody else was faster
+ * Checks the nonce of a login or a link, if the service made it. A public client may not send its own: whoever has seen the id
+ * token knows that.
+ * @returns a function that uses the nonce up
+ * @throws ServiceError `invalid_grant`, as that function does when somebody else was faster
  */
 export async function checkNonce({ loginAppId, proofKey }: CredentialCaller, nonce: string | undefined) {
   if (nonce === undefined || (proofKey === undefined && !nonceForm.test(nonce))) return async () => {};

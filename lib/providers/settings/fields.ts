@@ -5,21 +5,18 @@ import type { MergeResult, SettingsInput } from '../protocol.ts';
 
 export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
 
-/** An address that may be called: https at a name, or on a development machine the loopback interface. */
+/** An address that may be called: https at a host name, or on a development machine the loopback interface. */
 export const providerUrlSchema = v.pipe(
   textSchema,
   v.check(isWebAddress, 'must be an https address, without user, password or fragment'),
   v.check(isByName, 'must name its host, by no IP address and no loopback name'),
 );
 
-/**
- * One of a few words.
- * @__NO_SIDE_EFFECTS__
- */
+/** One of some words. @__NO_SIDE_EFFECTS__ */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.picklist(words, `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
 
-/** A credential counts only if it was issued to one of these apps. */
+/** The app ids to which a credential may have been issued. */
 export const audiences = v.pipe(
   v.array(textSchema, 'must be a list of app ids'),
   v.minLength(1, 'must name at least one app id'),
@@ -31,7 +28,7 @@ export const fieldPathSchema = v.pipe(
   v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
 );
 
-/** The value at such a path, or undefined. */
+/** The value at a path such as `data.app_id`, or undefined. */
 export const valueAtPath = (answer: unknown, path: string): unknown =>
   path
     .split('.')
@@ -41,7 +38,7 @@ export const valueAtPath = (answer: unknown, path: string): unknown =>
       answer,
     );
 
-/** A setting that says which claims are kept, and where an answer has each. */
+/** A setting of the claims that are kept, each with its path in an answer. */
 export const claimPaths = <const Names extends readonly string[]>(names: Names) =>
   v.optional(
     v.record(
@@ -60,7 +57,7 @@ function isWebAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnLoopback(url));
 }
 
-/** Whether an address names its host: by no IP address, as parsing has normalized it, and no name of the loopback interface. */
+/** Whether the host is a name, neither an IP address in any notation nor a name of the loopback interface. */
 function isByName(address: string): boolean {
   const url = URL.parse(address);
   const internal =
@@ -74,7 +71,7 @@ const isOwnLoopback = ({ hostname }: URL): boolean =>
 
 export const hostOf = (address: string): string => new URL(address).host;
 
-/** The authority for the people when no namespace is set: the host at the address that names them, or else the issuer. */
+/** The namespace of people when none is set: the host of the address that names them, otherwise the issuer. */
 export function authorityIn(settings: object | undefined) {
   for (const path of ['verify_url', 'user_info.url', issuerPath]) {
     const value = valueAtPath(settings, path);
@@ -85,8 +82,8 @@ export function authorityIn(settings: object | undefined) {
 const issuerPath = 'audience_validation.issuer';
 
 /**
- * Keeps the namespace that is stored, so that the provider's people stay the same Login Users. When another host or
- * issuer vouches for them, nothing tells a provider that has moved from another provider, so the operator has to say which.
+ * Keeps the stored namespace, so that the provider's people stay the same Login Users. For another host or issuer, the operator
+ * must give one: it may be the same provider or another one.
  */
 export function keepNamespace<Settings extends { namespace?: string | undefined }>(
   checked: Settings,
@@ -99,7 +96,7 @@ export function keepNamespace<Settings extends { namespace?: string | undefined 
   const isSaid = named ? named.namespace !== undefined : isGiven;
   if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
     return { settings: checked };
-  // What a preset gives is for a new provider: those who have logged in at a known one are known by its own.
+  // The namespace of a preset is for a new provider.
   if (before?.namespace === now.namespace) return { settings: { ...checked, namespace: known } };
   if (isGiven) return { settings: checked };
   const change = now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';

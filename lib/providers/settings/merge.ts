@@ -40,7 +40,7 @@ function problem(issue: v.BaseIssue<unknown>): string {
 
 const appIdSettings = new Set(['audiences', 'client_id', 'consumer_key']);
 
-/** Warnings about app ids in settings that contain a space, which mostly comes along when an id is copied. */
+/** Warnings about app ids that contain a space, which mostly comes along when an id is copied. */
 export const warnOfSpaces = (settings: object): string[] =>
   [...new Set(appIdsIn(settings))]
     .filter((id) => /\s/.test(id))
@@ -54,8 +54,8 @@ function appIdsIn(settings: object): string[] {
 }
 
 /**
- * Looks once at the discovery document of each issuer in settings that have been checked. Keys on another host are a problem.
- * An issuer whose document can't be read, or names another one, may be set up later, so that is a warning.
+ * Reads the discovery document of each issuer in checked settings. Keys on another host are a problem. An unreadable document,
+ * or one of another issuer, is a warning, since the issuer may be set up later.
  */
 export async function lookAtIssuers(settings: object) {
   const { idTokens, accessTokens } = issuersIn(settings);
@@ -68,11 +68,7 @@ export async function lookAtIssuers(settings: object) {
   };
 }
 
-/** A reason not to store settings, or one to tell the operator after they are stored, if there is one. */
-async function lookAt(
-  source: KnownIssuer,
-  signal: AbortSignal,
-): Promise<{ problem?: string; warning?: string }> {
+async function lookAt(source: KnownIssuer, signal: AbortSignal) {
   if (keysAddressOf(source) !== undefined) return {};
   try {
     const address = await discoverKeys(source.issuer, signal);
