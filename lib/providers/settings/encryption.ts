@@ -7,7 +7,7 @@ import {
 } from '../../secrets/service-secret.ts';
 
 const purpose = 'provider-settings';
-// Pure, so that a bundle that doesn't read secrets needs no name of one.
+// Pure, so that a bundle without encryptSecrets and decryptSecrets doesn't want the secret.
 const serviceKeys = /* @__PURE__ */ serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
 
 /** The Login App and the provider of settings. Secrets encrypted for one place cannot be decrypted for another. */
@@ -21,11 +21,11 @@ export interface StoredSettings {
   settings: object;
 }
 
-type Keys = ServiceKeys | Promise<ServiceKeys>;
-
 /** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
-export async function encryptSecrets(settings: object, place: SettingsPlace, keys: Keys = serviceKeys()) {
-  const { id, key } = (await keys).current;
+export const encryptSecrets = async (settings: object, place: SettingsPlace) =>
+  encryptWith(await serviceKeys(), settings, place);
+
+function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace) {
   return mapSecrets(settings, (secret, path) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));
@@ -35,11 +35,13 @@ export async function encryptSecrets(settings: object, place: SettingsPlace, key
 }
 
 /** Settings with every secret decrypted. @throws Error for settings that are not ours, or from another place */
-export async function decryptSecrets(settings: object, place: SettingsPlace, keys: Keys = serviceKeys()) {
-  const { withId } = await keys;
+export const decryptSecrets = async (settings: object, place: SettingsPlace) =>
+  decryptWith(await serviceKeys(), settings, place);
+
+function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace) {
   return mapSecrets(settings, (text, path) => {
     const [keyId = '', encoded = ''] = text.split('.');
-    const key = withId(keyId)?.key;
+    const key = keys.withId(keyId)?.key;
     if (!key) throw new Error('The provider settings are encrypted with a key that is gone.');
     const bytes = Buffer.from(encoded, 'base64url');
     const nonce = bytes.subarray(0, 12);
@@ -55,7 +57,7 @@ export async function decryptSecrets(settings: object, place: SettingsPlace, key
  * Settings encrypted with the current key of a secret; undefined if they already are, and `unreadable` if they are not ours,
  * or from another place.
  */
-export async function reencryptSecrets({ settings, place }: StoredSettings, secret: ServiceSecret) {
+export function reencryptSecrets({ settings, place }: StoredSettings, secret: ServiceSecret) {
   const keys = serviceKeysFrom(secret, purpose);
   let isCurrent = true;
   mapSecrets(settings, (text) => {
@@ -64,7 +66,7 @@ export async function reencryptSecrets({ settings, place }: StoredSettings, secr
   });
   if (isCurrent) return undefined;
   try {
-    return await encryptSecrets(await decryptSecrets(settings, place, keys), place, keys);
+    return encryptWith(keys, decryptWith(keys, settings, place), place);
   } catch {
     return 'unreadable';
   }

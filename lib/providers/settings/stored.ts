@@ -115,7 +115,7 @@ const reencrypt = (key: ItemKey<ItemOf<typeof providerSettingsItem>>, secret: Se
     if (!item) return '';
     const { login_app_id, provider, settings, revision } = item;
     const place = { loginAppId: login_app_id, provider };
-    const encrypted = await reencryptSecrets({ settings, place }, secret);
+    const encrypted = reencryptSecrets({ settings, place }, secret);
     if (encrypted === 'unreadable') return `${login_app_id} ${provider}`;
     if (!encrypted) return '';
     const { done } = await updateItem(key, {
