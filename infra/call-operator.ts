@@ -16,7 +16,7 @@ export async function callOperator(target: FunctionTarget, words: string, flags:
   const [noun = '', ...rest] = words.split(' ');
   const command = { noun, verb: rest.join(' '), flags };
   const call: OperatorCall = { ...command, proof: await proveIdentity(target, command) };
-  // A command may be carried out twice that only reads, or skips the lines that are there already.
+  // These only read, or skip lines that exist, so they may be carried out twice.
   const isRepeatable = /\b(list|show|find|check|export|import)$/.test(words);
   const attempts = isRepeatable ? undefined : 1;
   const result = await invokeFunction(target, call, attempts).catch((error: unknown) => {
@@ -28,25 +28,25 @@ export async function callOperator(target: FunctionTarget, words: string, flags:
   return answer.result;
 }
 
-/** Whether a call may have arrived all the same: the connection broke, or the answer came from something between. */
+/** Whether a failed call may have arrived: the connection broke, or the answer came from something between. */
 function isLost(error: unknown): boolean {
   const { name, $metadata }: { name?: string; $metadata?: { httpStatusCode?: number } } = Object(error);
   return name === 'TimeoutError' || ($metadata?.httpStatusCode ?? 0) >= 500;
 }
 
-/** Seconds for which a proof is meant; STS itself takes it for up to 15 minutes. */
+/** Seconds for which a proof is meant; STS accepts it for up to 15 minutes. */
 const lifetime = 60;
 
 /**
- * Proves to the operator function whose AWS credentials these are, without showing them: the query of a GetCallerIdentity
- * request, presigned for this command. On this machine, it is the name of the user who is logged in.
+ * Proves whose AWS credentials these are, without showing them: the query of a GetCallerIdentity request, presigned for this
+ * command. On this machine, it holds the name of the user who is logged in.
  */
 export async function proveIdentity(target: FunctionTarget, command: OperatorCall): Promise<string> {
   const config = target.endpoint ? localAws(target.endpoint, userName()) : {};
   return String(await presignQuestion(config, hashOfCommand(target.name, command), { expiresIn: lifetime }));
 }
 
-/** The query of a presigned GetCallerIdentity request. @param config of an SDK client @param hash of the command, which is signed too */
+/** The query of a presigned GetCallerIdentity request. @param config of an SDK client @param hash of the command, signed too */
 export async function presignQuestion(
   config: LambdaClientConfig,
   hash: string,
@@ -65,5 +65,5 @@ export async function presignQuestion(
   );
 }
 
-/** The name of the user who is logged in, for which the local stack takes the id of an access key. */
+/** The name of the user who is logged in, as an access key's id, which the local stack takes for a name. */
 const userName = (): string => (process.env.USER || 'local').replaceAll(/[^\w.@-]/g, '-');

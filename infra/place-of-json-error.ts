@@ -1,6 +1,6 @@
 /**
- * The place at which a text stops being JSON: `line 3, column 7`. Undefined when it is JSON. V8's own message names the
- * place of some errors only, and quotes the text around the others, which may hold secrets.
+ * The place at which a text stops being JSON: `line 3, column 7`; undefined for JSON. V8's message names the place of some
+ * errors only, and quotes the text around the others, which may hold secrets.
  */
 export function placeOfJsonError(text: string): string | undefined {
   const error = errorOf(text);

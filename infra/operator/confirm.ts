@@ -5,19 +5,19 @@ import type { CommandLine } from './parse-command-line.ts';
 import { harmless } from './readable.ts';
 import type { Call, Target } from './target.ts';
 
-/** The place where questions are asked and answered, or what a test has in its place. */
+/** The streams on which questions are asked and answered. */
 export interface Terminal {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stderr: Pick<NodeJS.WriteStream, 'write'>;
 }
 
-/** Commands that take something away for good. Whoever removes settings can set them again. */
+/** Commands that take something away for good; removed settings can be set again. */
 const asksFirst = / (delete|revoke)$|^identities remove$/;
 
 /**
- * Asks before a command that deletes or revokes something, or removes an issuer although its words don't say so, unless --yes
- * says so already. The question has the names of what the ids stand for.
- * @throws Error when the answer is not yes, or when there is no terminal to ask on
+ * Asks, unless --yes is given, before a command that deletes or revokes something, or a `providers set` that removes an issuer.
+ * The question names what the ids stand for.
+ * @throws Error when the answer is not yes, or without a terminal
  */
 export async function confirm(
   { words, flags, isConfirmed }: CommandLine,
@@ -37,7 +37,7 @@ export async function confirm(
   await ask(`${words}${what}, on ${where}.`, terminal);
 }
 
-/** Asks whether to continue. @throws Error when the answer is not yes, or when there is no terminal to ask on */
+/** Asks whether to continue. @throws Error when the answer is not yes, or without a terminal */
 export async function ask(what: string, { stdin, stderr }: Terminal): Promise<void> {
   if (!stdin.isTTY) throw new Error(`${what} Add --yes to confirm it.`);
   stderr.write(harmless(`${what} Continue? [y/N] `));

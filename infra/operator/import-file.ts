@@ -6,10 +6,10 @@ import type { CommandLine } from './parse-command-line.ts';
 import { mostLines, type ReadLine, type Rewrite, readLines } from './read-lines.ts';
 import type { Output } from './readable.ts';
 
-/** A line of a map of ids: the id that an access request had, and the one that it has now. */
+/** A line of a map of ids: the former and the new id of an access request. */
 const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
 
-/** An issuer, or namespace, of lines, and whether the provider settings name it. */
+/** An issuer, or namespace, of some lines, and whether the provider settings name it. */
 const issuerSchema = v.object({
   provider: v.string(),
   issuer: v.string(),
@@ -17,21 +17,21 @@ const issuerSchema = v.object({
   lines: v.number(),
 });
 
-/** The outcome of a batch. An import of access requests tells their ids, and a dry run of people counts lines by issuer. */
+/** The outcome of a batch: with ids for access requests, and with issuers for a dry run of people. */
 const batchResultSchema = v.object({
   ...importResultSchema.entries,
   ids: v.optional(v.array(idPairSchema), []),
   issuers: v.optional(v.array(issuerSchema), []),
 });
 
-/** The most characters of a batch after which another group begins a new one: Lambda accepts 6 MB. */
+/** The characters of a batch after which the next group begins a new one: Lambda accepts 6 MB. */
 const mostCharacters = 500_000;
 /** The most rejected lines that are named for each reason. */
 const mostNamed = 20;
 /** The most reasons that are told apart: some name lines. */
 const mostReasons = 200;
 
-/** A reason why lines were rejected, with how many there were and the numbers of the first 20. */
+/** A reason why lines were rejected, with their count and the numbers of the first 20. */
 interface Reason {
   reason: string;
   count: number;
@@ -43,9 +43,9 @@ type Progress = (share: number, lines: number) => void;
 
 /**
  * Sends the lines of a file in batches, one after the other; empty lines are skipped. With --ids-from, each event first gets
- * the new id of its access request; with --ids-to, the ids that an import gave are added to a file, whole or not at all.
- * @param grouping of lines that go into one batch, whose order is then another
- * @throws Error when it has to stop, with the number of lines that were sent; the same command can be run again
+ * the new id of its access request; with --ids-to, all new ids are added to a file at the end.
+ * @param grouping of lines that go into one batch, which changes their order
+ * @throws Error with the number of lines that were sent; the same command can be run again
  */
 export async function runImport(
   { file, files, grouping }: { file: string; files: CommandLine['files']; grouping?: Grouping | undefined },
@@ -53,7 +53,7 @@ export async function runImport(
   progress: Progress,
 ) {
   const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
-  const rewrite = idsFrom === undefined ? asItIs : withNewId(readIdMap('--ids-from', idsFrom));
+  const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
   const isMapped = idsTo !== undefined && existsSync(idsTo);
   const ids = isMapped ? readIdMap('--ids-to', idsTo) : new Map<string, number>();
   const issuers = new Map<string, v.InferOutput<typeof issuerSchema>>();
@@ -93,11 +93,9 @@ export async function runImport(
 
 async function sendBatch(send: Send, batch: ReadLine[], sent: number) {
   try {
-    const lines = batch.filter(({ reason }) => reason === null);
-    return v.parse(
-      batchResultSchema,
-      await send(lines.map(({ line, text, repetition }) => ({ line, text, repetition }))),
-    );
+    const accepted = batch.filter(({ reason }) => reason === null);
+    const lines = accepted.map(({ line, text, repetition }) => ({ line, text, repetition }));
+    return v.parse(batchResultSchema, await send(lines));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`The import stopped after ${sent} lines. Run the command again to continue. ${why}`);
@@ -121,9 +119,7 @@ async function* batchesOf(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLi
   if (batch.length > 0) yield batch;
 }
 
-const asItIs: Rewrite = (text) => ({ text });
-
-/** The map in a file: new ids by the ids before. @param flag that names the file @throws Error when it cannot be read */
+/** Reads a map of new ids by the former ones. @param flag that names the file @throws Error when it cannot be read */
 function readIdMap(flag: string, file: string): Map<string, number> {
   try {
     const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
@@ -135,7 +131,7 @@ function readIdMap(flag: string, file: string): Map<string, number> {
   }
 }
 
-/** A line with the new id of its access request, or why it has none. A line that is no event stays as it is. */
+/** Gives a line the new id of its access request. A line that is no event stays as it is. */
 const withNewId =
   (ids: Map<string, number>): Rewrite =>
   (text) => {
@@ -148,7 +144,7 @@ const withNewId =
 
 const jsonSchema = v.pipe(v.string(), v.parseJson());
 
-/** How far it is, on a terminal; otherwise nothing. */
+/** Shows the progress on a terminal. */
 export const progressOn =
   (stream: Output): Progress =>
   (share, lines) => {

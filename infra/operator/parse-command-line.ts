@@ -20,19 +20,22 @@ export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | '
   files: Record<string, string>;
   /** Undefined when the words name none. */
   target: Target | undefined;
-  /** Whether --yes answers what a command asks before it deletes or revokes. */
+  /** Whether --yes answers the question before a deletion or a revocation. */
   isConfirmed: boolean;
-  /** Whether --json asks for JSON also on a terminal. */
+  /** Whether --json asks for JSON on a terminal, too. */
   isJson: boolean;
 }
 
-/** A command line that is about a whole stack, rather than one command of its operator function. */
+/** The parts of a command line that differ by command. */
+type Typed = Pick<CommandLine, 'flags' | 'lines' | 'files'>;
+
+/** A command line about a whole stack, rather than a command of its operator function. */
 export interface StackLine extends Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> {
   about: (typeof aboutStacks)[number][0];
   functions: string[];
 }
 
-/** The command that the words say, or the help that they ask for. @throws Error with one line for who typed them */
+/** Reads the command that the words say, or the help that they ask for. @throws Error of one line for people */
 export function parseCommandLine(words: string[]): CommandLine | StackLine | { help: string } {
   const parsed: (CommandLine | StackLine)[] = [];
   const written: string[] = [];
@@ -64,20 +67,13 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
   for (const record of commands.values()) {
     const command = commandAt(program, record.words).description(record.summary);
     command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
-    const flags: Record<string, unknown> = {};
-    for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, flags);
-    const files: Record<string, string> = {};
-    for (const [name, help] of Object.entries(record.files ?? {})) {
-      command.option(`--${name} <FILE>`, help).on(`option:${name}`, (file) => (files[name] = file));
-    }
-    const [linesFlag] = Object.entries(record.flags).filter(([, { kind }]) => kind === 'lines');
+    const typed: Typed = { flags: {}, lines: undefined, files: {} };
+    for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, typed);
+    for (const [name, help] of Object.entries(record.files ?? {}))
+      command.option(`--${name} <FILE>`, help).on(`option:${name}`, (file) => (typed.files[name] = file));
     command.action(() => {
-      const [flag = '', { grouping } = {}] = linesFlag ?? [];
-      const lines = linesFlag && { flag, file: command.args[0] ?? '', grouping };
-      // Checked as a batch of lines is.
-      if (lines) flags[flag] = [];
-      readFlags(record.words, record.flags, flags);
-      parsed.push({ ...record, flags, lines, files, ...globalOptions(program) });
+      readFlags(record.words, record.flags, typed.flags);
+      parsed.push({ ...record, ...typed, ...globalOptions(program) });
     });
   }
   try {
@@ -114,7 +110,7 @@ const commandAt = (program: Command, words: string): Command =>
       program,
     );
 
-/** A command as it may be typed in a shell whose variables hold the ids and the texts, for the stack on this machine. */
+/** A command for the stack on this machine, as typed in a shell whose variables hold the ids and the texts. */
 export function exampleOf({ words, flags, example }: OperatorCommand): string {
   const needed = Object.entries(flags).filter(([, flag]) => !flag.optional);
   const typed = needed.map(([name, flag]) => {
@@ -128,21 +124,25 @@ export function exampleOf({ words, flags, example }: OperatorCommand): string {
   return [operatorCommand, words, example ?? typed.join(' '), '--local'].filter(Boolean).join(' ');
 }
 
-/** Declares a flag, whose value goes to those that were typed; that of a flag for lines is an argument without a name. */
-function addFlag(command: Command, name: string, flag: Flag, typed: Record<string, unknown>): void {
+/** Declares a flag, whose value goes to what was typed. The file of a flag for lines is an argument without a name. */
+function addFlag(command: Command, name: string, flag: Flag, typed: Typed): void {
   const isChoice = flag.kind === 'choice';
   const choices = isChoice ? `: ${flag.placeholder.replaceAll('|', ', ')}` : '';
   const help = `${flag.help}${choices}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
   const placeholder = `<${isChoice ? 'choice' : flag.placeholder}>`;
-  const typedAs = typedName(name, flag);
-  const take = (text: string): void => {
-    typed[name] = flag.kind === 'switch' || convert(typedAs, flag, text);
-  };
-  if (flag.kind === 'lines') command.argument(placeholder, help);
-  else {
-    const term = flag.kind === 'switch' ? `--${typedAs}` : `--${typedAs} ${placeholder}`;
-    command.option(term, help).on(`option:${typedAs}`, take);
+  if (flag.kind === 'lines') {
+    command.argument(placeholder, help, (file) => {
+      typed.lines = { flag: name, file, grouping: flag.grouping };
+      // Checked as a batch of lines is.
+      typed.flags[name] = [];
+    });
+    return;
   }
+  const typedAs = typedName(name, flag);
+  const isSwitch = flag.kind === 'switch';
+  command
+    .option(isSwitch ? `--${typedAs}` : `--${typedAs} ${placeholder}`, help)
+    .on(`option:${typedAs}`, (text) => (typed.flags[name] = isSwitch || convert(typedAs, flag, text)));
 }
 
 function convert(name: string, { kind }: Flag, text: string): unknown {
@@ -188,7 +188,7 @@ function lineOf({ code, message }: CommanderError, command: Command): string {
 
 const chooseOneOf = (choices: string[]): string => `Choose one of ${choices.join(', ')}.`;
 
-/** A line about an option that there isn't, with the one that was meant, or all, but without what was typed as its value. */
+/** A line about an unknown option, with the one that was meant, or all, but without the value that was typed. */
 function aboutOption(message: string, { options }: Command): string {
   const line = message.replace(/=.*'/s, "'");
   const [, typed] = line.match(/'(.*)'/) ?? [];

@@ -6,7 +6,7 @@ import type { Grouping } from '../../lib/operator/command.ts';
 export type Rewrite = (text: string) => { text: string } | { reason: string };
 
 const longestLine = 250_000;
-/** The most lines of a batch: the function should need no more than 10 seconds. A group of them goes into one batch. */
+/** The most lines of a batch, and so of a group: the function should need no more than 10 seconds. */
 export const mostLines = 100;
 const mostCharactersOfGroup = 400_000;
 /** The most lines that a reason names. */
@@ -28,7 +28,7 @@ const lineSchema = v.object({
 });
 export type ReadLine = v.InferOutput<typeof lineSchema>;
 
-/** A line that isn't grouped, or isn't sent, is a group of its own: the person is the number of the line. */
+/** A line that isn't grouped, or isn't sent, is a group of its own, whose person is the number of the line. */
 const table = 'CREATE TABLE lines (line INTEGER PRIMARY KEY, text TEXT, reason TEXT, person, member)';
 
 const rejectConflicts = `
@@ -65,16 +65,16 @@ const readInGroups = `
   ORDER BY min(line) OVER (PARTITION BY person), line`;
 
 /**
- * The lines of a file, each group together, in the order of their first lines. They are sorted in a database on the disk that
- * ends with the process, so that a long file takes hardly more memory than a short one.
+ * Reads the lines of a file, each group together, in the order of their first lines. It sorts them in a temporary database on
+ * the disk, so that memory doesn't grow with the file.
  * @throws Error when the file can't be read
  */
 export async function* readLines(
   file: string,
-  rewrite: Rewrite,
+  rewrite: Rewrite | undefined,
   grouping: Grouping | undefined,
 ): AsyncGenerator<ReadLine> {
-  // Only here, since before Node 24.15 it warns of itself.
+  // Imported here, since it prints a warning before Node 24.15.
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync('');
   database.exec(`${table}; BEGIN`);
@@ -84,7 +84,7 @@ export async function* readLines(
     line += 1;
     const given = read.trim();
     if (given === '') continue;
-    const { text, reason } = { text: given, reason: null, ...rewrite(given) };
+    const { text, reason } = { text: given, reason: null, ...rewrite?.(given) };
     const { group, member } = groupOf(text, grouping) ?? { group: line, member: line };
     insert.run(line, text, reason, group, member);
   }
@@ -92,7 +92,7 @@ export async function* readLines(
   for (const row of database.prepare(readInGroups).iterate()) yield v.parse(lineSchema, row);
 }
 
-/** Node's readline also ends lines at U+2028 and U+2029, which may stand in a JSON text. */
+/** The raw lines of a file. Node's readline would also end them at U+2028 and U+2029, which JSON texts may contain. */
 async function* rawLines(file: string): AsyncGenerator<string> {
   let rest = '';
   try {

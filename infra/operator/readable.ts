@@ -6,8 +6,8 @@ type Row = Record<string, unknown>;
 export const isShown = (words: string): boolean => / (list|show|find)$/.test(words);
 
 /**
- * A result for people: its fields, one a line, then each list of objects as a table. Every time is an ISO time, also
- * where JSON has epoch seconds. No name or subject can end a line, or steer the terminal.
+ * A result for people: its fields, one a line, then each list of objects as a table. Epoch seconds become ISO times, and no
+ * value can end a line or steer the terminal.
  */
 export function readable(result: Row): string {
   const { next, ...fields } = result;
@@ -53,7 +53,7 @@ function cell(value: unknown, name: string): string {
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Control and format characters, such as those that turn the direction of text, and ends of lines. */
+/** Control and format characters, such as those that change the direction of text, and ends of lines. */
 const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /** `\u202e`; two of these for a character outside the basic plane. @see RFC 8259 section 7 */
@@ -66,12 +66,12 @@ const escaped = (character: string): string =>
 /** A text of one line in which no character can steer a terminal. */
 export const harmless = (text: string): string => text.replaceAll(steering, escaped);
 
-/** Standard output or standard error, or what a test has in its place. */
+/** Standard output or standard error. */
 export type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 
 /**
- * Output that can't steer the terminal on which it is shown, since names, subjects and addresses come from others. JSON
- * stays JSON of the same value. A program gets everything as it is.
+ * Output that can't steer a terminal, since names, subjects and addresses come from others. JSON keeps its value. A program
+ * gets everything as it is.
  */
 export const harmlessOn = (output: Output) => ({
   isTTY: output.isTTY,

@@ -2,16 +2,16 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 import type { Pages } from '../../lib/operator/command.ts';
 
-type CallWith = (flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
+type Run = () => Promise<Record<string, unknown>>;
 
 /**
- * Calls a command page by page, and prints each member of its pages as a line of JSON, or of CSV.
- * @throws Error saying how to continue, when a page after the first cannot be read
+ * Calls a command page by page, and prints each member as a line of JSON or of CSV.
+ * @throws Error saying how to continue, when a page after the first fails
  */
 export async function printLines(
   { members, from, columns = [] }: Pages,
   format: unknown,
-  call: CallWith,
+  call: (flags: Record<string, unknown>) => ReturnType<Run>,
   print: (line: string) => void,
 ) {
   const lineOf = (member: unknown): string =>
@@ -31,16 +31,13 @@ export async function printLines(
   } while (next !== undefined);
 }
 
-/**
- * A cell of CSV in quotes (RFC 4180). A spreadsheet takes a text that begins with one of these characters for a formula, and
- * with an apostrophe for text.
- */
+/** A cell of CSV in quotes (RFC 4180). An apostrophe keeps a spreadsheet from taking a text for a formula. */
 const cell = (value: unknown): string =>
   `"${String(value ?? '')
     .replace(/^[=+\-@\t\r]/, "'$&")
     .replaceAll('"', '""')}"`;
 
-/** A deletion that is not finished: what this step removed, and how long to wait before the next one. */
+/** A step of a deletion: what it removed, and the seconds until the next step, if there is one. */
 const stepSchema = v.looseObject({
   deleted: v.boolean(),
   removed: v.record(v.string(), v.number()),
@@ -48,14 +45,11 @@ const stepSchema = v.looseObject({
 });
 
 /**
- * Calls a command until it is done: one that deletes much does so in steps. Any other command is called once.
- * @param pause waits for a number of seconds before the next step
+ * Calls a command until it is done: a large deletion takes several steps, any other command one.
+ * @param pause waits for some seconds before the next step
  * @returns the result of the last step, with what all of them removed
  */
-export async function untilDone(
-  call: () => Promise<Record<string, unknown>>,
-  pause: (seconds: number) => Promise<void>,
-): Promise<Record<string, unknown>> {
+export async function untilDone(call: Run, pause: (seconds: number) => Promise<void>): ReturnType<Run> {
   const removed: Record<string, number> = {};
   for (;;) {
     const result = await call();
@@ -70,15 +64,11 @@ export async function untilDone(
 const secretFields = ['account_secret', 'client_secret', 'login_app_token'];
 
 /**
- * Runs a command that creates a secret, and writes the secret to a new file that only its owner can read. The file is
- * created first, so that no secret is created that has no place to go.
+ * Creates a file that only its owner can read, runs a command that creates a secret, and writes the secret to the file.
  * @returns the result with the file's name in the secret's place
  * @throws Error when there is such a file already, or when it cannot be written
  */
-export async function secretToFile(
-  file: string,
-  run: () => Promise<Record<string, unknown>>,
-): Promise<Record<string, unknown>> {
+export async function secretToFile(file: string, run: Run): ReturnType<Run> {
   let descriptor: number;
   try {
     descriptor = openSync(file, 'wx', 0o600);
@@ -89,7 +79,7 @@ export async function secretToFile(
   try {
     const fields = Object.entries(await run());
     const [, secret] = fields.find(([name]) => secretFields.includes(name)) ?? [];
-    // A client may have keys in the place of a secret.
+    // A client may have keys instead of a secret.
     if (secret === undefined) rmSync(file);
     else writeFileSync(descriptor, `${String(secret)}\n`);
     return Object.fromEntries(

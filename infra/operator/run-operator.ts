@@ -12,10 +12,9 @@ import { callOf, whichStack } from './target.ts';
 type Streams = Record<'stdout' | 'stderr', Output> & Pick<Terminal, 'stdin'>;
 
 /**
- * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table
- * on a terminal), or where the command says so a text or one object per line, and returns exit code 0; or it prints one
- * line on standard error and returns 1. If lines of a file were rejected, or a check found something that is not ok, the
- * object says which, and the exit code is 2. Warnings go to standard error.
+ * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table on a
+ * terminal), or where the command says so a text or lines; warnings and errors go to standard error.
+ * @returns the exit code: 1 after an error, 2 when lines of a file were rejected or a check found a problem, otherwise 0
  */
 export async function runOperator(words: string[], { stdin, ...outputs }: Streams): Promise<number> {
   const [stdout, stderr] = [harmlessOn(outputs.stdout), harmlessOn(outputs.stderr)];
@@ -29,7 +28,7 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     }
     const { target, isJson } = line;
     if (!target) throw new Error(await whichStack());
-    /** Prints a result as JSON, unless there is a text for people. Its warnings are for people, so they aren't printed with it. */
+    /** Prints a result as JSON, or as a text for people if there is one. Its warnings go to standard error. */
     const printResult = (
       given: Record<string, unknown>,
       textOf?: (result: Record<string, unknown>) => string,

@@ -12,7 +12,7 @@ const noStackHere = (): string =>
 
 export type Call = (words: string, flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
-/** The way to call the operator function of a stack, whose failures come with advice. @throws Error when no stack runs on this machine */
+/** Returns what calls the operator function of a stack, with advice in errors. @throws Error when no stack runs on this machine */
 export function callOf(target: Target): Call {
   const operator = functionOf(target);
   return (words, flags) =>
@@ -43,7 +43,7 @@ function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): str
   return explainAwsFailure(failure);
 }
 
-/** The variable that names the profile of the AWS credentials and the region, with the name that it has. */
+/** The variable with the profile of the AWS credentials and the region, and its value. */
 function profileVariable(): string {
   const { AWS_PROFILE: profile } = process.env;
   return profile ? `AWS_PROFILE (now ${profile})` : 'AWS_PROFILE';
@@ -81,7 +81,7 @@ const states: StackStatus[] = [
   'IMPORT_COMPLETE',
 ];
 
-/** Advice to those who named no stack: the ones that they could mean. */
+/** Advice when no stack was named: those that may be meant. */
 export async function whichStack(): Promise<string> {
   const [here, deployed] = await Promise.all([runningStack(localFiles()), explainDeployed()]);
   const local = here

@@ -7,10 +7,10 @@ const metadataSchema = v.looseObject({
   token_endpoint: v.string(),
   jwks_uri: v.string(),
 });
-/** Milliseconds for which the first rotation is awaited, and between two looks. */
+/** Milliseconds until the first rotation must have ended, and between two looks. */
 const rotationWait = { patience: 120_000, pause: 2_000 };
 
-/** A call of the service, as the check reports it. */
+/** A call of the service in the report. */
 export interface Step {
   step: string;
   request: string;
@@ -21,11 +21,7 @@ export interface Step {
   problem?: string;
 }
 
-/**
- * Uses a deployment as a stranger would, who finds its addresses in the metadata. Stops at the first step without which the
- * next cannot be made.
- * @see RFC 8414, section 3
- */
+/** Uses a deployment as a stranger who finds its addresses in the metadata, as far as it works. @see RFC 8414, section 3 */
 export async function checkService(own: Probe, waiting = rotationWait): Promise<Step[]> {
   const steps: Step[] = [];
   const addProblem = (problem: string): void => {
@@ -51,14 +47,13 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
       const init = form ? { headers, method: 'POST', body: new URLSearchParams(form) } : { headers };
       const request = { step, url: urls[step], init, body };
       const deadline = Date.now() + waiting.patience;
-      let answer = await take(steps, request);
-      // The first rotation takes a while.
-      while (v.is(noKeysSchema, answer) && Date.now() <= deadline) {
+      for (;;) {
+        const answer = await take(steps, request);
+        if (!v.is(noKeysSchema, answer)) return answer;
+        if (Date.now() > deadline) break;
         steps.pop();
         await wait(waiting.pause);
-        answer = await take(steps, request);
       }
-      if (!v.is(noKeysSchema, answer)) return answer;
       const seconds = waiting.patience / 1000;
       addProblem(`There was no key after ${seconds} seconds: read the log of rotate-signing-keys.`);
       return undefined;
@@ -69,7 +64,7 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
   const error = v.looseObject({ error: v.string() });
   await take(steps, { step: 'search without credentials', url: events, status: 401, body: error });
   const { status, headers = {} } = steps.at(-1) ?? {};
-  // Under whichever name the challenge arrives; API Gateway renames the header in some of its API types.
+  // API Gateway renames the header in some of its API types.
   if (status === 401 && !Object.keys(headers).some((name) => /(^|-)www-authenticate$/i.test(name)))
     addProblem(
       'The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
@@ -82,7 +77,7 @@ const noKeysSchema = v.object({ keys: v.strictTuple([]) });
 /** Milliseconds: API Gateway answers within 30 s. */
 const patience = 30_000;
 
-/** Sends a request and adds its step. @returns the body; undefined when there is a problem */
+/** Sends a request and adds its step. @returns the body; undefined after a problem */
 async function take<Schema extends v.GenericSchema>(
   steps: Step[],
   wanted: { step: string; url: string; init?: RequestInit; status?: number; body: Schema },

@@ -11,7 +11,7 @@ import { callOf, type Target } from '../target.ts';
 import { checkService } from './check-service.ts';
 
 /**
- * Tries a stack out as a client and an account of its own, which it removes again. The version is that of a deployed stack.
+ * Tries a stack out with a probe, which it removes again. Only a deployed stack has a version.
  * @throws Error when the operator function can't be called
  */
 export async function runCheck(target: Target) {
@@ -31,13 +31,9 @@ export async function runCheck(target: Target) {
   return { ok: problems.length === 0, issuer: own.issuer, version: stack?.version, steps, problems };
 }
 
-/** For a terminal: a line for each call with the response headers below it, then what is wrong. */
-export function readableCheck({
-  issuer,
-  version,
-  steps,
-  problems,
-}: Awaited<ReturnType<typeof runCheck>>): string {
+/** The check for a terminal: a line for each call with the response headers below it, then the problems. */
+export function readableCheck(check: Awaited<ReturnType<typeof runCheck>>): string {
+  const { issuer, version, steps, problems } = check;
   const width = Math.max(...steps.map(({ step }) => step.length));
   const lines = steps.flatMap(({ step, status = 'none', milliseconds, headers = {}, problem }) => {
     const mark = problem ? 'WRONG' : 'ok';
@@ -53,9 +49,8 @@ export function readableCheck({
 }
 
 /**
- * Reads a deployed stack's version, and its faults, as far as CloudFormation knows: an update that failed, or a stack that
- * was production and has lost its protection, or one that keeps other settings than its file has.
- * @returns the version of the deployed code, undefined before 1.0.0, and what is wrong
+ * Reads from CloudFormation which version a stack has (undefined before 1.0.0), and its problems: a failed update, production
+ * without termination protection, other settings than those of its file.
  */
 export async function lookAtStack(StackName: string, folder = deploymentFolder) {
   const client = new CloudFormationClient({});
@@ -78,10 +73,7 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder) 
   }
 }
 
-/**
- * Differences between the settings that a stack keeps and those of its file. A stack without a file has nothing to be compared with.
- * @throws SettingsError when the file is wrong
- */
+/** Differences between the settings that a stack keeps and those of its file, if it has one. @throws SettingsError for a wrong file */
 function pinProblems(stack: string, kept: ReadonlyMap<unknown, unknown>, folder: string): string[] {
   const missing = pins.filter((pin) => !kept.has(`${pinName(pin)}Value`));
   const unkept = `The stack doesn't keep ${missing.join(', ')}: deploy it once more, without change.`;

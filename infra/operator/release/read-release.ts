@@ -8,13 +8,10 @@ import { CloudWatchClient, type MetricDataQuery, paginateGetMetricData } from '@
 import { GetAliasCommand, LambdaClient, paginateListVersionsByFunction } from '@aws-sdk/client-lambda';
 import { forEachInBatches } from '../../../lib/storage/batches.ts';
 
-/** Attempts of each call: those for all functions together can exceed Lambda's request limit. */
+/** Many attempts of each call: those for all functions together can exceed Lambda's request limit. */
 export const patiently = { maxAttempts: 8 };
 
-/**
- * Reads from CloudFormation and Lambda what is live, since the functions themselves may be broken.
- * @throws the error of the SDK
- */
+/** Reads from CloudFormation and Lambda what is live, since the functions may be broken. @throws the error of the SDK */
 export async function readRelease(StackName: string) {
   const cloudFormation = new CloudFormationClient(patiently);
   const lambda = new LambdaClient(patiently);
@@ -44,7 +41,7 @@ export type Release = Awaited<ReturnType<typeof readRelease>>;
 /** A deployed function that serves an endpoint. */
 export type Served = Awaited<ReturnType<typeof readServed>>;
 
-/** @param deployed the number of the version that CloudFormation deployed last, by the name of the function */
+/** @param deployed the version that CloudFormation deployed last, by the name of the function */
 async function readServed(
   client: LambdaClient,
   alias: StackResourceSummary,
@@ -60,7 +57,6 @@ async function readServed(
     .map(({ Version, LastModified = '', Environment }) => ({
       number: Number(Version),
       publishedAt: new Date(LastModified),
-      /** The table that it works on. */
       tableName: Environment?.Variables?.TABLE_NAME,
     }));
   const live = versions.find(({ number }) => number === Number(FunctionVersion));
@@ -69,18 +65,18 @@ async function readServed(
     .filter(({ number }) => number < live.number)
     .toSorted((one, other) => other.number - one.number);
   return {
-    /** The name of its file in `functions/`, and that by which Lambda knows it. */
+    /** The name of its file in `functions/`. */
     key: keyOf(alias.LogicalResourceId),
     name,
-    /** The version to which its alias leads requests, and the one before, if there is one and it was retained. */
     live,
+    /** The version before the live one, if there is one and it was retained. */
     before,
-    /** The version that CloudFormation deployed last, and when. After `release back`, an earlier one is live. */
+    /** The version that CloudFormation deployed last. After `release back`, an earlier one is live. */
     deployed: versions.find(({ number }) => number === Number(deployed.get(name))) ?? live,
     deployedAt: alias.LastUpdatedTimestamp,
-    /** Whether a canary is under way: a second version gets a part of the requests. */
+    /** Whether a canary gets a part of the requests. */
     isShifting: Object.keys(RoutingConfig?.AdditionalVersionWeights ?? {}).length > 0,
-    /** The state of the alias, which any change of it ends. */
+    /** Changes with the alias. */
     revisionId: RevisionId,
   };
 }
@@ -98,10 +94,10 @@ const keyOf = (logicalId = ''): string =>
     .replaceAll(/(?<!^)[A-Z]/g, '-$&')
     .toLowerCase();
 
-/** The part of the time before now in which requests and errors are counted. */
+/** How long before now requests and errors are counted. */
 const minutes = 15;
 
-/** Lists the live versions, since when they are live, and their requests and errors of the last 15 minutes. */
+/** Lists the live versions with their requests and errors of the last 15 minutes. */
 export async function showRelease(release: Release) {
   const { stack, status, begunAt, functions } = release;
   const sums = await sumsOf(functions.flatMap((served, place) => queriesOf(stack, served, place)));
@@ -113,7 +109,7 @@ export async function showRelease(release: Release) {
     functions: functions.map(({ key, live, deployed, deployedAt, isShifting, before }, place) => ({
       function: key,
       version: live.number,
-      // Nobody tells when an alias was moved by hand.
+      // AWS doesn't tell when an alias was moved by hand.
       live_from: live === deployed ? deployedAt?.toISOString() : undefined,
       deployed_version: deployed.number,
       version_before: before?.number,

@@ -6,14 +6,14 @@ import type { StackLine } from '../parse-command-line.ts';
 import { callOf, explainAwsFailure, type Target } from '../target.ts';
 import { patiently, type Release, readRelease, type Served, showRelease } from './read-release.ts';
 
-/** To the version before the live one, or to the one that CloudFormation deployed last. */
+/** Back to the version before the live one, or forward to the one that CloudFormation deployed last. */
 type Direction = 'release back' | 'release forward';
 
 type ReleaseResult = Record<string, unknown> & { ok: boolean; warnings?: string[] };
 
 /**
- * Shows what is live; or makes other versions live after asking, without a deployment and without any function of the
- * service, and then notes it in the audit log, if the operator function works.
+ * Shows what is live; or asks, makes other versions live without any function of the service, and notes it in the audit log,
+ * if the operator function works.
  * @throws Error when nothing was changed
  */
 export async function runRelease(
@@ -30,21 +30,17 @@ export async function runRelease(
   const confirm = async (what: string): Promise<void> => {
     if (!isConfirmed) await ask(`${about} ${what}, on the deployed stack ${release.stack}.`, terminal);
   };
-  return about === 'release back' && functions.length === 0 && isInCanary(release)
+  const isInCanary =
+    release.status === 'UPDATE_IN_PROGRESS' && release.functions.some(({ isShifting }) => isShifting);
+  return about === 'release back' && functions.length === 0 && isInCanary
     ? endDeployment(release, confirm)
-    : move(about, planMoves(release, about, functions), release, confirm);
+    : move(release, about, functions, confirm);
 }
 
 type Confirm = (what: string) => Promise<void>;
 
-const isInCanary = ({ status, functions }: Release): boolean =>
-  status === 'UPDATE_IN_PROGRESS' && functions.some(({ isShifting }) => isShifting);
-
-/**
- * Stops the canaries of the deployment that is under way. CodeDeploy moves all requests to the version before, and
- * CloudFormation rolls the whole deployment back.
- */
-async function endDeployment({ stack, functions }: Release, confirm: Confirm): Promise<ReleaseResult> {
+/** Stops the canaries of a deployment, so that CodeDeploy and CloudFormation roll the whole of it back. */
+async function endDeployment({ stack, functions }: Release, confirm: Confirm) {
   await confirm('stops the canaries, which rolls the whole deployment back');
   const client = new CodeDeployClient(patiently);
   const stopped: string[] = [];
@@ -65,20 +61,18 @@ async function endDeployment({ stack, functions }: Release, confirm: Confirm): P
   return { ok: stopped.length > 0, warnings, stack, stopped_canaries: stopped };
 }
 
-interface Move extends Pick<Served, 'key' | 'name' | 'revisionId'> {
-  from: number;
-  to: number;
-}
+/** A function whose alias is moved, from the number of one version to that of another. */
+type Move = Served & { from: number; to: number };
 
-/** States of a stack in which CloudFormation moves no alias, and in which all functions are of one deployment. */
+/** States of a stack in which CloudFormation moves no alias, and all functions are of one deployment. */
 const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE(_CLEANUP_IN_PROGRESS)?$/;
 
 /**
- * Decides which functions a command moves. Without names, `back` is about versions that
- * the last deployment published and that are live, so that it changes nothing when it is repeated.
+ * Decides which functions a command moves. Without names, `back` moves only live versions of the last deployment, so that it
+ * does nothing when it is repeated.
  * @param names keys of the functions to move; all when empty
- * @returns the moves, and for each function that can't be moved the reason
- * @throws Error when there is nothing to move, or when it would do harm
+ * @returns the moves, and a reason for each function that can't be moved
+ * @throws Error when there is nothing to move, or when a move would do harm
  */
 function planMoves(release: Release, direction: Direction, names: readonly string[]) {
   const { status, begunAt, functions } = release;
@@ -96,14 +90,15 @@ function planMoves(release: Release, direction: Direction, names: readonly strin
   });
   const moves: Move[] = [];
   const stuck: string[] = [];
-  for (const { key, name, revisionId, live, deployed, before } of chosen) {
+  for (const served of chosen) {
+    const { key, live, deployed, before } = served;
     const target = isForward ? deployed : before;
     if (!target) stuck.push(`${key} stays: it has no version before ${live.number}.`);
     else if (target.tableName !== live.tableName)
       throw new Error(
         `Version ${target.number} of ${key} works on the table ${target.tableName}, the live one on ${live.tableName}: deploy instead.`,
       );
-    else if (target !== live) moves.push({ key, name, revisionId, from: live.number, to: target.number });
+    else if (target !== live) moves.push({ ...served, from: live.number, to: target.number });
   }
   if (moves.length > 0) return { moves, stuck };
   if (isForward) throw new Error('What was deployed last is live already.');
@@ -118,12 +113,9 @@ const unsettled = ({ status, stack }: Release): string =>
     ? `A deployment is under way. Roll it back as a whole: with release back alone while it has a canary, else with aws cloudformation cancel-update-stack --stack-name ${stack}.`
     : `The stack is in the state ${status}: see docs/maintenance.md, "When an update can't be rolled back".`;
 
-async function move(
-  direction: Direction,
-  { moves, stuck }: ReturnType<typeof planMoves>,
-  { stack }: Release,
-  confirm: Confirm,
-): Promise<ReleaseResult> {
+async function move(release: Release, direction: Direction, names: readonly string[], confirm: Confirm) {
+  const { stack } = release;
+  const { moves, stuck } = planMoves(release, direction, names);
   const described = moves.map(({ key, from, to }) => `${key} from version ${from} to ${to}`);
   await confirm(`moves ${described.join(', ')}`);
   const { moved, failures } = await moveAliases(moves);
@@ -133,14 +125,11 @@ async function move(
   return { ok: failures.length === 0, warnings, stack, functions };
 }
 
-/** CloudFormation would have CodeDeploy begin a canary from the version that it deployed last, the one just left. */
+/** Otherwise, the canary of the next deployment would begin at the version that was just left. */
 const nextDeployment =
   'Make the next deployment with -c canary=false, and run release forward after it: see docs/maintenance.md, "Go back".';
 
-/**
- * Moves aliases at once, but none that somebody else has moved since it was read.
- * @returns moves that were made, and for each other one why not
- */
+/** Moves aliases, but none that somebody else has moved since it was read. @returns the moves made, and why the others failed */
 async function moveAliases(moves: readonly Move[]) {
   const client = new LambdaClient(patiently);
   const failures = new Map<Move, string>();
@@ -170,8 +159,7 @@ async function note(stack: string, moved: readonly Move[]): Promise<string[]> {
     return [];
   } catch (error) {
     const why = error instanceof Error ? error.message : error;
-    return [
-      `The audit log has no line about it: ${why} Later, run release note --versions ${versions} --stack ${stack}.`,
-    ];
+    const later = `Later, run release note --versions ${versions} --stack ${stack}.`;
+    return [`The audit log has no line about it: ${why} ${later}`];
   }
 }
