@@ -75,7 +75,6 @@ async function expectTruth(ids: () => Promise<number[]>, account: Account): Prom
   expect(searched).toEqual(expected.map((results) => ({ total: results.length, results })));
 }
 
-/** The ids of all access requests from one on. */
 async function idsFrom(first: number): Promise<number[]> {
   const last = (await service.createAccessRequest({ account: service.demo.other_account })).body.id;
   return Array.from({ length: last - first }, (_, place) => first + place);

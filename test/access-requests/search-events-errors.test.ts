@@ -6,7 +6,6 @@ import { sharedService } from '../support/service.ts';
 const service = sharedService();
 const { demo, operate } = service;
 
-/** The access request of these tests. */
 const id = (await service.createAccessRequest()).body.id;
 
 const notNumbers = ['', '1'.repeat(30), ...'0 -1 1.5 abc 1e3 0x1 %20 +1 1%00 null ٣ 1,2'.split(' ')];

@@ -5,14 +5,12 @@ import { logLine, logLines } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { logIn, prepareLogin, targets } from '../support/provider-targets.ts';
-import { unique } from '../support/service.ts';
+import { now, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
 const { running, service } = await sharedServiceWithStore();
 const { demo, operate } = service;
 const [standIn, otherHost] = [await startProviderStandIn(), await startProviderStandIn()];
-const now = () => Math.floor(Date.now() / 1000);
-
 describe('an issuer that has turned hostile', () => {
   interface Hostile {
     /** What it publishes in the place of its own key. */

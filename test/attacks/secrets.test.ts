@@ -35,7 +35,6 @@ async function expectOneReadInASecond(guess: () => Promise<{ status: number }>):
 
 describe('a made-up credential costs at most one small read', () => {
   const { login_app_id } = demo.login_app;
-  /** Guesses at an id. */
   const guesses: Record<string, (newId: (prefix: string) => string) => Promise<{ status: number }>> = {
     'a Login App Token, with the id of a Login App that stands in every token': (newId) =>
       service.register(device, `${login_app_id}.${newId('t')}.${dummy('las', 32)}`),
@@ -238,5 +237,7 @@ describe('the list of providers', () => {
 });
 
 /** Every text in a value, however deep. */
-const textsIn = (value: unknown): string[] =>
-  value instanceof Object ? Object.values(value).flatMap(textsIn) : typeof value === 'string' ? [value] : [];
+function textsIn(value: unknown): string[] {
+  if (value instanceof Object) return Object.values(value).flatMap(textsIn);
+  return typeof value === 'string' ? [value] : [];
+}

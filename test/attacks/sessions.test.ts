@@ -221,10 +221,7 @@ describe('what a refresh token costs a client of another Login App', () => {
     refresh: (refresh_token: string) => own.service.refresh(refresh_token, attacker),
   };
 
-  /**
-   * The answer and the calls to the store, when only the attacker's own Login App is cached: for a token of a session that
-   * goes on, one whose session the table has removed, and one that nobody signed.
-   */
+  /** Answer and store calls for a live session, a removed one and an unsigned token, with the attacker's app alone cached. */
   async function costsOf(action: keyof typeof send) {
     const [foreign, removed] = [await newPerson(own.service), await newPerson(own.service)];
     await removeItem(own, sessionKey(removed.loginUserId, removed.sessionId));

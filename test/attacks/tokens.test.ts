@@ -13,7 +13,6 @@ const elsewhere = sharedService();
 /** A token, and the service that has issued it. */
 type Taken = TakenToken & { service: Service };
 
-/** The tokens of a person and of an app. */
 async function take(from: Service): Promise<{ user: Taken; app: Taken }> {
   const { body: published } = await from.call('/v2/marketing/oauth/jwks');
   const taken = (token: string) => ({ service: from, ...takenToken(token, published) });

@@ -16,7 +16,6 @@ const warmUp = 300;
 const batch = 50;
 const rounds = 21;
 
-/** Sends one request to a service. */
 type Send = (to: Service) => Promise<Answer>;
 
 /** A kind of request: its cryptographic operations, and how one is prepared, by requests to this process. */

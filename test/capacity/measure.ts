@@ -11,13 +11,6 @@ import { assumptions, prices } from './prices.ts';
 /** Holder of the partitions that a write takes units of: the table, with its local indexes, or a global index. */
 export type Place = 'table' | GlobalIndex;
 
-/** Write units that one partition gave. */
-interface Written {
-  place: string;
-  partition: string;
-  units: number;
-}
-
 const indexes = [
   ...Object.values(table.localIndexes).map((index) => ({
     place: 'table',
@@ -28,13 +21,11 @@ const indexes = [
 ];
 
 /**
- * Lists what a write takes, by partition. The local store counts the item alone; AWS bills the indexes too: one write for
- * an entry that comes, goes or changes, two for one that moves. Every write changes an attribute that only indexes with
- * all attributes have, `write_id`.
- * @param itemUnits what the write takes for the item itself
+ * Write units by partition. The local store counts the item alone; AWS bills the indexes too: one write for an entry that
+ * comes, goes or changes, two for one that moves. Every write changes `write_id`, which only indexes with all attributes have.
  * @see Amazon DynamoDB developer guide, "Using Global Secondary Indexes in DynamoDB" and "Local Secondary Indexes": write capacity units
  */
-function writtenBy(before: Item | undefined, after: Item | undefined, itemUnits: number): Written[] {
+function writtenBy(before: Item | undefined, after: Item | undefined, itemUnits: number) {
   const partition = String((after ?? before)?.[table.partitionKey]);
   return [
     { place: 'table', partition, units: itemUnits },
@@ -52,14 +43,12 @@ function writtenBy(before: Item | undefined, after: Item | undefined, itemUnits:
   ];
 }
 
-/** What one request consumes. */
 export interface Cost {
   storeRequests: number;
   readUnits: number;
   writeUnits: number;
   /** How many of the write units the table and each index gave, and the partition of each that gave most. */
   written: { [At in Place]?: { units: number; busiest: number } };
-  /** Events that it publishes. */
   events: number;
   /** Bytes that its function logs, rounded up to hundreds. */
   logBytes: number;
@@ -84,10 +73,7 @@ const writeSchema = v.object({
   Item: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/**
- * Measures what requests consume of the store and of the log, through the handlers in this process. Each call asks the
- * store what it consumed. What a write takes of the indexes, and what it publishes, follows from its item before and after.
- */
+/** Measures the store capacity, events and log bytes of requests, through the handlers in this process. */
 export class Meter {
   readonly #ownClient = DynamoDBDocumentClient.from(new DynamoDBClient());
   #cost = { storeRequests: 0, readUnits: 0, events: 0, logBytes: 0 };

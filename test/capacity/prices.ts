@@ -1,12 +1,9 @@
 /**
- * Dollars in us-east-1 (N. Virginia), on demand, first tier, as published in May 2025. Other regions cost
- * up to half as much again.
+ * Dollars in us-east-1, on demand, first tier, as published in May 2025. Other regions cost up to half as much again.
  * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/, …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/, …/eventbridge/pricing/
  */
 export const prices = {
-  /** One request to an HTTP API. */
   apiRequest: 1.0 / 1e6,
-  /** One invocation of a function. */
   invocation: 0.2 / 1e6,
   /** One second of 1 GB on arm64. */
   gigabyteSecond: 0.0000133334,
@@ -14,22 +11,19 @@ export const prices = {
   readUnit: 0.125 / 1e6,
   /** One write of 1 kB takes one unit. */
   writeUnit: 0.625 / 1e6,
-  /** One gigabyte of log lines. */
   logGigabyte: 0.5,
   /** One event that an application publishes on EventBridge. */
   event: 1.0 / 1e6,
 } as const;
 
 /**
- * Dollars for CloudFront and AWS WAF in front, for callers in North America, after the free tier: CloudFront takes ten
- * million requests and sends a terabyte a month for nothing. Read in November 2026: transfer and free tier on a copy of AWS's
- * page, the other prices as others quote them.
+ * Dollars for CloudFront and AWS WAF, for callers in North America, after the free tier (ten million requests and a terabyte a
+ * month). Read in November 2026: transfer and free tier on a copy of AWS's page, the other prices as others quote them.
  * @see https://aws.amazon.com/cloudfront/pricing/, https://aws.amazon.com/waf/pricing/, https://aws.amazon.com/secrets-manager/pricing/
  */
 export const edgePrices = {
   monthly: { webAcl: 5, rule: 1, secret: 0.4 },
   millionRequests: { cloudFront: 1.0, waf: 0.6 },
-  /** One gigabyte of responses. */
   gigabyteOut: 0.085,
 } as const;
 

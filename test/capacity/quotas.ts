@@ -19,7 +19,6 @@ const entriesOfRequest = 10;
 /** What may be the first limit. */
 interface Quota {
   name: string;
-  /** Who can raise it. */
   raisedBy: string;
   most: number;
   /** How much of it a rate of requests uses. */
@@ -27,8 +26,8 @@ interface Quota {
 }
 
 /**
- * Defaults of AWS accounts in us-east-1. Those of DynamoDB, EventBridge, CloudWatch Logs and CloudFront were read on copies of AWS's
- * pages in November 2026, the others in May 2025.
+ * Defaults of AWS accounts in us-east-1, read on copies of AWS's pages: API Gateway, Lambda and Secrets Manager in May 2025,
+ * the others in November 2026.
  * @see https://docs.aws.amazon.com/general/latest/gr/aws-service-information.html
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Limits.html
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
@@ -121,7 +120,6 @@ const writes = (requests: string, place: Place, { written }: Cost): Quota => {
   return quota(`DynamoDB, write units a second of ${where}: ${requests}`, 40_000, (rate) => rate * units);
 };
 
-/** The quotas of EventBridge. */
 const publishing = (requests: string, { events }: Cost): Quota[] => [
   quota(
     `EventBridge, requests a second to publish: ${requests}`,
@@ -141,23 +139,14 @@ const publishing = (requests: string, { events }: Cost): Quota[] => [
  */
 const partitionWriteUnits = 1000;
 
-/** Requests that write to the same partitions, however many people send them. */
-interface PartitionEnd {
-  requests: string;
-  place: Place;
-  /** How many partitions share the writes. */
-  partitions: number;
-  /** Write units that one request takes of one of them. */
-  units: number;
-  /** The most of these requests in a second. */
-  most: number;
-}
-
-/** Lists the rates at which one partition, or the shards of one list, can take no more writes. */
-export function partitionEnds(measured: MeasuredRequests): PartitionEnd[] {
+/**
+ * Lists the rates at which one partition, or the shards of one list, can take no more writes: `units` are the write units that a
+ * request takes of one, `most` the requests a second.
+ */
+export function partitionEnds(measured: MeasuredRequests) {
   const end =
     (place: Place, partitions: number) =>
-    (requests: string, { cost }: MeasuredRequests['login']): PartitionEnd => {
+    (requests: string, { cost }: MeasuredRequests['login']) => {
       const units = cost.written[place]?.busiest;
       if (!units) throw new Error(`${requests} write nothing to ${place}.`);
       const most = Math.floor((partitions * partitionWriteUnits) / units);

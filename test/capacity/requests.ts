@@ -1,27 +1,20 @@
 import type { Demo } from '../../infra/local/demo.ts';
 import { newPerson } from '../support/people.ts';
 import type { Answer, Service } from '../support/service.ts';
-import type { Cost, Meter } from './measure.ts';
+import type { Meter } from './measure.ts';
 import { assumptions } from './prices.ts';
-
-/** The measured requests, named as on the page. */
-interface MeasuredRequest {
-  name: string;
-  cost: Cost;
-  /** Milliseconds that it waits for a provider. */
-  waiting: number;
-}
 
 export type MeasuredRequests = Awaited<ReturnType<typeof measureRequests>>;
 
 /** Prepares, sends and measures each request once. */
 export async function measureRequests(meter: Meter, service: Service) {
   const { demo } = service;
-  const measured = async (
-    name: string,
-    send: () => Promise<Answer>,
-    waiting = 0,
-  ): Promise<MeasuredRequest> => ({ name, cost: await meter.measure(send), waiting });
+  /** @param name as on the page @param waiting milliseconds for a provider */
+  const measured = async (name: string, send: () => Promise<Answer>, waiting = 0) => ({
+    name,
+    cost: await meter.measure(send),
+    waiting,
+  });
   const logIn = async (subject: string, provider = 'provider_f', at?: Demo['login_app']) => {
     const form = await service.loginForm(provider, { subject });
     return () => service.token(form, at);

@@ -14,7 +14,6 @@ import type { RunningService } from '../support/start-service.ts';
 
 const examples = join(import.meta.dirname, '../../docs/examples/phones');
 
-/** Copies files of the quickstarts into a folder. */
 export function copyExamples(folder: string, ...names: string[]): void {
   for (const name of names) copyFileSync(join(examples, name), join(folder, name));
 }
@@ -108,8 +107,7 @@ export async function newPublicClientOfPhone(service: Service): Promise<PublicCl
 }
 
 /**
- * Starts an app of the quickstarts twice: it logs in, and a quarter of an hour later its account is deleted, but not that of
- * another login. By then, the clock of a phone without a server is wrong.
+ * Starts a quickstart's app twice: it logs in, and 16 minutes later deletes its account, but not that of another login.
  * @param source the address of its backend, or its public client
  */
 export async function usePhone(

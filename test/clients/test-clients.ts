@@ -38,10 +38,7 @@ const notAboutTheDocument = [
   /Type \(reserved word\) cannot be used as model name\. Renamed to ModelType/,
 ];
 
-/**
- * Generates the clients as the page says, and uses them against the service on this machine. OAuth libraries, unmodified,
- * judge its token endpoints. The quickstarts for phones log in through their own backend, and without a server.
- */
+/** Generates and uses the page's clients, has OAuth libraries judge the token endpoints, and runs the phones' quickstarts. */
 runCheck(async (cleanUps) => {
   await requireTools([tools.jdk, tools.maven, tools.python]);
   const commands = await step('Install Authlib', () =>

@@ -13,10 +13,7 @@ const unsupported = new Set([
   'AWS::CloudFormation::Stack',
 ]);
 
-/**
- * The app of `infra/app.ts` as MiniStack can deploy it: without the resources it cannot create, and with the address in
- * `FRONT_URL` as its issuer.
- */
+/** The app of `infra/app.ts` without the resources that MiniStack cannot create, and with `FRONT_URL` as its issuer. */
 const app = new App();
 const { stack } = deployService(app, readDeployment(app.node.getAllContext()));
 const leftOut: string[] = [];

@@ -43,9 +43,8 @@ const cdk = (cloud: Cloud, words: string[], { cwd = '.', env = {} as Record<stri
 export const bootstrap = (cloud: Cloud) => cdk(cloud, ['bootstrap', `aws://${account}/${region}`]);
 
 /**
- * Deploys the stack of `app.ts`. `direct`: MiniStack may lose a change set by its name when it updates.
- * @param issuer the service's address; what the app says of itself is returned
- * @param code the folder of the project to deploy
+ * Deploys the stack of `app.ts`. `direct`, since MiniStack may lose a change set when it updates.
+ * @param code the folder of the project to deploy @returns what the app says of itself
  */
 export async function deploy(
   cloud: Cloud,
@@ -61,7 +60,6 @@ export async function deploy(
   return stderr.match(/^MiniStack .*$/gm) ?? [];
 }
 
-/** Destroys what was deployed last. */
 export const destroy = (cloud: Cloud) =>
   cdk(cloud, ['destroy', '--app', join(cloud.workDirectory, 'cdk.out'), '--force']);
 

@@ -1,10 +1,7 @@
 import { Agent, request as openRequest } from 'node:http';
 import { serve } from '../../infra/local/loopback-server.ts';
 
-/**
- * Requests that are forwarded at once; more wait. Each takes a process of its own, and where Lambda has any number
- * of machines, this is one. More than any test's race has, but for those that only want many.
- */
+/** Requests that are forwarded at once; more wait. Each takes a process of this machine. */
 const mostAtOnce = 16;
 
 /** Starts an address for an API of MiniStack, as a custom domain is, on a free loopback port. Answers 503 until it leads there. */

@@ -1,30 +1,19 @@
 import { delimiter, dirname, join } from 'node:path';
-import { type BackgroundServer, freePort, installPython, startServer } from '../support/commands.ts';
+import { freePort, installPython, startServer } from '../support/commands.ts';
 
 /** The account that MiniStack's resources belong to, and the only one it has here. */
 export const account = '000000000000';
 export const region = 'us-east-1';
-
-/** MiniStack, running: it answers as AWS does. */
-export interface MiniStack extends BackgroundServer {
-  /** Where every service answers. */
-  endpoint: string;
-}
 
 /** Installs it, if it is not there yet; the folder of its commands, the AWS CLI among them. */
 export const installMiniStack = (): Promise<string> =>
   installPython('ministack', join(import.meta.dirname, 'requirements.txt'));
 
 /**
- * Starts it, empty, on a free port of the loopback interface. Functions run as processes of the Node that runs
- * this, which is of the major version that is deployed.
- * @param functionsDirectory where it unpacks functions: outside of the project, whose packages they are not to find
+ * Starts it, empty, on a free loopback port. Functions run on this process's Node, which is of the deployed major version.
+ * @param functionsDirectory where it unpacks functions, away from the project's packages
  */
-export async function startMiniStack(
-  commands: string,
-  logFile: string,
-  functionsDirectory: string,
-): Promise<MiniStack> {
+export async function startMiniStack(commands: string, logFile: string, functionsDirectory: string) {
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
   const server = await startServer([join(commands, 'ministack')], {

@@ -15,10 +15,7 @@ import { account } from './ministack.ts';
 /** How often the queue is asked; each time it waits for up to five seconds. */
 const mostLooks = 12;
 
-/**
- * Adds a review, and finds it in a queue that a rule of the event bus sends approvals to: through the table's stream, the
- * deployed function and the bus. The queue and the rule stay. @throws AssertionError
- */
+/** Adds an approval and finds it in a queue, behind a rule of the bus. The queue and the rule stay. @throws AssertionError */
 export async function findApproval(service: Service, endpoint: string, busName: string): Promise<void> {
   const at = localAws({ url: endpoint, secret_access_key: 'test' });
   const [bus, sqs] = [new EventBridgeClient(at), new SQSClient(at)];

@@ -4,18 +4,11 @@ import { execa } from 'execa';
 import { codeBlocks } from '../support/code-blocks.ts';
 import { type Cloud, cloudEnvironment } from './deployed-stack.ts';
 
-/** A table that was restored: the settings with which a deployment status to it. */
-interface RestoredTable extends Record<string, string> {
-  tableName: string;
-  tableStreamArn: string;
-}
-
 /**
- * Restores the table of a stack with the commands of `docs/maintenance.md`, up to the deployment. MiniStack restores the
- * table as it is now, whatever time is asked for.
- * @param commands the folder that has the AWS CLI
+ * Restores a stack's table by the commands of `docs/maintenance.md`. MiniStack ignores the time, and restores what is there now.
+ * @param commands the folder that has the AWS CLI @returns the settings of a deployment with it
  */
-export async function restoreTable(cloud: Cloud, stack: string, commands: string): Promise<RestoredTable> {
+export async function restoreTable(cloud: Cloud, stack: string, commands: string) {
   const blocks = codeBlocks('maintenance.md', 'sh', 'Restore the table');
   const deployment = blocks.findIndex((lines) => lines.includes('npx cdk deploy'));
   const options = '-c tableName="$RESTORED" -c tableStreamArn="$STREAM" -c change=tableName';

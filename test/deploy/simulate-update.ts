@@ -21,7 +21,6 @@ interface Update {
   order: Order;
   /** The alias whose deployment fails, upon which the update is rolled back. */
   failing?: string;
-  /** The order of the rollback. */
   back?: Order;
 }
 
@@ -41,11 +40,9 @@ const policySchema = v.object({
   PolicyDocument: v.object({ Statement: v.array(statementSchema) }),
 });
 
-const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 const anyKey = '';
 
-/** The policies in a role itself. */
-const policiesIn = (role: Resource | undefined): unknown[] => listed(role?.Properties.Policies ?? []);
+const policiesIn = (role: Resource | undefined): unknown[] => [role?.Properties.Policies ?? []].flat();
 
 /** The name of a policy in a role or beside one. */
 const nameOf = (policy: unknown): string => v.parse(policySchema, policy).PolicyName;
@@ -54,10 +51,12 @@ const nameOf = (policy: unknown): string => v.parse(policySchema, policy).Policy
 const rightsIn = (policy: unknown): Right[] =>
   v.parse(policySchema, policy).PolicyDocument.Statement.flatMap(({ Action, Resource, Condition }) => {
     const { 'ForAllValues:StringLike': onKeys = {}, ...others } = Condition;
-    const keys = listed(onKeys['dynamodb:LeadingKeys'] ?? anyKey).map(String);
-    return listed(Action).flatMap((action) =>
-      listed(Resource).map((on) => ({ about: JSON.stringify([action, on, others]), keys })),
-    );
+    const keys = [onKeys['dynamodb:LeadingKeys'] ?? anyKey].flat().map(String);
+    return [Action]
+      .flat()
+      .flatMap((action) =>
+        [Resource].flat().map((on) => ({ about: JSON.stringify([action, on, others]), keys })),
+      );
   });
 
 /** What a template gives to a function: rights, the environment, and the resources that both name. */

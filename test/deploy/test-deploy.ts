@@ -55,10 +55,7 @@ const settings = {
   loopbackProviders: 'true',
 };
 
-/**
- * Deploys the last release to MiniStack with the CDK and today's code over it, calls every endpoint of what was
- * deployed, restores its table, deploys a changed stack over it, and destroys it.
- */
+/** Deploys today's code over the last release on MiniStack, calls each endpoint, restores the table, and destroys the stack. */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, tools.git]);
   rmSync(localDirectory('deploy'), { recursive: true });

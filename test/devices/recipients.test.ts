@@ -26,7 +26,6 @@ const idsOf = (recipients: Recipient[]) => recipients.map(({ device_id }) => dev
 const forPerson = async (id: string, app?: LoginApp): Promise<Recipient[]> =>
   (await list(`?login_user_id=${id}`, app)).body.recipients;
 
-/** Every page of a shard. */
 async function pagesOf(shard: number, query: string, app: LoginApp): Promise<Recipient[][]> {
   const pages: Recipient[][] = [];
   let cursor = '';

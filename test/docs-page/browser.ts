@@ -2,14 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 
-/** A browser window. */
-export interface Look {
+interface Look {
   width: number;
   colorScheme: 'light' | 'dark';
 }
-
-/** Opens a page in a new window and hands it to the work. */
-type Visit = (url: string, look: Look, work: (page: Page) => Promise<void>) => Promise<void>;
 
 const options = [
   '--disable-background-networking',
@@ -25,11 +21,12 @@ const options = [
 ];
 
 /** Starts Debian's chromium, with an empty profile that is removed in the end. */
-export async function startBrowser(): Promise<{ visit: Visit } & AsyncDisposable> {
+export async function startBrowser() {
   const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
   const browser = await chromium.launch({ executablePath, args: options });
   return {
-    visit: async (url, { width, colorScheme }, work) => {
+    /** Opens a page in a new window and hands it to the work. */
+    visit: async (url: string, { width, colorScheme }: Look, work: (page: Page) => Promise<void>) => {
       const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
       const problems = watch(context);
       const page = await context.newPage();

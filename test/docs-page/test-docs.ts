@@ -25,10 +25,7 @@ const operations = Object.values(document.paths).flatMap((methods) =>
 );
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/**
- * Uses the page of `npm start`, and the one that `npm run docs` writes, in a browser. With `--pictures` it takes the one
- * of the README, and one of each look in `.local/docs-page`.
- */
+/** Uses the pages of `npm start` and `npm run docs` in a browser. `--pictures` renews those of README and `.local/docs-page`. */
 runCheck(async (cleanUps) => {
   await requireTools([tools.chromium, tools.font]);
   const withPictures = process.argv.includes('--pictures');

@@ -15,7 +15,7 @@ const check = (
   headers: Record<string, string>,
   text = '',
 ): void =>
-  assertDocumented(method, `http://127.0.0.1${path}`, { status, headers: new Headers(headers), text });
+  assertDocumented(method, `http://127.0.0.1${path}`, { status, headers: new Headers(headers) }, text);
 
 const token: [string, string] = ['POST', '/v2/marketing/oauth/token'];
 const user: [string, string] = ['DELETE', '/v2/marketing/login/user'];

@@ -40,10 +40,7 @@ runCheck(async (cleanUps) => {
 
 type Detail = Record<string, unknown>;
 
-/**
- * Starts a service that brings DynamoDB Local with it, uses it, and compares what it sends to a consumer from the table's real
- * stream: events of each type, by its schema, in the order in which they happened, as the terminal shows them.
- */
+/** Checks that a consumer gets each type of event from DynamoDB Local's stream: by its schema, in order, as in the terminal. */
 async function checkPublishedEvents(): Promise<void> {
   const received: Envelope[] = [];
   const consumer = await serve(async (request, response) => {

@@ -8,10 +8,7 @@ import { print, runCheck, step } from '../support/steps.ts';
 
 const directory = import.meta.dirname;
 
-/**
- * Sends what Schemathesis makes of the API document to the local stack, and holds the responses against the document.
- * `--seed NUMBER` sends other requests than those of the configuration's seed.
- */
+/** Has Schemathesis fuzz the local stack by the API document. `--seed NUMBER` replaces the configured seed. */
 runCheck(async (cleanUps) => {
   const { seed } = parseArgs({ options: { seed: { type: 'string' } } }).values;
   await requireTools([tools.python]);

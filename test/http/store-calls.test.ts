@@ -14,10 +14,7 @@ const standIn = await startProviderStandIn();
 await service.logIn(unique('alice'));
 await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
 
-/**
- * Expects the operations of the store that an action causes, in rounds. Every call is held until all of its
- * round have come, so those of one round are under way side by side; if they were not, none would be answered.
- */
+/** Expects an action's store operations, in rounds. Each call is held until its whole round is under way. */
 async function expectRounds(
   action: () => Promise<{ status: number }>,
   status: number,
@@ -42,11 +39,7 @@ async function expectRounds(
 const unreadLoginApp = () =>
   createLoginApp(service, unique('app'), { platforms: ['ios'], providers: ['provider_f'] });
 
-const idTokenForm = async (): Promise<Record<string, string>> => ({
-  grant_type: 'provider_credentials',
-  provider: 'provider_f',
-  ...(await service.credentials('provider_f', { subject: unique('alice') })),
-});
+const idTokenForm = () => service.loginForm('provider_f');
 
 describe('token, provider_f', () => {
   test('3 small reads (the client, the Login App, the provider settings), then 2 writes', async () => {

@@ -9,7 +9,8 @@ const isShard = (name: string): boolean => name.endsWith('Shard');
 const builders = Object.entries(keys).flatMap(([name, value]) => {
   if (typeof value !== 'function' || withoutIds.includes(name)) return [];
   const build = (a: string, b: string): string[] => {
-    const ids = isShard(name) ? [a, 7] : name === 'accessKey' ? [7, a] : [a, b];
+    const numbered = name === 'accessKey' ? [7, a] : [a, b];
+    const ids = isShard(name) ? [a, 7] : numbered;
     const key: unknown = Reflect.apply(value, undefined, ids);
     return typeof key === 'string' ? [key] : Object.values(Object(key));
   };

@@ -11,7 +11,7 @@ import { createAccount } from '../support/login-app.ts';
 import { eventuallyHas, newPerson, newPhone, type Person } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { newRealValues } from '../support/real-values.ts';
-import { type Answer, operatorOf, unique } from '../support/service.ts';
+import { type Answer, now, operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
@@ -281,8 +281,6 @@ describe('a device that changes its place', () => {
 });
 
 describe('a notification of a provider: what it did, and to whom', () => {
-  const now = () => Math.floor(Date.now() / 1000);
-
   test.each<[string, string, number?]>([
     ['sessions_ended', 'consent-revoked'],
     ['deleted', 'account-delete'],

@@ -46,10 +46,7 @@ const examples: [what: string, operation: string, change: (text: string) => stri
   ],
 ];
 
-/**
- * Compares `docs/openapi.json` with each copy of it that was committed since the last release. A change that may
- * break clients needs an entry in the changelog, under "Breaking", that names the operation.
- */
+/** Compares `docs/openapi.json` with its copies since the last release. The changelog must name what breaks clients. */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, tools.git]);
   const oasdiff = await step('Install oasdiff', installOasdiff);
@@ -119,10 +116,7 @@ async function installOasdiff(): Promise<string> {
   return join(directory, 'bin', 'oasdiff');
 }
 
-/**
- * What may break clients between two versions of an OpenAPI document, certainly or possibly.
- * @param base a file, or `COMMIT:PATH` of the repository
- */
+/** Changes between two OpenAPI documents that may break clients. @param base a file, or `COMMIT:PATH` */
 async function breakingChanges(command: string, base: string, revision: string): Promise<BreakingChange[]> {
   const { stdout } = await execa(command, ['breaking', '--format', 'json', base, revision]);
   const changes = v.parse(v.array(change), JSON.parse(stdout || '[]'));
@@ -139,10 +133,7 @@ function section(page: string, heading: string): string {
   return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? '';
 }
 
-/**
- * The changes whose operation, such as `POST /v1/things`, is not named under `### Breaking` of what came after a release:
- * what is unreleased, and the version that is about to be.
- */
+/** Changes whose operation no "### Breaking" of the changelog names, unreleased or in a version after a release. */
 function unannounced(changes: BreakingChange[], changelog: string, release: string): BreakingChange[] {
   const [news = ''] = `\n${changelog}`.split(`\n## ${release}`);
   const announced = news

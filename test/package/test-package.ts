@@ -21,10 +21,7 @@ import { requireTools, tools } from '../support/needed-tools.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
 
 const root = join(import.meta.dirname, '../..');
-/**
- * Packs the project, installs the tarball in a folder of its own, and uses it as its page says. The app there must get the
- * template of `cdk deploy` from here.
- */
+/** Packs the project, installs the tarball elsewhere and uses it as its page says. Its template is that of `cdk deploy` here. */
 runCheck(async (cleanUps) => {
   await requireTools([tools.git]);
   const temporary = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'package-'))).path;

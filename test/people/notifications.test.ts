@@ -4,7 +4,7 @@ import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { accountOf, eventuallyPasses, isIn } from '../support/people.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { now, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
@@ -18,8 +18,6 @@ const notAccepted = {
 /** Somebody of whom no message that is refused must change anything. */
 const bystander = await newLogin({ on_account_deleted: 'delete' });
 const phone = await bystander.logIn();
-const seconds = () => Math.floor(Date.now() / 1000);
-
 describe('POST /v2/marketing/providers/{provider}/notifications', () => {
   const ending = ['consent-revoked', 'account-delete', 'account-deleted'];
   test.each(ending)('204 for %s: all sessions end, and the person can log in again', async (type) => {
@@ -80,7 +78,7 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
   test('204 for another type, and for one from before the latest login: nothing changes', async () => {
     for (const type of ['email-disabled', 'email-enabled', 'something-new', 'constructor', '__proto__'])
       expect((await bystander.notify(type)).status).toBe(204);
-    expect((await bystander.notify('account-delete', { iat: seconds() - 60 })).status).toBe(204);
+    expect((await bystander.notify('account-delete', { iat: now() - 60 })).status).toBe(204);
     expect(await isIn(phone)).toBe(true);
   });
 
@@ -89,8 +87,8 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     const bob = unique('bob');
     const before = await logIn(bob);
     await before.account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: subject }) });
-    const iat = seconds();
-    await eventuallyPasses(async () => expect(seconds()).toBeGreaterThan(iat));
+    const iat = now();
+    await eventuallyPasses(async () => expect(now()).toBeGreaterThan(iat));
     const after = await logIn(bob);
     for (let time = 0; time < 2; time += 1) {
       expect((await notify('consent-revoked', { iat })).status).toBe(204);
@@ -110,9 +108,9 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     ['of another issuer', { iss: 'https://accounts.example' }],
     ['for another app', { aud: 'another-app' }],
     ['for several apps that names none as its own', { aud: [ourApp, 'another-app'] }],
-    ['from yesterday', { iat: seconds() - 90_000 }],
-    ['from the future', { iat: seconds() + 600 }],
-    ['that has expired', { exp: seconds() - 600 }],
+    ['from yesterday', { iat: now() - 90_000 }],
+    ['from the future', { iat: now() + 600 }],
+    ['that has expired', { exp: now() - 600 }],
     ['without an id', { jti: undefined }],
     ['without events', { events: undefined }],
     ['with events that are no JSON', { events: '{' }],

@@ -9,10 +9,7 @@ const { service, proxy } = await startServiceWithStore();
 
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
 
-/**
- * Lets a rival act at one write of a request, which is held until the rival has been answered; earlier ones may lose their answers.
- * @param plan what happens at each write
- */
+/** Lets a rival act, or an answer get lost, at writes of a request, by a plan. The write waits for the rival's answer. */
 async function race<Result, Rival>(
   plan: ('lose' | 'act' | undefined)[],
   request: () => Promise<Result>,

@@ -5,14 +5,12 @@ import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { accountOf, isIn } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { now, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
 const page = 'https://www.example.com/deletion?lang=en';
 const secret = 'app-secret';
-const now = () => Math.floor(Date.now() / 1000);
-
 /** A Login App with Facebook, and a person who has logged in there. */
 async function newLogin(notifications: object | null = { data_deletion_url: page }) {
   const scene = standIn.openScene();

@@ -4,15 +4,13 @@ import { base64url, decodeJwt } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { now, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { byIdToken, credentials, demo } = service;
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const day = 86_400;
-const now = () => Math.floor(Date.now() / 1000);
-
 const send = (id_token: string, more: Record<string, string> = {}, client = demo.login_app) =>
   byIdToken(id_token, client, more);
 

@@ -5,12 +5,11 @@ import { checkSettings } from '../../lib/providers/settings/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newJwtLogin } from '../support/issuer-login.ts';
 import { type Claims, ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Answer, sharedService } from '../support/service.ts';
+import { type Answer, now, sharedService } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
 const invalidGrant = { status: 400, error: 'invalid_grant' };
-const now = () => Math.floor(Date.now() / 1000);
 const atJwt = { typ: 'at+jwt' };
 
 const newLogin = (change?: object, more?: (scene: Scene) => object) =>

@@ -20,10 +20,7 @@ const events = join(import.meta.dirname, '..', 'events');
 /** SAM leaves out a variable that refers to another resource. */
 const variables = join(import.meta.dirname, 'env.json');
 
-/**
- * Invokes a function by `sam local invoke`, with podman. Its image has the Node that is deployed, on this machine's C
- * libraries: AWS's own images come from a registry that not every machine reaches.
- */
+/** Invokes functions by `sam local invoke` with podman, in an image of this Node: not every machine reaches AWS's registry. */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, ...containerTools]);
   const directory = localDirectory('sam');

@@ -4,7 +4,7 @@ import { expectAnswer, expectError, tokenResponse } from '../support/expectation
 import { auditLines, logLine, logLines } from '../support/log-lines.ts';
 import { accountOf, newPerson } from '../support/people.ts';
 import { asPhone } from '../support/phone.ts';
-import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
+import { type Answer, now, type Service, serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -105,7 +105,6 @@ describe('a session, as time goes by', () => {
 });
 
 describe('as soon as its time is over, and not a minute before', () => {
-  const now = (): number => Math.floor(Date.now() / 1000);
   const lifetime = 3600;
   const phone = { platform: 'ios', token: hexToken() };
 

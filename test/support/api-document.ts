@@ -4,7 +4,6 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import * as v from 'valibot';
 
-/** What the check needs of the committed document. */
 const header = v.object({ required: v.optional(v.boolean()), schema: v.record(v.string(), v.unknown()) });
 const response = v.object({
   headers: v.optional(v.record(v.string(), v.union([v.object({ $ref: v.string() }), header]))),
@@ -56,28 +55,20 @@ const headerNames = new Set(
 
 const validators = new Map<string, ValidateFunction>();
 
-/** What is checked of a response. */
-interface Received {
-  status: number;
-  headers: Headers;
-  /** Empty when there is no body. */
-  text: string;
-}
-
 /** `fetch`, for a test or a client library: holds each response against the API document. */
 export async function documentedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
   const answer = await fetch(url, init);
-  const { status, headers } = answer;
-  assertDocumented(init.method ?? 'GET', answer.url, { status, headers, text: await answer.clone().text() });
+  assertDocumented(init.method ?? 'GET', answer.url, answer, await answer.clone().text());
   return answer;
 }
 
-/**
- * Holds a response against the API document: a status that is listed, the headers, the media type, and a body with no
- * field that is not documented. Where no route is, the response is the gateway's.
- * @throws AssertionError
- */
-export function assertDocumented(method: string, url: string, { status, headers, text }: Received): void {
+/** Checks a response against the API document: its status, headers, media type and body. @throws AssertionError */
+export function assertDocumented(
+  method: string,
+  url: string,
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+  text: string,
+): void {
   const { pathname } = new URL(url);
   const path = paths.find(({ pattern }) => pattern.test(pathname))?.path ?? pathname;
   const { responses } = document.paths[path]?.[method.toLowerCase()] ?? { responses: { 404: noRoute } };
@@ -126,13 +117,8 @@ function bodyProblems(
 function resolved<Output>(value: unknown, schema: v.GenericSchema<unknown, Output>): Output | undefined {
   const reference = v.safeParse(v.object({ $ref: v.string() }), value);
   if (!reference.success) return v.is(schema, value) ? v.parse(schema, value) : undefined;
-  const found = reference.output.$ref
-    .split('/')
-    .slice(1)
-    .reduce<unknown>(
-      (part, name) => (part instanceof Object ? Reflect.get(part, name) : undefined),
-      document,
-    );
+  const [, ...path] = reference.output.$ref.split('/');
+  const found = path.reduce<unknown>((part, name) => Reflect.get(Object(part), name), document);
   return v.parse(schema, found);
 }
 

@@ -41,7 +41,6 @@ export async function startBusStandIn() {
   const fresh = () => ({
     /** The entries of each request, in order, also of those that fail. */
     requests: [] as Arrived[][],
-    /** What the bus has taken. */
     taken: [] as Arrived[],
     letters: [] as Record<string, unknown>[],
     /** Decides on each request; by default the bus takes everything. */

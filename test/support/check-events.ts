@@ -17,10 +17,7 @@ const listsOf: Record<string, { sortKey: string; list: (event: Item) => string |
   by_review: { sortKey: 'review_ordinal', list: ({ type }) => (type === 'review' ? 'REVIEW' : undefined) },
 };
 
-/**
- * Reads an access request's events from the table item by item, and each index entry by entry. Everything that
- * is wrong with them: ids that are not 1…n, ordinals with holes, entries that no event has, keys that repeat.
- */
+/** Everything wrong with an access request's events in the table and each index: ids, ordinals, entries, repeated keys. */
 export async function problemsOfEvents(
   dynamoDb: DynamoDBClient,
   tableName: string,

@@ -1,6 +1,7 @@
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createClient } from './login-app.ts';
-import { type Answer, type Service, unique } from './service.ts';
+import type { Claims } from './provider-stand-in.ts';
+import { type Answer, now, type Service, unique } from './service.ts';
 
 /** A key of a client, with the JWK that an operator registers. */
 export type ClientKey = Awaited<ReturnType<typeof newClientKey>>;
@@ -10,11 +11,6 @@ export async function newClientKey(alg = 'ES256') {
   const jwk = await exportJWK(publicKey);
   return { alg, privateKey, publicKey, jwk, thumbprint: await calculateJwkThumbprint(jwk) };
 }
-
-/** Claims that a test sets, or leaves out. */
-type Claims = { [Name in keyof JWTPayload]?: JWTPayload[Name] | undefined };
-
-export const now = () => Math.floor(Date.now() / 1000);
 
 /** A JWT that a key signs. A claim that is undefined is left out. */
 export const signed = (
@@ -32,7 +28,6 @@ export function secretlessClients(service: Service) {
     (await createClient(service, loginApp, flags)).client_id;
   const createWithKeys = (keys: ClientKey[], flags: object = {}) =>
     create({ 'jwks-file': { keys: keys.map(({ jwk }) => jwk) }, ...flags });
-  /** An assertion as it should be, unless the test changes it. */
   const assertion = (client_id: string, key: ClientKey, claims: Claims = {}, header: object = {}) =>
     signed(
       key,

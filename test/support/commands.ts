@@ -15,10 +15,7 @@ export const asTested = { npm_config_before: '2026-11-23' };
 export const runJest = (files: string[], env: Record<string, string>): Promise<unknown> =>
   execa('npm', ['run', '--silent', 'jest', '--', ...files], { ...shown, env });
 
-/**
- * Installs packages of PyPI into a virtual environment of their own, if they are not there yet. Needs Python 3 with venv.
- * @returns the folder of its commands
- */
+/** Installs PyPI packages into a virtual environment, once; the folder of its commands. Needs Python 3 with venv. */
 export async function installPython(name: string, requirements: string): Promise<string> {
   const environment = await installed(name, requirements, async (directory) => {
     await execa('python3', ['-m', 'venv', directory], shown);
@@ -37,12 +34,10 @@ export async function freePort(): Promise<string> {
 
 /** A server in a process of its own. */
 export interface BackgroundServer extends AsyncDisposable {
-  /** All that it has written so far. */
   output(): string;
 }
 
 interface ServerOptions extends Pick<Options, 'cwd' | 'env' | 'extendEnv'> {
-  /** Where its output goes. */
   logFile: string;
   isReady(output: string): boolean | Promise<boolean>;
 }
@@ -50,10 +45,7 @@ interface ServerOptions extends Pick<Options, 'cwd' | 'env' | 'extendEnv'> {
 /** Milliseconds that a server may take until it is ready. */
 const patience = 60_000;
 
-/**
- * Starts a server and waits until it is ready. Ending it ends the processes that it has started as well.
- * @throws Error with its output, when it ends or is not ready in time
- */
+/** Starts a server and waits until it is ready. Ending it ends its child processes. @throws Error with its output */
 export async function startServer(
   [command = '', ...words]: string[],
   { logFile, isReady, ...options }: ServerOptions,

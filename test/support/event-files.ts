@@ -6,13 +6,13 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 export const eventOf = (key: string): APIGatewayProxyEventV2 =>
   JSON.parse(readFileSync(join(import.meta.dirname, '..', 'events', `${key}.json`), 'utf8'));
 
-/** What stands in the place of a placeholder of the event files, such as `CLIENT_ID`. */
-type Replacements = Record<string, string>;
-
-/** The event with the placeholders of its path, its headers and its body replaced. */
-export function filledIn(event: APIGatewayProxyEventV2, replacements: Replacements): APIGatewayProxyEventV2 {
+/** The event with the placeholders of its path, its headers and its body replaced. @param values of them, such as `CLIENT_ID` */
+export function filledIn(
+  event: APIGatewayProxyEventV2,
+  values: Record<string, string>,
+): APIGatewayProxyEventV2 {
   const text = (value: string): string =>
-    Object.entries(replacements).reduce((filled, [name, real]) => filled.replaceAll(name, real), value);
+    Object.entries(values).reduce((filled, [name, real]) => filled.replaceAll(name, real), value);
   const { rawPath, rawQueryString, queryStringParameters, pathParameters, headers, body, isBase64Encoded } =
     event;
   return {

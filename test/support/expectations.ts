@@ -20,11 +20,9 @@ export function expectAnswer(answer: Answer, status: number, body: unknown): voi
   expect(answer.headers.get('www-authenticate')).toBeNull();
 }
 
-/** The body of an error response, by its status. */
 interface ExpectedError {
   status: number;
   error: string;
-  /** What the description must say. */
   naming?: RegExp | string;
   /** The fields that `errors` must name, for 422 alone. */
   fields?: string[];
@@ -55,7 +53,6 @@ export function expectError(answer: Answer, { status, error, naming = /./, field
   else expect(challenge).toBeNull();
 }
 
-/** A time, as every answer has it. */
 export const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 export const tokenResponse = {

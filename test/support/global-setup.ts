@@ -8,13 +8,9 @@ import { serve } from '../../infra/local/loopback-server.ts';
 import { startService } from './start-service.ts';
 import { noteOutcome } from './steps.ts';
 
-/** What ends with the run. */
 const started = new AsyncDisposableStack();
 
-/**
- * The black-box tests share one stack, in a process of its own; `SERVICE_DIR` names the folder with its
- * `demo.json`. When the variable is set already, they run against that stack instead.
- */
+/** Starts the stack that the black-box tests share, unless `SERVICE_DIR` names the folder of another. */
 export default async function setUp(): Promise<void> {
   // Node keeps what it has compiled for the many processes that the tests start.
   process.env.NODE_COMPILE_CACHE ??= localDirectory('compile-cache');
@@ -48,10 +44,7 @@ async function start(...options: Parameters<typeof startService>): Promise<strin
 
 const ofWorkers = new Map<string | null, Promise<string>>();
 
-/**
- * Starts a service for each jest worker that asks for one: `?worker=1&store=URL` answers with the folder of the worker's
- * service, whose clock is movable and whose store is at that address.
- */
+/** Answers `?worker=1&store=URL` with the folder of that jest worker's service, started once, with a movable clock. */
 async function startWorkerService({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
   const { searchParams } = new URL(url, 'http://localhost');
   const worker = searchParams.get('worker');

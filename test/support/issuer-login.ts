@@ -4,10 +4,7 @@ import { accountOf } from './people.ts';
 import { type Claims, ourApp, type ProviderStandIn, type Scene } from './provider-stand-in.ts';
 import { type Answer, type Service, unique } from './service.ts';
 
-/**
- * Makes a Login App whose provider_f is an issuer of its own, with the logins and the notifications of a person there.
- * @param settings of the issuer, besides its audience
- */
+/** Makes a Login App with an issuer as provider_f, and a person's logins and notifications. @param settings of the issuer */
 export async function newIssuerLogin(service: Service, standIn: ProviderStandIn, settings: object = {}) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'));
@@ -39,23 +36,18 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
     const about = { sub: undefined, exp: undefined, jti: unique('jti'), sub_id: issSub() };
     return scene.idToken({ ...about, events, ...claims }, { typ: 'secevent+jwt', ...header });
   };
-  /** Pushes a security event token. */
   const push = (body: string): Promise<Answer> =>
     service.call(address(), {
       method: 'POST',
       headers: { 'content-type': 'application/secevent+jwt' },
       body,
     });
-  /** Sends a form, with a logout token. */
   const sendForm = (form: Record<string, string>): Promise<Answer> => service.form(address(), form);
   const messages = { notification, notify, post, issSub, setOf, push, sendForm, address };
   return { scene, app, subject, logIn, ...messages };
 }
 
-/**
- * Makes a Login App whose provider_a issues JWTs as access tokens, with the logins there.
- * @param change of the audience validation @param more settings, by the scene that is the issuer
- */
+/** Makes a Login App whose provider_a issues JWT access tokens. @param change of the audience validation @param more settings */
 export async function newJwtLogin(
   service: Service,
   standIn: ProviderStandIn,
@@ -69,7 +61,6 @@ export async function newJwtLogin(
     service.token({ grant_type: 'provider_credentials', provider, access_token }, app);
   const audience_validation = { method: 'jwt', issuer: scene.url, audiences: [ourApp], ...change };
   await set({ audience_validation, ...more(scene) });
-  /** Logs in with an access token of the scene. */
   const logIn = async (claims: Claims = {}, header: object = { typ: 'at+jwt' }) =>
     send(await scene.idToken({ sub: unique('alice'), ...claims }, header));
   return { scene, app, audience_validation, set, send, logIn };

@@ -3,7 +3,6 @@ import { keysPath } from '../../lib/tokens/issuer.ts';
 import { eventually } from './people.ts';
 import type { FollowedService } from './start-service.ts';
 
-/** A structured line of the log. */
 export type LogLine = Record<string, unknown> & { event: string };
 
 /** Every structured line that a service has written so far. */
@@ -53,7 +52,6 @@ export async function logLine(
   return found;
 }
 
-/** What a service writes while an action runs. */
 export async function writtenDuring(
   service: FollowedService,
   action: () => Promise<unknown>,

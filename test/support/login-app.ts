@@ -1,7 +1,6 @@
 import type { Demo } from '../../infra/local/demo.ts';
 import type { Service } from './service.ts';
 
-/** What a test knows of a Login App. */
 export type LoginApp = Demo['login_app'];
 
 /** What a Login App has beside its client. */

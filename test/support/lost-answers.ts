@@ -8,11 +8,7 @@ import type { LostAnswer } from './store-proxy.ts';
 /** Makes what a request needs, all of it new; returns the request. */
 export type Scenario = () => Promise<() => Promise<unknown>>;
 
-/**
- * A service whose store does each call, and whose answer to one of them is lost, or never comes if `LOST_ANSWERS` says so:
- * the SDK sends the call again. The caller of the service then gets exactly what they get when nothing is lost, whichever
- * answer it was.
- */
+/** A service whose store loses an answer, or stalls if `LOST_ANSWERS` is `answer stalls`: the SDK sends the call again. */
 export async function serviceThatLosesAnswers() {
   const fault: LostAnswer = process.env.LOST_ANSWERS === 'answer stalls' ? 'answer stalls' : 'answer lost';
   const own = await startServiceWithStore(fault === 'answer stalls' ? { AWS_CALL_MILLISECONDS: '500' } : {});
@@ -40,7 +36,6 @@ export async function serviceThatLosesAnswers() {
     });
     return { account, id: Number(id) };
   };
-  /** A person with a phone of theirs. */
   const newOwner = async () => {
     const app = await newApp();
     const person = await newPerson(service, unique('alice'), app);
@@ -68,10 +63,7 @@ export async function serviceThatLosesAnswers() {
     }
   }
 
-  /**
-   * Whichever answer of the store is lost, the caller gets what they get when none is. Of a run of like writes, the first and
-   * the last lose theirs; a read that is sent again says the same, so only one at the beginning does.
-   */
+  /** Expects the same answer whichever store answer is lost: the first and last write's of a run, and a read's at the start. */
   async function expectTheSame(scenario: Scenario): Promise<void> {
     const { calls, answer } = await send(await scenario());
     expect(calls).not.toEqual([]);

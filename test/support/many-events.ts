@@ -12,7 +12,6 @@ import { table } from '../../lib/storage/table.ts';
 const batchSize = 25;
 const side = 8;
 
-/** How many different actor ids write, in turn. */
 const actorCount = 7;
 
 /** The event with this id: of two actor types and seven actors, every third a review, about 200 bytes. */
@@ -31,10 +30,7 @@ const eventOf = (accessRequestId: number, id: number) => {
   };
 };
 
-/**
- * Gives an access request the events from one id to another, by writing the items as the service would.
- * @param lengths of its lists so far; empty for the first events
- */
+/** Writes the events of these ids as the service would. @param lengths of the access request's lists so far */
 export async function writeEvents(
   dynamoDb: DynamoDBClient,
   tableName: string,

@@ -20,7 +20,6 @@ export const containerTools: Tool[] = ['podman', 'runc', 'slirp4netns'].map((nam
   name,
 ]);
 
-/** The packages that have those of these tools that are missing. */
 async function missingPackages(tools: Tool[]): Promise<string[]> {
   const results = await Promise.all(
     tools.map(async ([command, debianPackage]) => {
@@ -31,10 +30,7 @@ async function missingPackages(tools: Tool[]): Promise<string[]> {
   return [...new Set(results.flat())];
 }
 
-/**
- * Makes sure of the tools that a check needs besides npm, before it does anything else.
- * @throws Error with the one command that installs what is missing
- */
+/** Checks for tools besides npm. @throws Error with the one command that installs what is missing */
 export async function requireTools(tools: Tool[]): Promise<void> {
   const missing = await missingPackages(tools);
   if (missing.length > 0)

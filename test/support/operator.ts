@@ -8,7 +8,6 @@ import { runOperator } from '../../infra/operator/run-operator.ts';
 import { scratchFolder } from './own-service.ts';
 import { unique } from './service.ts';
 
-/** What a command line has left behind. */
 interface CommandResult {
   code: number;
   stdout: string;

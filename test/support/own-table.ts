@@ -11,13 +11,9 @@ export async function startStore(): Promise<LoopbackServer> {
   return url ? { url, close: async () => {} } : startDynalite();
 }
 
-/** A table without a service. */
 export type OwnTable = Awaited<ReturnType<typeof startOwnTable>>;
 
-/**
- * A table for code that calls the domain in this process, until the file's tests have ended. The environment then names it; so
- * the domain's files must be imported afterwards.
- */
+/** A table for domain code in this process. It sets the environment, so import the domain's files afterwards. */
 export async function startOwnTable() {
   const store = await startStore();
   const tableName = `test-${randomUUID()}`;

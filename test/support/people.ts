@@ -28,7 +28,6 @@ export async function newPhone(service: Service, appToken?: string): Promise<str
   return (await service.register(device, appToken ?? (await service.loginAppToken()))).body.id;
 }
 
-/** The ids of a person's devices, in their order. */
 export async function deviceIdsOf(service: Service, { token }: Person): Promise<string[]> {
   const { body } = await service.listDevices(token);
   return body.devices.map(({ id }: { id: string }) => id);
@@ -90,7 +89,6 @@ export async function eventually<Value>(
   }
 }
 
-/** Reads a list until it has so many members. */
 export const eventuallyHas = <Member>(count: number, read: () => Promise<Member[]>): Promise<Member[]> =>
   eventually(read, ({ length }) => length === count);
 

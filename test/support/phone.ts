@@ -1,11 +1,10 @@
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createClient } from './login-app.ts';
-import { type Answer, type Service, unique } from './service.ts';
+import { type Answer, now, type Service, unique } from './service.ts';
 
 /** A phone: the app of a public client, with a key that never leaves it. */
 export type Phone = Awaited<ReturnType<typeof newPhone>>;
 
-/** A public client of a Login App. */
 export async function newPublicClient(
   service: Service,
   { login_app_id = service.demo.login_app.login_app_id, platform = 'ios' } = {},
@@ -28,7 +27,7 @@ export async function newPhone(
       jti: unique('proof'),
       htm: 'POST',
       htu: address(endpoint),
-      iat: Math.floor(Date.now() / 1000),
+      iat: now(),
       ...claims,
     })
       .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk, ...header })

@@ -55,10 +55,7 @@ const goodAnswers: Record<string, (url: string) => unknown> = {
   revoke: () => '',
 };
 
-/**
- * Stands in for providers of every family, with all that can go wrong with them at the network's edge. To be
- * awaited when a test file is loaded; it ends after the file's tests.
- */
+/** Stands in for every family of providers, with their faults. Await it when a test file is loaded; it ends after the tests. */
 export async function startProviderStandIn() {
   const signingKeys = new Map<string, ReturnType<typeof newSigningKey>>();
   const signingKey = (path: string) => {
@@ -109,7 +106,6 @@ export async function startProviderStandIn() {
         },
         /** How often an address below the scene's own was called. */
         calls: (below: string): number => forms(below).length,
-        /** The forms that it was sent. */
         forms,
         /** An id token of the issuer that the scene is, signed by its key. The header makes it another JWT. */
         idToken: async (claims: Claims = {}, header: object = {}): Promise<string> => {

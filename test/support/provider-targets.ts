@@ -2,7 +2,6 @@ import { createLoginApp, type LoginApp } from './login-app.ts';
 import { ourApp, type Scene } from './provider-stand-in.ts';
 import { type Service, unique } from './service.ts';
 
-/** Where the endpoints of a provider are. */
 type Addresses = (endpoint: string) => string;
 
 interface LoginForm extends Record<string, string> {
@@ -144,10 +143,7 @@ export const targets = {
 /** A login that can be tried: a Login App of its own, whose provider is a scene. */
 export type PreparedLogin = Awaited<ReturnType<typeof prepareLogin>>;
 
-/**
- * Makes a Login App whose provider is a scene.
- * @param base where the target's endpoint is; another address than the scene's leads elsewhere
- */
+/** Makes a Login App whose provider is a scene. @param base of the target's endpoint. @default the scene */
 export async function prepareLogin(service: Service, scene: Scene, target: Target, base = scene.url) {
   const app = await createLoginApp(service, unique('app'));
   const address = (endpoint: string) => `${endpoint === target.endpoint ? base : scene.url}/${endpoint}`;

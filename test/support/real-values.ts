@@ -3,20 +3,11 @@ import { decodeJwt } from 'jose';
 import { newPerson, newPhone, type Person } from './people.ts';
 import { type Service, unique } from './service.ts';
 
-/** What the placeholders of the event files stand for, and whose it is. */
-interface RealValues {
-  person: Person;
-  phone: string;
-  accessRequestId: number;
-  /** The placeholders with their values. */
-  values: Record<string, string>;
-}
-
 /**
- * A person with a phone and two identities, an access request, and valid credentials of every kind. All are new: an
- * endpoint may answer otherwise when it has been called before.
+ * A new person with a phone and two identities, a new access request, and valid credentials of every kind.
+ * @returns `values`, the placeholders of the event files with their values, and whose they are
  */
-export async function newRealValues(service: Service): Promise<RealValues> {
+export async function newRealValues(service: Service) {
   const { login_app, account } = service.demo;
   const [appToken, person, other, { body: created }] = await Promise.all([
     service.loginAppToken(),
@@ -36,7 +27,7 @@ export async function newRealValues(service: Service): Promise<RealValues> {
   return {
     person,
     phone,
-    accessRequestId: created.id,
+    accessRequestId: Number(created.id),
     values: {
       CLIENT_ID: login_app.client_id,
       CLIENT_SECRET: login_app.client_secret,

@@ -6,7 +6,6 @@ import type { Demo } from '../../infra/local/demo.ts';
 import { documentedFetch } from './api-document.ts';
 import { noteSecrets } from './secrets-seen.ts';
 
-/** An HTTP answer, read. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -27,6 +26,9 @@ const directory = (): string => {
 /** The service that all black-box tests share. */
 export const sharedService = (): Service =>
   serviceOf(JSON.parse(readFileSync(join(directory(), 'demo.json'), 'utf8')), directory());
+
+/** Seconds since 1970. */
+export const now = () => Math.floor(Date.now() / 1000);
 
 let made = 0;
 /** A name that no other test uses. */
@@ -101,7 +103,6 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
     token,
     credentials,
     loginForm,
-    /** Logs a person in at a provider. */
     logIn: async (subject: string, provider = 'provider_f', client = demo.login_app): Promise<Answer> =>
       token(await loginForm(provider, { subject }), client),
     /** A login at provider_f. @param more parameters */
@@ -145,7 +146,6 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
     /** The access requests of an account. @param query as in `?page=2`, or an id as in `/7` */
     accessRequests: (query = '', account = demo.account): Promise<Answer> =>
       call(`${accessRequests}${query}`, { headers: asAccount(account) }),
-    /** A new comment or review, as an account. */
     addEvent: (
       path: 'comments' | 'reviews',
       body: unknown,
@@ -158,7 +158,6 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
       json(`${accessRequests}/${id}/${path}`, body, { ...asAccount(account), ...headers }),
     /** An operator command; its result, or an exception with its error line. */
     operate,
-    /** Gives a provider of a Login App other settings. */
     setProvider: ({ login_app_id }: { login_app_id: unknown }, provider: string, settings: unknown) =>
       operate('providers', 'set', { 'login-app': login_app_id, provider, settings }),
   };
@@ -179,7 +178,6 @@ export const asClient = ({ client_id, client_secret }: Omit<Demo['login_app'], '
   authorization: basic(client_id, client_secret),
 });
 
-/** The headers by which an account authenticates. */
 export const asAccount = ({ account_id, account_secret }: Demo['account']) => ({
   authorization: basic(account_id, account_secret),
 });

@@ -24,13 +24,11 @@ export interface FollowedService {
   directory: string;
   /** Everything that the process has written so far. */
   output: () => string;
-  /** Every audit line that it has written so far. */
   audit: () => string;
   /** Moves the clock of a service that was started with a movable one. */
   advance: (seconds: number) => void;
   /** The time by that clock, in seconds. */
   now: () => number;
-  /** Sets that clock right again. */
   resetClock: () => void;
 }
 

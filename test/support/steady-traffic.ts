@@ -3,11 +3,7 @@ import { type Service, unique } from './service.ts';
 /** Its settings hold an encrypted secret, and the times of its tokens don't count, however a test moves the clock. */
 const provider = 'provider_e';
 
-/**
- * Three people who log in, then relate a device and refresh, and log in elsewhere, register a device and search, again
- * and again, until they are stopped.
- * @param instances processes of one service; each call goes to the next of them
- */
+/** Three people who relate a device, refresh, log in, register and search, again and again. Calls go to the instances in turn. */
 export function steadyTraffic(...instances: [Service, ...Service[]]) {
   /** How often there was which status: `{'refresh 200': 12}`. Every answer counts. */
   const statuses: Record<string, number> = {};

@@ -13,10 +13,7 @@ export async function step<T>(what: string, work: () => Promise<T>): Promise<T> 
   return result;
 }
 
-/**
- * Runs a check from the command line. Whatever it hands to `cleanUps` is ended when it is through, has failed
- * or is interrupted. Exit code 1 when it has failed.
- */
+/** Runs a check from the command line, then its `cleanUps`, even after Ctrl-C. Exit code 1 when it has failed. */
 export function runCheck(check: (cleanUps: AsyncDisposableStack) => Promise<void>): void {
   const cleanUps = new AsyncDisposableStack();
   const interrupted = (signal: NodeJS.Signals): void => {

@@ -30,10 +30,7 @@ export async function startServiceWithStore(
   return withStore(running, proxy, store, running.stop);
 }
 
-/**
- * The service of this jest worker, which its test files use one after the other. For tests that need no service in a state of
- * its own and leave none behind: people, apps and settings are new ones, and the clock is set right after the file's tests.
- */
+/** The service that this jest worker's files use in turn, each with people and apps of its own. Afterwards the clock is reset. */
 export async function sharedServiceWithStore(): Promise<ServiceWithStore<FollowedService>> {
   const { WORKER_SERVICES_URL, JEST_WORKER_ID = '' } = process.env;
   if (!WORKER_SERVICES_URL) throw new Error('WORKER_SERVICES_URL is not set; jest sets it before the tests.');

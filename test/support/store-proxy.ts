@@ -10,7 +10,6 @@ import {
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { table } from '../../lib/storage/table.ts';
 
-/** One call of the service to its store. */
 export interface StoreCall {
   /** `GetItem`, `Query` … */
   operation: string;
@@ -22,10 +21,7 @@ export interface StoreCall {
   bytes: number;
 }
 
-/**
- * What goes wrong with a call: it fails for good without having been done, or after having been done, as when
- * the writer dies there; or it is done and its answer is lost or never comes, which makes the SDK send it again.
- */
+/** Fault of a call: it fails undone or done, as when the writer dies; or its answer is lost, and the SDK sends it again. */
 export type Fault = 'fails before' | 'fails after' | LostAnswer;
 export type LostAnswer = 'answer lost' | 'answer stalls';
 
@@ -35,7 +31,6 @@ export const everyCrash = (writes: number): [Fault, number][] =>
     Array.from({ length: writes }, (_, place): [Fault, number] => [fault, place]),
   );
 
-/** What the proxy answers instead of the store. */
 export interface StoreAnswer {
   status: number;
   body: unknown;
@@ -48,10 +43,7 @@ type StoreHook = (
 
 export type StoreProxy = Awaited<ReturnType<typeof startStoreProxy>>;
 
-/**
- * Lets the call with this number, from 0, go wrong while something is done, as when the function dies there.
- * @param counts which calls have numbers. @default all
- */
+/** Lets one call of an action go wrong. @param counts which calls are numbered, from 0. @default all */
 export async function failing<T>(
   proxy: StoreProxy,
   [number, fault]: readonly [number: number, fault: Fault],
@@ -77,9 +69,8 @@ const failure: StoreAnswer = {
 };
 
 /**
- * Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. Fails each read
- * that could be outdated in DynamoDB, other than of a global index. The store in memory is never behind.
- * @param listening a server that is to answer as the proxy until the proxy is closed; without one it starts its own
+ * Stands between service and store: records calls and costs, and lets a hook disturb them. Fails a read of the table that is not
+ * consistent, which the store in memory always is. @param listening a server that answers as the proxy; by default it starts one
  */
 export async function startStoreProxy(endpoint: string, listening?: Server) {
   let calls: StoreCall[] = [];
@@ -118,7 +109,6 @@ export async function startStoreProxy(endpoint: string, listening?: Server) {
       calls = [];
     },
     hook: (() => undefined) as StoreHook,
-    /** Does something while a hook sees the calls. */
     during: async <T>(hook: StoreHook, action: () => Promise<T>): Promise<T> => {
       proxy.hook = hook;
       return action().finally(() => {
@@ -180,7 +170,6 @@ async function callStore(
 const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>
   void response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(body));
 
-/** The calls that change an item. */
 const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
 
 export const isWrite = ({ operation }: StoreCall): boolean => writes.includes(operation);

@@ -16,9 +16,10 @@ function streamRecord(
   const { pk, sk } = { ...before, ...after };
   if (!pk || !sk) throw new Error('An item has keys.');
   const both = before && after;
+  const oneSided = after ? 'INSERT' : 'REMOVE';
   return {
     eventID: `record-${made}`,
-    eventName: both ? 'MODIFY' : after ? 'INSERT' : 'REMOVE',
+    eventName: both ? 'MODIFY' : oneSided,
     dynamodb: {
       SequenceNumber: String(100_000_000 + made),
       ApproximateCreationDateTime: Date.UTC(2026, 0, 31, 8) / 1000,
@@ -40,10 +41,7 @@ export const recordOf = (
   over: Partial<StreamRecord> = {},
 ) => streamRecord(before && marshall(before), after && marshall(after), over);
 
-/**
- * What a table's stream would have about an action: one record for each item that differs afterwards. For stores without
- * streams; several changes of an item are one here.
- */
+/** Stream records of an action, for stores without streams: one for each item that differs afterwards. */
 export async function recordsDuring(
   client: DynamoDBClient,
   tableName: string,

@@ -6,9 +6,8 @@ import { localDirectory } from '../../infra/local/local-files.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 
 /**
- * A thread of jest's main process that synthesizes deployments for all test files of a run, each once: outside of jest's
- * loading of modules, the CDK is loaded once and takes half the time. It posts its address when it is ready, and answers
- * `POST { settings, moreContext }` with the stacks, or with a 422 and the message of what the settings lack.
+ * Synthesizes each deployment once for all test files, outside of jest's module loader, where the CDK loads in half the time.
+ * Posts its address, and answers `POST { settings, moreContext }` with the stacks, or with 422 and the error message.
  */
 const answers = new Map<string, Promise<{ status: number; text: string }>>();
 

@@ -8,10 +8,7 @@ import { deployService } from '../../infra/stack/deployment.ts';
 /** The feature flags of `cdk.json`. */
 export const { context } = cdkJson;
 
-/**
- * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
- * @param options `builtinCloudFormationValidation` takes a second per synthesis; `moreContext` is that of the CDK itself
- */
+/** The stack of a deployment; its functions are not bundled, which takes seconds. The built-in validation takes one. */
 export function stackWith(
   settings: Record<string, unknown> = {},
   { builtinCloudFormationValidation = false, moreContext = {} } = {},
@@ -22,7 +19,6 @@ export function stackWith(
   return { app, ...deployService(app, readSettings({ stack: 'a-stack', ...settings })) };
 }
 
-/** What CloudFormation gets of a stack. */
 export interface StackParts<Template> {
   name: string;
   /** Account and region: `aws://123456789012/eu-west-1`. */

@@ -9,11 +9,7 @@ export const root = join(import.meta.dirname, '../..');
 
 const known = new Map<string, Promise<Stacks<Template>>>();
 
-/**
- * The stacks of a deployment with these settings. The thread that `SYNTHESIS_URL` names makes each once for all files of a run.
- * @param moreContext of the CDK itself
- * @throws Error that names the setting that is wrong
- */
+/** The stacks of a deployment, synthesized once a run. @param moreContext of the CDK @throws Error that names a wrong setting */
 export function stacksWith(
   settings: Record<string, unknown> = {},
   moreContext = {},
@@ -35,7 +31,6 @@ async function synthesized(body: string): Promise<Stacks<Template>> {
   return { service: read(service), watching: Template.fromJSON(watching), edge: edge && read(edge) };
 }
 
-/** The template of a deployment. */
 export const templateWith = async (settings?: Record<string, unknown>): Promise<Template> =>
   (await stacksWith(settings)).service.template;
 
@@ -123,15 +118,6 @@ export const readable = (value: unknown): string =>
     .replace(/^referencetoastack(\w+[0-9A-F]{8})(?:Ref|Arn|QueueName|Version)(?=$|:)/, '$1')
     .replace(/[0-9A-F]{8}(?=$|[/:])/, '');
 
-const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
-
-/** One action that a role may do on one resource; with leading keys, only on items whose partition key matches one. */
-interface Right {
-  action: string;
-  on: string;
-  keys: string[] | undefined;
-}
-
 /** Those of the policy beside a role. The one role without has them in itself. */
 function statementsOf(role: unknown) {
   const beside = policies.filter(({ properties }) => properties.Roles[0].Ref === text(role));
@@ -140,14 +126,15 @@ function statementsOf(role: unknown) {
   return documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 }
 
-const rightsIn = (role: unknown): Right[] =>
+/** Each action that a role may do on a resource; with keys, only on items whose partition key matches one. */
+const rightsIn = (role: unknown) =>
   statementsOf(role).flatMap(({ Action, Resource, Condition }) => {
     const keys = Condition?.['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
-    return listed(Action).flatMap((action) =>
-      listed(Resource).map((on) => ({
+    return [Action].flat().flatMap((action) =>
+      [Resource].flat().map((on) => ({
         action: text(action),
         on: readable(on),
-        keys: keys === undefined ? undefined : listed(keys).map(text),
+        keys: keys === undefined ? undefined : [keys].flat().map(text),
       })),
     );
   });

@@ -11,10 +11,8 @@ export async function twoInstances() {
     running,
     second,
     proxy,
-    /** Asks both instances the same. */
     both: <Value>(ask: (instance: Service) => Promise<Value>): Promise<[Value, Value]> =>
       Promise.all([ask(service), ask(second.service)]),
-    /** Moves the clocks of both. */
     advance: (seconds: number): void => {
       running.advance(seconds);
       second.running.advance(seconds);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
-import { newClientKey, now, secretlessClients, signed } from '../support/client-assertions.ts';
+import { newClientKey, secretlessClients, signed } from '../support/client-assertions.ts';
 import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { asClient, sharedService, unique } from '../support/service.ts';
+import { asClient, now, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();

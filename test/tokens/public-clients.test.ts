@@ -5,7 +5,7 @@ import { expectAnswer, expectError, tokenResponse } from '../support/expectation
 import { createLoginApp } from '../support/login-app.ts';
 import { accountOf } from '../support/people.ts';
 import { newPhone, newPublicClient } from '../support/phone.ts';
-import { asClient, unique } from '../support/service.ts';
+import { asClient, now, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
 const { proxy, running, service } = await sharedServiceWithStore();
@@ -16,8 +16,6 @@ const invalidRequest = { status: 400, error: 'invalid_request' };
 const invalidClient = { status: 401, error: 'invalid_client' };
 const unauthorizedClient = { status: 400, error: 'unauthorized_client' };
 const useNonce = { status: 400, error: 'use_dpop_nonce' };
-const seconds = () => Math.floor(Date.now() / 1000);
-
 const client = await newPublicClient(service);
 const phone = await newPhone(service, client);
 
@@ -80,8 +78,8 @@ describe('a proof that is refused leaves the session alive', () => {
     ['an empty jti', (at) => phone.proof(at, { jti: '' })],
     ['no iat', (at) => phone.proof(at, { iat: undefined })],
     ['the typ of a JWT', (at) => phone.proof(at, {}, { typ: 'JWT' })],
-    ['an end that has passed', (at) => phone.proof(at, { exp: seconds() - 1 })],
-    ['a beginning that is to come', (at) => phone.proof(at, { nbf: seconds() + 30 })],
+    ['an end that has passed', (at) => phone.proof(at, { exp: now() - 1 })],
+    ['a beginning that is to come', (at) => phone.proof(at, { nbf: now() + 30 })],
     ['an end that is a text', (at) => phone.proof(at, { exp: 'tomorrow' })],
     ['another algorithm', async (at) => (await newPhone(service, client, { alg: 'ES384' })).proof(at)],
     ['none as algorithm', async () => `${btoa('{"alg":"none","typ":"dpop+jwt"}')}.${btoa('{}')}.`],
@@ -134,7 +132,7 @@ describe('a proof that is refused leaves the session alive', () => {
 describe('a phone whose clock is wrong', () => {
   test.each([-86_400, -61, 61, 86_400])('by %i s: a nonce, and then the same request passes', async (by) => {
     const token = await session();
-    const iat = seconds() + by;
+    const iat = now() + by;
     const refused = await phone.refresh(token, await phone.proof('token', { iat }));
     expectError(refused, useNonce);
     const nonce = refused.headers.get('dpop-nonce');
@@ -144,7 +142,7 @@ describe('a phone whose clock is wrong', () => {
   });
 
   test.each([-55, 55])('by %i s is in time', async (by) => {
-    const proof = await phone.proof('token', { iat: seconds() + by });
+    const proof = await phone.proof('token', { iat: now() + by });
     expect((await phone.refresh(await session(), proof)).status).toBe(200);
   });
 
@@ -199,7 +197,7 @@ describe('the nonce of a login', () => {
     }
     const late = await phone.loginForm();
     running.advance(601);
-    const answer = await phone.send('token', late, await phone.proof('token', { iat: seconds() + 601 }));
+    const answer = await phone.send('token', late, await phone.proof('token', { iat: now() + 601 }));
     running.resetClock();
     expectError(answer, invalidGrant);
   });
@@ -273,7 +271,7 @@ describe('what a public client may not', () => {
     const token = await session(other);
     await operate('clients', 'revoke', { 'login-app': demo.login_app.login_app_id, client: gone });
     running.advance(31);
-    const iat = seconds() + 31;
+    const iat = now() + 31;
     const answer = await other.refresh(token, await other.proof('token', { iat }));
     const theft = await phone.send('revoke', { token }, await phone.proof('revoke', { iat }));
     running.resetClock();

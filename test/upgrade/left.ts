@@ -1,7 +1,6 @@
 import type { Demo } from '../../infra/local/demo.ts';
 import type { Answer } from '../support/service.ts';
 
-/** A login, with what it gave. */
 export interface Login {
   subject: string;
   provider: string;
@@ -9,11 +8,6 @@ export interface Login {
   session: string;
   access_token: string;
   refresh_token: string;
-}
-
-interface Account {
-  account_id: string;
-  account_secret: string;
 }
 
 /** What clients and operators hold of a service that was used: tokens, ids, and answers that stay true. */
@@ -30,8 +24,8 @@ export interface Left {
   /** Ids of events, by what created them. */
   events: Record<'comments' | 'reviews', number>;
   secondSecret: string;
-  reader: Account;
-  disabled: Account;
+  reader: Demo['account'];
+  disabled: Demo['account'];
   /** A client that may only introspect. */
   limited: Demo['login_app'];
   /** What was answered, by what was asked. */

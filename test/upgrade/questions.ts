@@ -42,7 +42,6 @@ async function ask({ call, operate }: Service, question: NamedQuestion): Promise
 const bySessionId = (a: { session_id: string }, b: { session_id: string }): number =>
   a.session_id < b.session_id ? -1 : 1;
 
-/** Carries out a command of two or three words. */
 export function run(operate: Service['operate'], words: string, flags: Record<string, unknown> = {}) {
   const [noun = '', ...verb] = words.split(' ');
   return operate(noun, verb.join(' '), flags);

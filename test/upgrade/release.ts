@@ -24,7 +24,6 @@ export type StackTemplate = v.InferOutput<typeof templateSchema>;
 /** Everything about a version that a deployment depends on: the names of its settings and the templates of its stacks. */
 export type Deployable = v.InferOutput<typeof deployableSchema>;
 
-/** The file that holds the last release. */
 export const releaseFile = join(import.meta.dirname, 'release.json');
 
 /** The release that today's code must be able to follow: its version, the commit that it was made from, and what it deployed. */

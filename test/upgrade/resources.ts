@@ -4,8 +4,8 @@ export type Resources = StackTemplate['Resources'];
 export type Resource = Resources[string];
 
 /**
- * The types of resources that hold data, or an address that others know, each with the properties that an update must not
- * change: CloudFormation replaces the resource then, rejects the update, or generates another secret.
+ * Types of resources with data or a known address, and their properties that an update must not change: CloudFormation
+ * would replace the resource, reject the update, or generate another secret.
  * @see AWS CloudFormation template reference, "Update requires" of each property
  */
 export const fixedProperties: Record<string, readonly string[]> = {
@@ -50,7 +50,6 @@ export function idsIn(part: unknown): string[] {
 /** The only one, or the first, of those. Empty when there is none. */
 export const idIn = (part: unknown): string => idsIn(part)[0] ?? '';
 
-/** The resources of a type, with their ids. */
 export const ofType = (resources: Resources, type: string): [string, Resource][] =>
   Object.entries(resources).filter(([, { Type }]) => Type === type);
 

@@ -8,43 +8,34 @@ import { serve } from '../../infra/local/loopback-server.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, freePort, installPython, shown, startServer } from '../support/commands.ts';
 
-/** The service whose tokens are verified. */
-interface Issuer {
-  issuer: string;
-  loginAppId: string;
+/** The service whose tokens are verified: the variables that the recipes read. */
+interface Issuer extends Record<string, string> {
+  ISSUER: string;
+  LOGIN_APP_ID: string;
 }
 
 /** Verifies tokens, one after the other: `accepted`, or `rejected: …`. */
-export type Verify = (service: Issuer, tokens: string[]) => Promise<string[]>;
+export type Verify = (issuer: Issuer, tokens: string[]) => Promise<string[]>;
 
 const here = import.meta.dirname;
 const page = 'verifying-tokens.md';
 const workDirectory = (name: string): string => localDirectory('verifiers', name);
 
-/** The variables that the recipes read. */
-const environmentOf = ({ issuer, loginAppId }: Issuer) => ({ ISSUER: issuer, LOGIN_APP_ID: loginAppId });
-
 /** A program that reads a token a line, and writes a verdict a line. */
 const program =
   (command: string, words: string[], environment: Record<string, string> = {}): Verify =>
-  async (service, tokens) => {
-    const env = { ...environment, ...environmentOf(service) };
-    const { stdout } = await execa(command, words, {
-      env,
-      input: `${tokens.join('\n')}\n`,
-      stderr: 'inherit',
-    });
-    return stdout.split('\n');
+  async (issuer, tokens) => {
+    const env = { ...environment, ...issuer };
+    const input = `${tokens.join('\n')}\n`;
+    return (await execa(command, words, { env, input, stderr: 'inherit' })).stdout.split('\n');
   };
 
 /** Verdicts of a server about requests with each token: `accepted`, or the status and the challenge. */
 async function verdictsOver(method: string, url: string, tokens: string[]): Promise<string[]> {
   const verdicts: string[] = [];
   for (const token of tokens) {
-    const { ok, status, headers } = await fetch(url, {
-      method,
-      headers: { authorization: `Bearer ${token}` },
-    });
+    const authorization = `Bearer ${token}`;
+    const { ok, status, headers } = await fetch(url, { method, headers: { authorization } });
     verdicts.push(ok ? 'accepted' : `rejected: ${status} ${headers.get('www-authenticate')}`);
   }
   return verdicts;
@@ -67,7 +58,7 @@ export async function express(): Promise<(method: 'GET' | 'DELETE') => Verify> {
     const port = await freePort();
     await using server = await startServer([process.execPath, file], {
       logFile: join(directory, 'orders.log'),
-      env: { ...environmentOf(issuer), PORT: port },
+      env: { ...issuer, PORT: port },
       isReady: (output) => output.includes('Orders are at'),
     });
     const verdicts = await verdictsOver(method, `http://127.0.0.1:${port}/orders`, tokens);
@@ -97,11 +88,11 @@ export async function go(commands: string): Promise<Verify> {
 
 /** Verdicts of the program in Go about a token: before a change of the published keys, and five minutes after it. */
 export async function verdictsAround(
-  service: Issuer,
+  issuer: Issuer,
   token: string,
   change: () => Promise<unknown>,
 ): Promise<string[]> {
-  const verifier = execa(join(workDirectory('go'), 'verify'), { env: environmentOf(service) });
+  const verifier = execa(join(workDirectory('go'), 'verify'), { env: issuer });
   const lines = createInterface(verifier.stdout)[Symbol.asyncIterator]();
   const verdictOn = async (line: string): Promise<string> => {
     verifier.stdin.write(line);
@@ -126,11 +117,10 @@ export async function python(commands: string): Promise<Verify> {
 /** Verdicts of Envoy, in front of a server that answers every request with a token: it lets a request pass, or answers itself. */
 export const envoy =
   (commands: string): Verify =>
-  async (service, tokens) => {
+  async (issuer, tokens) => {
     const directory = workDirectory('envoy');
-    const env = environmentOf(service);
     writeFileSync(join(directory, 'envoy.yaml'), codeBlock(page, 'yaml', 'Envoy'));
-    await execa('bash', ['-e'], { cwd: directory, env, input: codeBlock(page, 'sh', 'Envoy') });
+    await execa('bash', ['-e'], { cwd: directory, env: issuer, input: codeBlock(page, 'sh', 'Envoy') });
     const backend = await serve(({ headers }, response) => {
       response.writeHead(headers.authorization ? 200 : 500).end();
     });
@@ -174,10 +164,7 @@ export async function java(): Promise<Verify> {
   return program('java', ['-cp', classpath, 'Verify']);
 }
 
-/**
- * Has cfn-lint look at the recipes for AWS; that of the CDK is synthesized first.
- * @returns how many there are. @throws Error when there is something wrong with one
- */
+/** Lints the recipes for AWS by cfn-lint; how many there are. @throws Error when one has a fault */
 export async function lintTemplates(commands: string): Promise<number> {
   const directory = localDirectory('verifiers', 'templates');
   const file = (name: string, content: string): string => {

@@ -22,10 +22,7 @@ import {
 const recentLogin = 'jose, in Express, with a recent login';
 const stepUp = /^rejected: 401 Bearer error="insufficient_user_authentication", max_age=900$/;
 
-/**
- * Has verifiers that others wrote judge the tokens of the service on this machine, with each algorithm. Their code is that
- * of the recipes in `docs/verifying-tokens.md`.
- */
+/** Has the recipes of `docs/verifying-tokens.md` judge tokens of the service on this machine, with each algorithm. */
 runCheck(async () => {
   await requireTools([tools.python, tools.jdk, tools.maven]);
   const commands = await step('Install PyJWT, Envoy, Go and cfn-lint', installPythonPackages);
@@ -50,7 +47,7 @@ runCheck(async () => {
     cleanUps.defer(() => running.stop());
     const service = serviceOf(running.demo, running.directory);
     const cases = await casesOf(service, running);
-    const issuer = { issuer: service.demo.base_url, loginAppId: service.demo.login_app.login_app_id };
+    const issuer = { ISSUER: service.demo.base_url, LOGIN_APP_ID: service.demo.login_app.login_app_id };
     const tokens = cases.map(({ token }) => token);
     const [token = ''] = tokens;
     assert.deepEqual(decodeJwt(token).roles, ['admin', 'reader']);
@@ -59,7 +56,8 @@ runCheck(async () => {
         const verdicts = await verify(issuer, tokens);
         assert.equal(verdicts.length, cases.length, 'It has not judged every token.');
         const wrong = cases.flatMap(({ accepted, isStale, ...one }, index) => {
-          const expected = name === recentLogin && isStale ? stepUp : accepted ? /^accepted/ : /^rejected/;
+          const usual = accepted ? /^accepted/ : /^rejected/;
+          const expected = name === recentLogin && isStale ? stepUp : usual;
           return expected.test(verdicts[index] ?? '') ? [] : [`${one.name}: ${verdicts[index]}`];
         });
         assert.deepEqual(wrong, []);

@@ -63,7 +63,6 @@ async function judgePublicClient(input: Input): Promise<object> {
   return { token_type: login.token_type, by_another_key, revoked };
 }
 
-/** Logs in, refreshes, introspects and revokes. */
 async function judgeConfidentialClient(input: Input): Promise<object> {
   const { client_secret, id_token } = input;
   const right = await authenticationOf(input);
