@@ -12,6 +12,7 @@ import {
   itemKind,
   putItem,
   readItem,
+  setTimestamp,
   updateOwnItem,
 } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountsList } from '../storage/keys.ts';
@@ -77,10 +78,7 @@ export const renameAccount = (id: string, name: string): Promise<boolean> =>
   updateOwnItem(accountItem(id), { set: named(accountsList, id, name) });
 
 export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>
-  updateOwnItem(
-    accountItem(id),
-    disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] },
-  );
+  setTimestamp(accountItem(id), 'disabled_at', disabled);
 
 export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
   updateOwnItem(accountItem(id), { set: { read_only: readOnly || undefined } });

@@ -5,7 +5,7 @@ import { invalid } from '../foundation/service-error.ts';
 import { replaceCredentials } from '../secrets/item-secrets.ts';
 import { clientItem, type LoginAppClient, publicJwkSchema, type StoredKey } from './clients.ts';
 
-/** The most keys that are valid side by side: a new one, and the old one until it is revoked. */
+/** A new key, and the old one until it is revoked. */
 const mostKeys = 2;
 
 const algorithmsByType: Record<string, string[] | undefined> = {
@@ -15,7 +15,7 @@ const algorithmsByType: Record<string, string[] | undefined> = {
   'OKP Ed25519': ['EdDSA', 'Ed25519'],
 };
 
-/** The algorithms by which a key may verify: the key decides, never the assertion alone. @see RFC 8725, section 3.1 */
+/** The algorithms that a key may verify; the assertion alone never decides. @see RFC 8725, section 3.1 */
 export function algorithmsOf({ kty, crv, alg }: StoredKey['jwk']): string[] {
   const ofType = algorithmsByType[crv ? `${kty} ${crv}` : kty] ?? [];
   return ofType.filter((one) => one === (alg ?? one));
@@ -25,7 +25,7 @@ const keySetSchema = v.object({
   keys: v.pipe(v.array(v.looseObject(publicJwkSchema.entries)), v.minLength(1), v.maxLength(mostKeys)),
 });
 
-/** The public keys of a key set, as they are stored. @throws ServiceError naming what is wrong @see RFC 7517, section 5 */
+/** The public keys of a JWK Set, to be stored. @throws ServiceError naming what is wrong @see RFC 7517, section 5 */
 export async function keysIn(keySet: unknown): Promise<StoredKey[]> {
   if (!v.is(keySetSchema, keySet))
     throw unusable(`must be a JSON object with the list keys: one or ${mostKeys} JSON Web Keys`);
@@ -41,7 +41,7 @@ async function storedKeyOf(given: StoredKey['jwk'] & Record<string, unknown>): P
   const key = await importJWK(jwk, alg).catch(() => undefined);
   const { modulusLength = 2048 } = Object(Object(key).algorithm);
   if (!key || modulusLength < 2048) throw unusable('has a key that is broken, or an RSA key below 2048 bits');
-  // Both names of the one algorithm mean this key. @see RFC 9864
+  // The algorithm has two names. @see RFC 9864
   if (jwk.kty === 'OKP') delete jwk.alg;
   return { thumbprint: await calculateJwkThumbprint(jwk), jwk, created_at: timestamp() };
 }
@@ -52,7 +52,7 @@ export const shownKey = ({ thumbprint, created_at }: StoredKey) => ({ thumbprint
 
 export const thumbprintsOf = (keys: StoredKey[]): string[] => keys.map(({ thumbprint }) => thumbprint);
 
-/** Replaces the keys of a client. @throws ServiceError if there were too many, or no credential, or somebody else was faster */
+/** Replaces the keys of a client. @throws ServiceError for too many, for no credential left, or when somebody else was faster */
 export async function replaceKeys(loginAppId: string, client: LoginAppClient, keys: StoredKey[]) {
   const existing = thumbprintsOf(client.keys ?? []).join(', ');
   if (keys.length > mostKeys)

@@ -1,5 +1,4 @@
-// What clients can be, by the names that client and server metadata have. Apart from what the grants and methods do, so that
-// the function which only describes the server needs none of the providers, keys and secrets.
+// Names in client and server metadata, apart from their code: the function that describes the server bundles none of it.
 
 export const grantTypes = [
   'provider_credentials',
@@ -12,15 +11,14 @@ export type GrantType = (typeof grantTypes)[number];
 /** Methods by which clients authenticate. @see RFC 7591, section 2 */
 export const authenticationMethods = ['client_secret_basic', 'private_key_jwt'] as const;
 
-/** The algorithms of proofs: the one that a Secure Enclave and a Keystore have. @see RFC 9449, section 5.1 */
+/** Algorithms of DPoP proofs: the one that a Secure Enclave and a Keystore have. @see RFC 9449, section 5.1 */
 export const proofAlgorithms = ['ES256'];
 
 /** The type of an assertion that is a JWT. @see RFC 7523, section 2.2 */
 export const jwtAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** The algorithms by which an assertion may be signed: asymmetric ones alone. @see RFC 7518, RFC 8037, RFC 9864 */
+/** Algorithms of assertions: asymmetric ones only. @see RFC 7518, RFC 8037, RFC 9864 */
 export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'];
 
-/** The platforms of mobile applications and devices. */
 export const platforms = ['ios', 'android'] as const;
 export type Platform = (typeof platforms)[number];

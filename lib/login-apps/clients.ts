@@ -11,18 +11,17 @@ import {
   secretAttributes,
 } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
-import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateOwnItem } from '../storage/items.ts';
+import { type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { type GrantType, grantTypes, platforms } from './client-metadata.ts';
 import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';
 
-const text = v.exactOptional(v.string());
 /** The members of a public key that are stored. @see RFC 7517, section 4 */
 export const publicJwkSchema = v.object({
-  ...{ kty: v.string(), alg: text },
-  ...{ crv: text, x: text, y: text, n: text, e: text },
+  kty: v.string(),
+  ...v.entriesFromList(['alg', 'crv', 'x', 'y', 'n', 'e'], v.exactOptional(v.string())),
 });
 
 /** A public key whose assertions authenticate a client, and its thumbprint (RFC 7638). */
@@ -34,13 +33,13 @@ export const clientItem = itemKind(
     client_id: v.string(),
     ...secretAttributes,
     keys: v.optional(v.array(storedKeySchema)),
-    /** The `iss` and the `sub` of another issuer's tokens that authenticate it. */
+    /** The `iss` and `sub` of another issuer's tokens that authenticate it. */
     workload_identity: v.optional(v.object({ issuer: v.string(), subject: v.string() })),
-    /** The platform of the app that is a public client: it has no credential, and proves a key with each request (RFC 9449). */
+    /** The platform of a public client: an app without a credential, which proves a key with each request (RFC 9449). */
     public_on: v.optional(v.picklist(platforms)),
-    /** The grants that it may use; without this, all of them. With none, it may only introspect. */
+    /** The grants that it may use; absent for all. With none, it may only introspect. */
     grant_types: v.optional(v.array(v.picklist(grantTypes))),
-    /** Whether it may read recipients although its grants are limited; one whose grants aren't always may. */
+    /** Whether it may read recipients although its grants are limited; with all grants it always may. */
     recipients: v.optional(v.boolean()),
     created_at: v.string(),
   }),
@@ -48,28 +47,24 @@ export const clientItem = itemKind(
 );
 export type LoginAppClient = ItemOf<typeof clientItem>;
 
-/** A Login App Client that has authenticated. */
 export interface AuthenticatedClient {
   clientId: string;
   loginAppId: string;
-  /** The grants that it may use; undefined for all of them. */
+  /** Undefined for all. */
   grantTypes: readonly GrantType[] | undefined;
-  /** Whether it may read the devices that messages go to, with their push tokens. */
   mayReadRecipients: boolean;
-  /** The thumbprint of the key that a public client has proved, which its sessions are bound to; undefined for others. */
+  /** The thumbprint of the key that a public client has proved, which its sessions are bound to. */
   proofKey?: string | undefined;
 }
 
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
   grant_types === undefined || recipients === true;
 
-/** Finds a client by one small read, and by none for an id of another form. */
 const findClient = cached(async (id: string) => {
   const loginAppId = loginAppIdOf(id);
   return loginAppId === undefined ? undefined : readItem(clientItem(loginAppId, id));
 });
 
-/** The client of a client id and secret, or what is wrong with them. */
 export async function authenticateClient(
   clientId: string,
   clientSecret: string,
@@ -81,9 +76,9 @@ export async function authenticateClient(
 }
 
 /**
- * The client of an id that a proof holds for; undefined if there is none. A proof that fails for a cached client is tried
- * once more with the stored one, so that a new key works at once, at most once a second.
- * @param prove may throw, if nothing stored could change its mind
+ * The client with an id, if the proof holds for it. A proof that fails for a cached client is tried with the stored one, at most
+ * once a second, so that a new key works at once.
+ * @param prove may throw, if no other key could help
  */
 export async function authenticateClientBy(
   clientId: string,
@@ -102,19 +97,18 @@ const authenticated = (client: LoginAppClient): AuthenticatedClient => ({
   mayReadRecipients: readsRecipients(client),
 });
 
-/** A client that has not been revoked. What was issued to it ends with it, within 30 seconds. */
+/** The client with an id, up to 30 seconds after it was revoked. */
 export const findCurrentClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>
   authenticateClientBy(clientId, async () => true);
 
-export const isCurrentClient = async (clientId: string): Promise<boolean> =>
-  (await findCurrentClient(clientId)) !== undefined;
+export const findPublicClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>
+  authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
 /** The rights of a new client, and epoch seconds of its end. */
 type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & { expires_at?: number };
-
 export type SecretlessCredential = Pick<LoginAppClient, 'keys' | 'workload_identity' | 'public_on'>;
 
-/** Creates a client of a Login App. The secret is in the answer and nowhere else. */
+/** Creates a client of a Login App with a secret, which nothing but the answer holds. */
 export async function createClient(loginAppId: string, more: NewClient = {}) {
   const client_secret = newSecret(secretPrefix);
   const client_id = await putClient(loginAppId, { ...firstSecret(client_secret), ...more });
@@ -123,9 +117,6 @@ export async function createClient(loginAppId: string, more: NewClient = {}) {
 
 /** The grants of a public client: a login, and what goes on from it. */
 export const publicGrantTypes = grantTypes.filter((type) => type !== 'client_credentials');
-
-export const findPublicClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>
-  authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
 export const createSecretlessClient = (loginAppId: string, more: NewClient & SecretlessCredential) =>
   putClient(loginAppId, { secrets: [], secrets_version: newSecretsVersion(), ...more });
@@ -140,22 +131,8 @@ async function putClient(
   return client_id;
 }
 
-/** Sets the grants of a client, undefined for all of them, and whether it may then read recipients. False when there is none. */
-export const setGrantTypes = (
-  loginAppId: string,
-  clientId: string,
-  grantTypes: GrantType[] | undefined,
-  recipients: boolean,
-): Promise<boolean> =>
-  updateOwnItem(clientItem(loginAppId, clientId), {
-    set: { grant_types: grantTypes, recipients: recipients || undefined },
-  });
-
 export const rotateClientSecret = (loginAppId: string, client: LoginAppClient) =>
   rotateSecretOf(clientItem(loginAppId, client.client_id), client, secretPrefix);
-
-export const revokeClient = (loginAppId: string, clientId: string): Promise<void> =>
-  deleteItem(clientItem(loginAppId, clientId));
 
 /** @throws ServiceError `unauthorized_client` for a client that may use no grant: it may only introspect */
 export function requireMoreThanIntrospection({ grantTypes }: AuthenticatedClient): void {

@@ -4,7 +4,7 @@ import { loginAppTokenForm, newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
-import { deleteItem, type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
+import { type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
 
 export const loginAppTokenItem = itemKind(
@@ -14,8 +14,8 @@ export const loginAppTokenItem = itemKind(
 export type StoredLoginAppToken = ItemOf<typeof loginAppTokenItem>;
 
 /**
- * Creates a Login App Token to ship inside a mobile app, which can't keep a client secret: `LOGIN_APP_ID.TOKEN_ID.SECRET`. It is
- * no JWT, since signing keys rotate, and counts until it is revoked.
+ * Creates a Login App Token to ship inside a mobile app, `LOGIN_APP_ID.TOKEN_ID.SECRET`: no JWT, since it is valid until it is
+ * revoked and signing keys rotate.
  */
 export async function createLoginAppToken(loginAppId: string, name: string) {
   const token_id = newId('t');
@@ -25,16 +25,13 @@ export async function createLoginAppToken(loginAppId: string, name: string) {
   return { token_id, login_app_token: `${loginAppId}.${token_id}.${secret}` };
 }
 
-export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promise<void> =>
-  deleteItem(loginAppTokenItem(loginAppId, tokenId));
-
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
 const findToken = cached((loginAppId: string, tokenId: string) =>
   readItem(loginAppTokenItem(loginAppId, tokenId)),
 );
 
-/** The id of the Login App of a long-lived token; undefined when it is not one of its tokens. */
+/** The id of the Login App of a long-lived token; undefined if the Login App has no such token. */
 export async function authenticateLoginAppToken(token: string): Promise<string | undefined> {
   const [loginAppId = '', tokenId = '', secret = ''] = token.split('.');
   const digest = sha256(secret);

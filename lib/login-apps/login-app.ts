@@ -30,13 +30,12 @@ export const loginAppItem = itemKind(
 );
 export type LoginAppItem = ItemOf<typeof loginAppItem>;
 
-/** Settings as a Login App lists them. */
 const settingsItem = itemKind(
   v.object({ provider: v.string(), settings: v.record(v.string(), v.unknown()) }),
   providerSettingsKey,
 );
 
-/** An application whose people log in, with everything that belongs to it, for the operator. */
+/** A Login App with everything that belongs to it, for the operator. */
 export interface LoginApp extends LoginAppItem {
   clients: Map<string, LoginAppClient>;
   /** Settings by provider identifier; secrets in them are encrypted. */
@@ -45,7 +44,6 @@ export interface LoginApp extends LoginAppItem {
   tokens: Map<string, StoredLoginAppToken>;
 }
 
-/** The Login App from the table, or undefined when there is none. An id of another form is not looked up. */
 export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
   if (!isId('la_…', id)) return undefined;
   const items = await readPartition(loginAppPartition(id));
@@ -66,7 +64,7 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
   };
 }
 
-/** Creates a Login App, which has no clients or providers yet. @param more an id of its own, and epoch seconds of its end */
+/** Creates a Login App without clients or providers. @param more an id of its own, and epoch seconds of its end */
 export async function createLoginApp(
   name: string,
   { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},

@@ -1,19 +1,19 @@
 import * as v from 'valibot';
-import { epochSeconds, timestamp } from '../foundation/clock.ts';
+import { epochSeconds } from '../foundation/clock.ts';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { cached } from '../storage/cache.ts';
-import { type ItemOf, itemKind, readItem, updateItem, updateOwnItem } from '../storage/items.ts';
+import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
 
-/** The attributes of a Login App that say whether it is in use. An operator sets them. */
+/** The attributes of a Login App that say whether it is in use. */
 export const statusAttributes = {
   /** While it is set, nobody logs in, and no token of the Login App is accepted. */
   disabled_at: v.optional(v.string()),
   /** While it is set, only people who exist log in. */
   sign_ups_closed_at: v.optional(v.string()),
-  /** Epoch seconds. Sessions that began before have ended. */
+  /** Epoch seconds; sessions that began before have ended. */
   sessions_valid_from: v.optional(v.number()),
-  /** `sessions_valid_from` as it was before the latest logout, 0 for none. Absent when there is no logout to undo. */
+  /** `sessions_valid_from` before the latest logout, 0 for none; absent when there is no logout to undo. */
   sessions_valid_from_before: v.optional(v.number()),
 };
 const statusItem = itemKind(v.object(statusAttributes), loginAppKey);
@@ -32,8 +32,8 @@ export type LoginAppStatus = ReturnType<typeof statusOf>;
 const findStored = cached(readStored);
 
 /**
- * The status of a Login App, up to 30 s old, whether it grants or denies: a disabled one costs no more reads than another. Ask
- * only for that of an authenticated client or of a token of ours, so that nobody can make up ids.
+ * The status of a Login App, up to 30 s old, whether it grants or denies. Only for ids of authenticated clients and of our tokens:
+ * made-up ones would cost a read each.
  */
 export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
   statusOf(await findStored([loginAppId], () => true));
@@ -41,65 +41,47 @@ export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
 export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
   statusOf(await readStored(loginAppId));
 
-/** Disables a Login App, or closes it for new people; or undoes that. False when there is no such Login App. */
-export const setStatus = (
-  loginAppId: string,
-  attribute: 'disabled_at' | 'sign_ups_closed_at',
-  isSet: boolean,
-): Promise<boolean> =>
-  updateOwnItem(
-    statusItem(loginAppId),
-    isSet ? { setIfAbsent: { [attribute]: timestamp() } } : { remove: [attribute] },
-  );
-
 /**
- * Ends every session of a Login App that began before now, with one write. Sessions know the second in which they began,
- * and the clocks of instances differ a little, so those that begin within the next two seconds end as well.
- * @returns from when sessions are valid, in epoch seconds
+ * Ends every session of a Login App that began before now. Since sessions know the second in which they began and clocks differ,
+ * those of the next two seconds end too.
+ * @returns epoch seconds from which sessions are valid
  * @throws ServiceError when there is no such Login App, or somebody else changed it meanwhile
  */
-export async function endAllSessions(loginAppId: string): Promise<number> {
-  const stored = await requireStored(loginAppId);
-  const sessions_valid_from = epochSeconds() + 2;
-  const sessions_valid_from_before = stored.sessions_valid_from ?? 0;
-  await replaceLogout(loginAppId, stored, { sessions_valid_from, sessions_valid_from_before });
-  return sessions_valid_from;
-}
+export const endAllSessions = (loginAppId: string): Promise<number> =>
+  replaceLogout(loginAppId, ({ sessions_valid_from }) => ({
+    sessions_valid_from: epochSeconds() + 2,
+    sessions_valid_from_before: sessions_valid_from ?? 0,
+  }));
 
 /**
  * Takes the latest logout back: the sessions that it alone ended go on.
- * @returns from when sessions are valid now, in epoch seconds, 0 for no limit
+ * @returns epoch seconds from which sessions are valid; 0 for no limit
  * @throws ServiceError as `endAllSessions` does, and when there is no logout to undo
  */
-export async function undoLogout(loginAppId: string): Promise<number> {
-  const stored = await requireStored(loginAppId);
-  const { sessions_valid_from_before: before } = stored;
-  if (before === undefined) throw invalid('The Login App has no logout that can be undone.');
-  await replaceLogout(loginAppId, stored, {
-    sessions_valid_from: before,
-    sessions_valid_from_before: undefined,
+export const undoLogout = (loginAppId: string): Promise<number> =>
+  replaceLogout(loginAppId, ({ sessions_valid_from_before: before }) => {
+    if (before === undefined) throw invalid('The Login App has no logout that can be undone.');
+    return { sessions_valid_from: before, sessions_valid_from_before: undefined };
   });
-  return before;
-}
 
-async function requireStored(loginAppId: string): Promise<Stored> {
+/** Replaces the latest logout unless there was another meanwhile. Two of one second differ in what was before. */
+async function replaceLogout(
+  loginAppId: string,
+  next: (stored: Stored) => Stored & { sessions_valid_from: number },
+): Promise<number> {
   const stored = await readStored(loginAppId);
   if (!stored) throw new ServiceError('not_found', 'There is no such Login App.');
-  return stored;
-}
-
-/** Replaces the latest logout, if there was no other since. Two of one second differ in what was before. */
-async function replaceLogout(loginAppId: string, before: Stored, set: Stored): Promise<void> {
+  const set = next(stored);
   const { done } = await updateItem(statusItem(loginAppId), {
     set,
     when: {
       pk: { exists: true },
-      sessions_valid_from: { is: before.sessions_valid_from },
-      sessions_valid_from_before: { is: before.sessions_valid_from_before },
+      sessions_valid_from: { is: stored.sessions_valid_from },
+      sessions_valid_from_before: { is: stored.sessions_valid_from_before },
     },
   });
-  if (!done)
-    throw invalid(
-      'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
-    );
+  if (done) return set.sessions_valid_from;
+  throw invalid(
+    'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
+  );
 }

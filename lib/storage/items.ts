@@ -9,6 +9,7 @@ import {
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
+import { timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 import { documentClient, tableName } from './client.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
@@ -210,7 +211,7 @@ export async function claimItem<Attributes>(
  */
 export async function updateOwnItem<Written>(
   key: ItemKey<unknown, Written>,
-  { when = { pk: { exists: true } }, ...change }: Omit<Change<NoInfer<Written>>, 'copy' | 'count'>,
+  { when = whileStored, ...change }: Omit<Change<NoInfer<Written>>, 'copy' | 'count'>,
 ): Promise<boolean> {
   const write_id = newId('w');
   const expressions = new Expressions();
@@ -220,6 +221,23 @@ export async function updateOwnItem<Written>(
   const sent = await unlessRefused(sendUpdate(key, update, condition, expressions));
   return !(sent instanceof ConditionalCheckFailedException);
 }
+
+/**
+ * Sets an attribute of an item that exists to the current time, unless it has one, or removes it. False when there is no such
+ * item.
+ */
+export const setTimestamp = (
+  key: ItemKey<unknown, Item>,
+  attribute: `${string}_at`,
+  isSet: boolean,
+  when: Conditions = whileStored,
+): Promise<boolean> =>
+  updateOwnItem(key, {
+    ...(isSet ? { setIfAbsent: { [attribute]: timestamp() } } : { remove: [attribute] }),
+    when,
+  });
+
+const whileStored = { pk: { exists: true } };
 
 const sendUpdate = (
   key: Key,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type AuthenticatedClient, findCurrentClient, isCurrentClient } from '../login-apps/clients.ts';
+import { type AuthenticatedClient, findCurrentClient } from '../login-apps/clients.ts';
 import { findStatus } from '../login-apps/status.ts';
 import { loginClaimsSchema } from '../login-users/linked-identity.ts';
 import {
@@ -125,5 +125,5 @@ async function activeSessionOf(
   const { user, session } = await readLoginUserWithSession(login_user_id, session_id);
   if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;
   if (!isActive(session, await findStatus(loginAppId))) return undefined;
-  return (await isCurrentClient(session.client_id)) ? session : undefined;
+  return (await findCurrentClient(session.client_id)) ? session : undefined;
 }

@@ -3,7 +3,7 @@ import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import {
   type AuthenticatedClient,
-  isCurrentClient,
+  findCurrentClient,
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
 import { endSession } from '../people/sessions/end-sessions.ts';
@@ -36,7 +36,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const isOwn = session.client_id === client.clientId;
   // Once the client that started it is revoked, any other one of the Login App ends it.
   const mayEnd =
-    isOwn || (session.login_app_id === client.loginAppId && !(await isCurrentClient(session.client_id)));
+    isOwn || (session.login_app_id === client.loginAppId && !(await findCurrentClient(session.client_id)));
   if (!mayEnd) throw anotherClients();
   if (isOwn || client.proofKey !== undefined) requireSameKey(session, client);
   await endSession(login_user_id, session_id, 'client');

@@ -1,7 +1,7 @@
 import type { LogReason } from '../../foundation/reasons.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-import { isCurrentClient } from '../../login-apps/clients.ts';
+import { findCurrentClient } from '../../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../../login-apps/login-app-tokens.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import { readAccessToken } from '../../tokens/access-token.ts';
@@ -38,7 +38,7 @@ async function loginAppOfClientsToken(token: string): Promise<string | undefined
   if (claims?.token_use !== 'login_app')
     throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', reason);
   annotateLog({ client_id: claims.client_id });
-  return (await isCurrentClient(claims.client_id)) ? claims.aud : undefined;
+  return (await findCurrentClient(claims.client_id)) ? claims.aud : undefined;
 }
 
 const noLongerValid = (reason: LogReason): ServiceError =>

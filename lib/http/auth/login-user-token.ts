@@ -1,6 +1,6 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-import { isCurrentClient } from '../../login-apps/clients.ts';
+import { findCurrentClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { AuthenticatedUser } from '../../login-users/login-user.ts';
 import { hasIssued, isActive, readLoginUserWithSession } from '../../people/sessions/session.ts';
@@ -29,14 +29,14 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
     if (claims?.token_use !== 'login_user')
       throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', reason);
     annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
-    const [{ user, isDeleted, session }, hasClient, status] = await Promise.all([
+    const [{ user, isDeleted, session }, client, status] = await Promise.all([
       readLoginUserWithSession(claims.sub, claims.sid),
-      isCurrentClient(claims.client_id),
+      findCurrentClient(claims.client_id),
       findStatus(claims.aud),
     ]);
     const disabled = 'The Login App of this Login User Token is disabled.';
     if (!status.isEnabled) throw new ServiceError('invalid_token', disabled, 'login_app_disabled');
-    if (!hasClient) throw new ServiceError('invalid_token', ended, 'id_unknown');
+    if (!client) throw new ServiceError('invalid_token', ended, 'id_unknown');
     if (!session || !isActive(session, status) || !hasIssued(session, claims))
       throw new ServiceError('invalid_token', ended, 'session_ended');
     return { ...session, user, isDeleted };

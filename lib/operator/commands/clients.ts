@@ -1,15 +1,17 @@
 import * as v from 'valibot';
+import { timestamp } from '../../foundation/clock.ts';
 import { loginAppIdOf } from '../../foundation/ids.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { keysIn, replaceKeys, shownKey, thumbprintsOf } from '../../login-apps/client-keys.ts';
 import { grantTypes } from '../../login-apps/client-metadata.ts';
 import * as appClients from '../../login-apps/clients.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
+import { mobileApplicationItem } from '../../login-apps/mobile-applications.ts';
 import { checkKeys } from '../../providers/oidc/protocol.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
+import { deleteItem, putItem, updateOwnItem } from '../../storage/items.ts';
 import { defineCommands, id, json, onOff, optional, secret, subset, text } from '../command.ts';
 import { pageOf } from '../pages.ts';
 import { client, existingOf, loginApp, nextPage, platform, secretOf, secretTo } from './shared.ts';
@@ -139,7 +141,8 @@ export const clientCommands = defineCommands({
       const { login_app_id } = app;
       const { client_id, public_on } = clientOf(app, client);
       if (public_on) throw isPublic();
-      if (!(await appClients.setGrantTypes(login_app_id, client_id, allowed, recipients)))
+      const set = { grant_types: allowed, recipients: recipients || undefined };
+      if (!(await updateOwnItem(appClients.clientItem(login_app_id, client_id), { set })))
         throw new ServiceError('not_found', 'The client was revoked meanwhile.');
       return {
         login_app_id,
@@ -197,7 +200,7 @@ export const clientCommands = defineCommands({
         await replaceKeys(login_app_id, found, left);
         return { login_app_id, client_id, keys: left.map(shownKey) };
       }
-      await appClients.revokeClient(login_app_id, client_id);
+      await deleteItem(appClients.clientItem(login_app_id, client_id));
       return { login_app_id, client_id, revoked: true };
     },
   },
@@ -205,7 +208,8 @@ export const clientCommands = defineCommands({
     summary: 'Allow devices of a platform to register',
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': { login_app_id }, platform }) => {
-      await setMobileApplication(login_app_id, platform);
+      const created_at = timestamp();
+      await putItem(mobileApplicationItem(login_app_id, platform), { platform, created_at });
       return { login_app_id, platform };
     },
   },
@@ -214,7 +218,7 @@ export const clientCommands = defineCommands({
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': { login_app_id, mobileApplications }, platform }) => {
       existingOf(mobileApplications, mobileApplications.has(platform), `mobile application for ${platform}`);
-      await removeMobileApplication(login_app_id, platform);
+      await deleteItem(mobileApplicationItem(login_app_id, platform));
       return { login_app_id, platform, removed: true };
     },
   },

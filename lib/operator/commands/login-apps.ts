@@ -2,14 +2,15 @@ import { invalid } from '../../foundation/service-error.ts';
 import * as loginApps from '../../login-apps/login-app.ts';
 import {
   createLoginAppToken,
-  revokeLoginAppToken,
+  loginAppTokenItem,
   type StoredLoginAppToken,
 } from '../../login-apps/login-app-tokens.ts';
-import { endAllSessions, setStatus, undoLogout } from '../../login-apps/status.ts';
+import { endAllSessions, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { offerOf } from '../../providers/offer.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
+import { deleteItem, setTimestamp } from '../../storage/items.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { tokenPath } from '../../tokens/issuer.ts';
 import { choice, defineCommands, existing, id, onOff } from '../command.ts';
@@ -18,7 +19,7 @@ import { clientShown } from './clients.ts';
 import { after, existingOf, loginApp, loginAppId, name, namePrefix, secretTo } from './shared.ts';
 
 async function disable(login_app_id: string, disabled: boolean) {
-  existing(await setStatus(login_app_id, 'disabled_at', disabled), 'Login App');
+  existing(await setTimestamp(loginApps.loginAppItem(login_app_id), 'disabled_at', disabled), 'Login App');
   return { login_app_id, disabled };
 }
 
@@ -88,7 +89,8 @@ export const loginAppCommands = defineCommands({
       'sign-ups': choice(['open', 'closed'], 'Whether people may log in for the first time'),
     },
     run: async ({ 'login-app': login_app_id, 'sign-ups': sign_ups }) => {
-      existing(await setStatus(login_app_id, 'sign_ups_closed_at', sign_ups === 'closed'), 'Login App');
+      const item = loginApps.loginAppItem(login_app_id);
+      existing(await setTimestamp(item, 'sign_ups_closed_at', sign_ups === 'closed'), 'Login App');
       return { login_app_id, sign_ups };
     },
   },
@@ -161,7 +163,7 @@ export const loginAppCommands = defineCommands({
     flags: { 'login-app': loginApp, token: id('t_…', 'The token', 'login-apps tokens list') },
     run: async ({ 'login-app': { login_app_id, tokens }, token: token_id }) => {
       existingOf(tokens.keys(), tokens.has(token_id), 'such token');
-      await revokeLoginAppToken(login_app_id, token_id);
+      await deleteItem(loginAppTokenItem(login_app_id, token_id));
       return { login_app_id, token_id, revoked: true };
     },
   },

@@ -1,11 +1,10 @@
 import { clock } from '../../foundation/clock.ts';
-import type { LoginApp } from '../../login-apps/login-app.ts';
-import { setStatus } from '../../login-apps/status.ts';
+import { type LoginApp, loginAppItem } from '../../login-apps/login-app.ts';
 import { loginUserIn, peopleLists } from '../../login-users/login-user.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
 import { forEachInBatches, forEachOfLists, timeLimit } from '../../storage/batches.ts';
-import { deleteItem, type Item } from '../../storage/items.ts';
+import { deleteItem, type Item, setTimestamp } from '../../storage/items.ts';
 import {
   deviceKey,
   devicesOfLoginAppShard,
@@ -19,10 +18,10 @@ import { shards } from '../../storage/table.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
-/** Seconds after which no instance lets anybody log in at a disabled Login App: its status is cached for 30. */
+/** Seconds after which no instance lets anybody log in at a disabled Login App; each caches the status for 30. */
 const settledAfter = 60;
 
-/** The reason to keep a Login App that is to be deleted without its people; undefined when there is none. */
+/** The reason why a Login App can't be deleted without its people; undefined if it can. */
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
   const { login_app_id, disabled_at, clients, providers } = loginApp;
   const people = (await Promise.all(peopleOf(login_app_id).map(firstPage))).flat();
@@ -36,7 +35,7 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
   return undefined;
 }
 
-/** Whether the tokens that are kept to be revoked can ever be: an operator who removes the provider gives them up. */
+/** Whether stored tokens can still be revoked: an operator who removes the provider gives them up. */
 const canRevoke = ({ providers }: LoginApp): boolean =>
   providers.has(authorizationCodeProvider) ||
   [...providers.values()].some((settings) => issuersIn(settings).idTokens.some((one) => one.code_exchange));
@@ -52,14 +51,14 @@ const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
   shards.map((shard) => readGlobalPages('by_shard', devicesOfLoginAppShard(loginAppId, shard), limit));
 
 /**
- * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first; the Login App itself
- * goes last, when every instance knows that it is disabled: until then, each step looks for people who have come since.
- * @returns the outcome of one step, and the seconds until the next one. There is none when all is deleted, nor when tokens of
- *   providers could not be revoked: the Login App stays until they are, since that needs the provider settings
+ * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, and deletes its own item
+ * when every instance knows that; until then, each step looks for new people.
+ * @returns the outcome of a step, and the seconds until the next one. There is no next one when all is deleted, or when tokens of
+ *   providers could not be revoked: that needs the provider settings, so the Login App stays
  */
 export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;
-  await setStatus(login_app_id, 'disabled_at', true);
+  await setTimestamp(loginAppItem(login_app_id), 'disabled_at', true);
   const hasTime = timeLimit();
   const removed = { login_users: 0, devices: 0 };
   let tokens_not_revoked = 0;
@@ -69,7 +68,7 @@ export async function deleteLoginApp(loginApp: LoginApp) {
     tokens_not_revoked += tokensLeft;
   };
   const removeDevice = async ({ device_id, installation_id }: Item) => {
-    // The device goes last: it tells which installation it belongs to.
+    // The device goes last: it names its installation.
     if (installation_id !== undefined)
       await deleteItem(installationKey(login_app_id, String(installation_id)));
     await deleteItem(deviceKey(String(device_id)));
@@ -92,7 +91,7 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   return { deleted: true, removed };
 }
 
-/** Deletes a person, or revokes what is left of one. Without the Login App the rest has no use, unless a token can be revoked. */
+/** Deletes a person, or what is left of one, but for tokens that can still be revoked. */
 async function deletePerson(loginApp: LoginApp, id: string) {
   const deletion = await deleteLoginUser(id, 'operator');
   const revocations = deletion?.revocations ?? (await retryRevocations(id));
