@@ -2,9 +2,10 @@ import * as v from 'valibot';
 import { invalid } from '../foundation/service-error.ts';
 import { type Platform, platforms } from '../login-apps/client-metadata.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
-import { isOfLoginApp } from '../login-users/login-user.ts';
 import { queryChoice, queryInteger, queryText } from '../schema/form-parameters.ts';
 import { described } from '../schema/json-schema.ts';
+import { loginUserKey } from '../storage/keys.ts';
+import { isItemOf } from '../storage/lists.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   loginAppOfSender,
@@ -85,7 +86,7 @@ export async function listRecipients(
     throw invalid('Send either the parameter login_user_id or the parameter shard.');
   if (limit !== undefined || cursor !== undefined)
     throw invalid('The parameters limit and cursor go with the parameter shard.');
-  if (!(await isOfLoginApp(login_user_id, loginAppId))) return { recipients: [] };
+  if (!(await isItemOf(loginAppId, loginUserKey(login_user_id)))) return { recipients: [] };
   const devices = await recipientsOfLoginUser(login_user_id);
   const wanted = devices
     .filter((one) => one.login_app_id === loginAppId)

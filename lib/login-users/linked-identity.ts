@@ -3,7 +3,6 @@ import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import { type Profile, profileSchema } from './profile.ts';
 
-/** A person, as whoever vouches for them knows them. */
 export interface Identity {
   /** The authority that vouches: the issuer of an id token, or the `namespace` of an OAuth provider's settings. */
   namespace: string;
@@ -12,10 +11,7 @@ export interface Identity {
 
 const claimText = v.pipe(v.string(), v.nonEmpty(), v.maxLength(255));
 
-/**
- * Claims about how a person logged in at their provider: the authentication context class, and the methods.
- * @see OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2.1
- */
+/** How a person logged in at their provider. @see OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2.1 */
 export const loginClaimsSchema = v.object({
   acr: v.exactOptional(v.pipe(claimText, v.description('The `acr` of the id token of the login.'))),
   amr: v.exactOptional(
@@ -30,31 +26,30 @@ export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 
 export interface RevocableToken {
   text: string;
-  /** The issuer whose settings say where it is revoked; absent where the provider has one place for all. */
+  /** The issuer whose settings name the revocation endpoint; absent where the provider has only one. */
   issuer?: string | undefined;
 }
 
 /** An identity that a provider has just vouched for. */
 export interface VerifiedIdentity extends Identity {
-  /** The provider's own refresh token, where its settings say that it is kept to be revoked. */
+  /** The provider's refresh token, if the settings keep it to be revoked. */
   revocableToken?: RevocableToken | undefined;
-  /** Whether the code that came along with an id token gave a token to revoke; absent where none came, or none is taken. */
+  /** Whether the code beside an id token gave a token to revoke; absent if there was no code, or none is exchanged. */
   code?: 'exchanged' | 'not_exchanged';
-  /** The claims about the person that the settings name; absent when it has told none of them. */
+  /** The claims that the settings name. */
   profile?: Profile | undefined;
-  /** Claims that the app told of the person. Nothing vouches for them, so nothing may be decided by them. */
+  /** Claims from the app. Nobody vouches for them, so they must decide nothing. */
   told_by_app?: Profile | undefined;
-  /** The claims about this login that the settings name; absent when the id token has none of them. */
   login_claims?: LoginClaims | undefined;
-  /** The hash of the provider's session, where its settings say that it may end it here. */
+  /** The hash of the provider's session, if the provider may end ours. */
   provider_session?: string | undefined;
-  /** The claims of the id token that the settings list for the login hook. They are stored nowhere. */
+  /** Claims of the id token for the login hook, as the settings list them. Never stored. */
   hook_claims?: Record<string, unknown> | undefined;
 }
 
 const storedIdentitySchema = v.object({
   identity_id: v.string(),
-  /** The id of the identity index item that leads to the Login User; none for their first identity. */
+  /** The id of the identity index item that leads to the Login User; absent for their first identity. */
   slot: v.exactOptional(v.string()),
   provider: v.string(),
   namespace: v.string(),
@@ -65,7 +60,7 @@ type StoredIdentity = v.InferOutput<typeof storedIdentitySchema>;
 
 export type UserIdentity = StoredIdentity & ReturnType<typeof identityDetails>;
 
-/** The attributes of a Login User that are about one identity. Each login and each linking writes only its own. */
+/** The attributes of a Login User that are about one identity: a login or a link writes only those of its own. */
 export const identityAttributes = {
   linked: (identityId: string) => `identity_${identityId}` as const,
   lastLogin: (identityId: string) => `last_login_of_${identityId}` as const,
@@ -75,16 +70,16 @@ export const identityAttributes = {
   storedToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
 
-export interface IdentityAttributes {
+export type IdentityAttributes = {
   [linked: ReturnType<typeof identityAttributes.linked>]: StoredIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
   [profile: ReturnType<typeof identityAttributes.profile>]: Profile | undefined;
   [told: ReturnType<typeof identityAttributes.toldByApp>]: Profile;
   [failed: ReturnType<typeof identityAttributes.codeFailed>]: true | undefined;
   [storedToken: ReturnType<typeof identityAttributes.storedToken>]: object;
-}
+};
 
-/** Fields of an identity index item: where its identity logs in. That of a Login User who is not deleted has none of them. */
+/** An identity index item: where its identity logs in. */
 export const identityIndexItem = v.object({
   created_at: v.optional(v.string()),
   external_id: v.optional(v.string()),
@@ -100,7 +95,7 @@ export const attributesOf = (identityId: string): string[] =>
 export const attributesWithoutToken = (identityId: string): string[] =>
   attributesOf(identityId).filter((name) => name !== identityAttributes.storedToken(identityId));
 
-/** The identities of a Login User's item: the first one, unless it was unlinked, then the one linked longest ago, and so on. */
+/** The identities of a Login User: the first one, unless it was unlinked, then the others in the order of linking. */
 export function identitiesIn(item: Item): UserIdentity[] {
   const linked = Object.entries(item)
     .filter(([name]) => name.startsWith(identityAttributes.linked('')))
@@ -111,13 +106,12 @@ export function identitiesIn(item: Item): UserIdentity[] {
   const identity_id = firstIdentityId(String(item.login_user_id));
   const first = v.parse(storedIdentitySchema, { ...item, identity_id, linked_at: item.created_at });
   const details = identityDetails(item, identity_id);
-  // Absent of one who has not logged in since there can be several identities: then every login was with the first.
+  // People who last logged in before several identities were possible used the first.
   if (!item.imported_at)
     details.last_login_at ??= v.parse(detailsSchema.entries.last_login_at, item.last_login_at);
   return [{ ...first, ...details }, ...linked];
 }
 
-/** The id of a person's first identity, which tells nothing that theirs does not. */
 export const firstIdentityId = (loginUserId: string): string =>
   `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;
 
@@ -128,7 +122,7 @@ const detailsSchema = v.object({
   told_by_app: v.optional(profileSchema),
 });
 
-/** Details of an identity that its logins have written, in attributes of its Login User's item. */
+/** Details of an identity, from the item of its Login User. */
 export function identityDetails(item: Item, identityId: string) {
   const names = identityAttributes;
   const isFailed = item[names.codeFailed(identityId)] === true;
@@ -138,7 +132,7 @@ export function identityDetails(item: Item, identityId: string) {
       profile: item[names.profile(identityId)],
       told_by_app: item[names.toldByApp(identityId)],
     }),
-    /** False when the latest code was not exchanged, and no earlier one has left a token to revoke. */
+    /** False when the latest code was not exchanged and there is no earlier token to revoke. */
     provider_revocation: isFailed && !item[names.storedToken(identityId)] ? (false as const) : undefined,
   };
 }

@@ -3,12 +3,10 @@
 
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { timestamp } from '../foundation/clock.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { type Item, type ItemKey, readItem, updateOwnItem } from '../storage/items.ts';
+import { type Item, type ItemKey, readItem, setTimestamp } from '../storage/items.ts';
 import { hashOf, loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
-import { isItemOf } from '../storage/lists.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   type Identity,
@@ -23,44 +21,39 @@ import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
 const loginUserSchema = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
-  /** The first identity and the provider of its latest login; absent once it is unlinked. */
+  /** The first identity; absent once it is unlinked. */
   provider: v.optional(v.string()),
   namespace: v.optional(v.string()),
   subject: v.optional(v.string()),
   external_id: v.optional(v.string()),
-  /** When an import created them, which is no login. */
+  /** When an import created them. */
   imported_at: v.optional(v.string()),
   created_at: v.string(),
-  /** The latest login with any identity, or their import; each identity has its own time, too. */
+  /** The latest login with any identity, or their import. */
   last_login_at: v.string(),
   blocked_at: v.optional(v.string()),
   hijacked_at: v.optional(v.string()),
-  /** Credentials that were rejected when the person linked, since a time in epoch seconds. */
+  /** Credentials that were rejected when the person linked an identity. */
   rejected_credentials: v.optional(v.number()),
+  /** Epoch seconds from which these are counted. */
   rejected_since: v.optional(v.number()),
   ...sessionsOfPerson,
 });
 
-/**
- * A person as one Login App knows them. Among their identities are those that an interrupted linking has left behind:
- * `ownIdentities` tells them apart.
- */
+/** A person as one Login App knows them. An interrupted link may have left an identity: `ownIdentities` tells. */
 export type LoginUser = v.InferOutput<typeof loginUserSchema> & { identities: UserIdentity[] };
 
 export type LoginUserItem = v.InferOutput<typeof loginUserSchema> &
   v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
 
-/** The item of a Login User, of what is left of a deleted one, or of an identity index: reads return it as it is. */
+/** The item of a Login User, of a deleted one, or of an identity index. Reads return it unparsed. */
 export const loginUserItem = (loginUserId: string): ItemKey<Item, LoginUserItem> => ({
   ...loginUserKey(loginUserId),
   parse: (item) => item,
 });
 
-/**
- * The person of a Login User Token, with fields of its session. The user is undefined when a session outlived its Login User,
- * or they are deleted.
- */
+/** The person of a Login User Token, with fields of its session. */
 export interface AuthenticatedUser {
   login_app_id: string;
   login_user_id: string;
@@ -69,26 +62,27 @@ export interface AuthenticatedUser {
   /** Epoch seconds of the login that began the session. */
   started_at: number;
   login_claims?: LoginClaims | undefined;
-  /** The thumbprint of the key that it is bound to; of the sessions of public clients alone. */
+  /** The thumbprint of the key that the session of a public client is bound to. */
   proof_key?: string | undefined;
+  /** Undefined when the session outlived its Login User, or they are deleted. */
   user: LoginUser | undefined;
   isDeleted: boolean;
 }
 
-/** Conditions on an item for a Login User whose deletion has not begun. */
+/** Conditions that a Login User exists, and no deletion has begun. */
 export const whileExisting = { created_at: { exists: true }, deleted_at: { exists: false } };
 
-/** Conditions on an item for a Login User who may log in and change something. */
+/** Conditions that a Login User may log in and change something. */
 export const whileActive = { ...whileExisting, blocked_at: { exists: false } };
 
-/** The Login User of an item; undefined for one that is deleted, and for an identity index item that is no Login User. */
+/** The Login User of an item; undefined for a deleted one, and for an identity index item. */
 export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   if (!item?.created_at || item.deleted_at) return undefined;
   const user = v.parse(loginUserSchema, item);
-  return { ...user, last_session_id: lastSessionIdOf(item), identities: identitiesIn(item) };
+  return { ...user, last_session_id: lastSessionIdOf(user), identities: identitiesIn(item) };
 }
 
-/** The latest login of a person; undefined for somebody imported who has not logged in yet. */
+/** The latest login; undefined for somebody imported who has never logged in. */
 export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: LoginUser) =>
   imported_at !== undefined && last_session_id === undefined ? undefined : last_login_at;
 
@@ -106,28 +100,24 @@ export function requireActiveUser(
   return user;
 }
 
-/** The place of a Login User in the list of their Login App's people, written at their first login only. */
+/** The place of a Login User in the list of their Login App's people. */
 export const placeAmongPeople = (
   { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
   now: string,
 ) => ({ list: loginUsersOfLoginAppShard(login_app_id, shardNumberOf(login_user_id)), list_position: now });
 
-export const listAttributes = ['list', 'list_position'] as const;
+export const listAttributes = ['list', 'list_position'];
 
 export const peopleLists = (loginAppId: string): string[] =>
   shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));
 
-/** Whether a person is one of a Login App. For a person of another one it costs what it costs for nobody. */
-export const isOfLoginApp = (loginUserId: string, loginAppId: string): Promise<boolean> =>
-  isItemOf(loginAppId, loginUserKey(loginUserId));
-
 /**
- * The id of an identity's first index item, which is that of the Login User whom its first login creates: a hash, so no race
- * makes two. The provider's identifier is no part of it: another company in its place never vouches for the same people.
+ * The id of an identity's first index item, which becomes the Login User at the first login: a hash, so no race creates two. It
+ * leaves out the provider's identifier, under which another company may follow.
  */
 export function firstIndexId(loginAppId: string, { namespace, subject }: Identity): string {
   const hash = hashOf(loginAppId, namespace, subject);
-  // The one who tries new versions may remove the people of probes, and nobody else.
+  // The function that checks new versions may remove only the people of probes.
   if (loginAppId.startsWith(probeIds.loginApp))
     return `${probeIds.loginUser}${hash.slice(probeIds.loginUser.length - 'lu_'.length)}`;
   return `lu_${hash}`;
@@ -137,10 +127,7 @@ export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64ur
 
 /** Blocks or unblocks a Login User. False when there is none. */
 export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boolean> =>
-  updateOwnItem(loginUserItem(loginUserId), {
-    ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),
-    when: whileExisting,
-  });
+  setTimestamp(loginUserItem(loginUserId), 'blocked_at', blocked, whileExisting);
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
   loginUserIn(await readItem(loginUserItem(loginUserId)));
@@ -149,8 +136,8 @@ export const deletedError = (): ServiceError =>
   new ServiceError('invalid_token', 'The Login User has been deleted.', 'session_ended');
 
 /**
- * The codes for a blocked person: no login (RFC 6749 section 5.2), no refresh, no device shown, no device related. The
- * one for a refresh says nothing against the token, so apps keep it, and it works again once the person is unblocked.
+ * The codes for a blocked person: for a login (RFC 6749 section 5.2), for a refresh (apps keep the token, which works again once
+ * the person is unblocked), for their account, for relating a device.
  */
 type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
 

@@ -4,7 +4,7 @@ import { jsonSchema } from '../schema/json-schema.ts';
 /** Whether a text can be stored and shown: well-formed Unicode without control characters. */
 export const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
 
-/** An address that is harmless in a page: no `javascript:` or `data:`. */
+/** Whether an address is harmless in a page: no `javascript:` or `data:`. */
 const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
 const textField = (maxLength: number, means: string, isUsable: (text: string) => boolean = isPlain) =>
@@ -16,7 +16,7 @@ const textField = (maxLength: number, means: string, isUsable: (text: string) =>
     v.description(means),
   );
 
-/** A claim that is true or false. Apple writes some of them as text. @see https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple */
+/** A boolean claim, which Apple may write as text. @see https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple */
 const flagField = (means: string) =>
   v.pipe(
     v.union([v.boolean(), v.picklist(['true', 'false'])]),
@@ -26,7 +26,7 @@ const flagField = (means: string) =>
   );
 
 /**
- * Claims about a person that settings can name. Lengths are in UTF-16 units.
+ * Claims that settings can name. Lengths are in UTF-16 units.
  * @see OpenID Connect Core 1.0, section 5.1; RFC 5321, section 4.5.3.1 for e-mail; RFC 5646, section 4.4.1 for locales
  */
 const profileEntries = {
@@ -45,7 +45,7 @@ const profileEntries = {
   phone_number_verified: flagField('Whether the provider says that the number is theirs.'),
 };
 
-/** The person's profile as a provider vouched for it at a login: only the claims that the settings name. */
+/** A person's profile: the claims that the settings name. */
 export const profileSchema = v.pipe(v.partial(v.object(profileEntries)), v.title('Profile'));
 export type Profile = v.InferOutput<typeof profileSchema>;
 

@@ -4,7 +4,7 @@ import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedUser } from './login-user.ts';
 
-/** Seconds that a login counts as recent, unless the deployment sets another number; 0 for any login. */
+/** Seconds for which a login is recent, unless the deployment sets another number. With 0, every login is. */
 export const defaultRecentLoginSeconds = 900;
 const recentLoginSeconds = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS');
 const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
@@ -13,8 +13,8 @@ export const isLoginRecent = ({ started_at }: AuthenticatedUser): boolean =>
   maxAge() === 0 || epochSeconds() - started_at <= maxAge();
 
 /**
- * Lets nobody do what can't be undone with a token alone, which may be stolen: the person must have logged in recently.
- * @throws ServiceError `insufficient_user_authentication` @see RFC 9470 section 3
+ * Protects what can't be undone from whoever has stolen a token.
+ * @throws ServiceError `insufficient_user_authentication` unless the login is recent @see RFC 9470 section 3
  */
 export function requireRecentLogin(user: AuthenticatedUser): void {
   if (isLoginRecent(user)) return;
@@ -23,8 +23,8 @@ export function requireRecentLogin(user: AuthenticatedUser): void {
 }
 
 /**
- * Lets nobody change how an account is reached, or end it, unless they have logged in recently and, where the deployment
- * demands it, in one of its authentication context classes. @throws ServiceError `insufficient_user_authentication`
+ * Protects an account from being taken over or deleted.
+ * @throws ServiceError `insufficient_user_authentication` unless the login is recent and has an `acr` that the deployment demands
  */
 export function requireStepUp(user: AuthenticatedUser): void {
   const acr_values = optionalEnvironment('STEP_UP_ACR_VALUES');

@@ -10,24 +10,22 @@ import { jsonObject } from '../schema/validation.ts';
 import { documentClient } from '../storage/client.ts';
 import { requestSigner } from '../storage/signature.ts';
 
-/** The name or ARN of the owner's Lambda function or alias; undefined in a deployment without a login hook. */
+/** The name or ARN of the owner's Lambda function or alias; undefined without a login hook. */
 const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');
-/** Seconds to wait for its answer. @default 3 */
+/** Seconds to wait for an answer. @default 3 */
 const hookSeconds = optionalEnvironmentSeconds('LOGIN_HOOK_SECONDS');
 
-/** Whether a Login App's logins are decided by a login hook. Trials of new versions don't ask it: they log nobody in. */
+/** Whether a login hook decides about the logins of a Login App. Checks of new versions don't ask it: they log nobody in. */
 export const hasLoginHook = (loginAppId: string): boolean =>
   functionName() !== undefined && !loginAppId.startsWith(probeIds.loginApp);
 
-/** Whether the claims of the login stay as they are, so that no refresh asks again. */
+/** Whether refreshes keep the claims of the login and don't ask again. */
 export const asksAtLoginOnly = (): boolean => optionalEnvironment('LOGIN_HOOK_ON') === 'login';
 
-/** Claims of access tokens that an answer must not set: the service or a specification gives them a meaning. */
-export const reservedClaims = new Set(
-  'iss sub aud exp iat nbf jti client_id sid scope token_use auth_time acr amr azp cnf act may_act nonce events sub_id typ at_hash c_hash authorization_details ext_id'.split(
-    ' ',
-  ),
-);
+const reserved =
+  'iss sub aud exp iat nbf jti client_id sid scope token_use auth_time acr amr azp cnf act may_act nonce events sub_id typ at_hash c_hash authorization_details ext_id';
+/** Claims that an answer must not set: the service or a specification gives them a meaning. */
+export const reservedClaims = new Set(reserved.split(' '));
 
 const mostBytes = 2048;
 
@@ -48,42 +46,39 @@ const claimsSchema = v.pipe(
   ),
 );
 
-/** The answer of a login hook. It is strict: a misspelled `deny` must let nobody in. */
+/** The answer of a login hook; strict, since a misspelled `deny` must let nobody in. */
 const answerSchema = v.strictObject({
   deny: v.optional(v.boolean('must be true or false')),
   reason: v.optional(v.string('must be text')),
   claims: v.optional(claimsSchema),
 });
 
-type HookIdentity = Pick<VerifiedIdentity, 'namespace' | 'subject' | 'profile'> & {
-  provider: ProviderId;
-};
-
 interface HookEvent {
   event: 'login' | 'link' | 'refresh';
   login_app_id: string;
   login_user_id: string;
-  external_id?: string | undefined;
+  external_id: string | undefined;
   /** Whether the login creates the person. */
-  first_login: boolean;
+  first_login?: boolean;
   client_id: string;
   /** Absent at a login, whose session begins afterwards. */
   session_id?: string;
-  /** Claims of the verified id token that the settings of its issuer list; none at a refresh. */
-  claims?: HookClaims | undefined;
   /** The claims that the session has had so far. */
-  previous_claims?: HookClaims | undefined;
+  previous_claims?: HookClaims;
 }
+type HookIdentity = VerifiedIdentity & { provider: ProviderId };
 
 /**
  * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not stored yet.
- * @param identity absent at a refresh if the person has unlinked it since
- * @returns the claims for the access tokens of the session, in JSON; undefined when it gives none
- * @throws ServiceError `invalid_grant` when it refuses; Error when it fails, takes too long or answers something else
+ * @param identity absent at a refresh if the person has unlinked it
+ * @returns the claims for the access tokens of the session, in JSON; undefined for none
+ * @throws ServiceError `invalid_grant` when the function refuses; Error when it fails, takes too long or gives an invalid answer
  */
 export async function askLoginHook(event: HookEvent, identity?: HookIdentity): Promise<string | undefined> {
-  const { claims = {}, previous_claims = {}, ...about } = event;
-  const told = { version: 1, ...about, ...(identity && shown(identity)), claims, previous_claims };
+  const { first_login = false, previous_claims = {}, ...about } = event;
+  const claims = identity?.hook_claims ?? {};
+  const seen = identity && shown(identity);
+  const told = { version: 1, ...about, first_login, ...seen, claims, previous_claims };
   const answer = await answerTo(told).catch((error) => {
     logFailure('login_hook_failed', error, { hook_event: event.event });
     throw error;
@@ -101,11 +96,9 @@ export async function askAboutLink(
 ): Promise<void> {
   if (!hasLoginHook(login_app_id)) return;
   const about = { login_app_id, login_user_id, external_id: user?.external_id, session_id, client_id };
-  const { hook_claims: claims } = verified;
-  await askLoginHook({ event: 'link', ...about, first_login: false, claims }, { provider, ...verified });
+  await askLoginHook({ event: 'link', ...about }, { provider, ...verified });
 }
 
-/** An identity under the name by which its protocol knows authorities. */
 const shown = ({ provider, namespace, subject, profile }: HookIdentity) => ({
   provider,
   identity: { [protocolNames[provider] === 'oidc' ? 'issuer' : 'namespace']: namespace, subject },
@@ -122,9 +115,8 @@ async function answerTo(event: object): Promise<v.InferOutput<typeof answerSchem
 let sign: ReturnType<typeof requestSigner> | undefined;
 
 /**
- * The JSON that the owner's function answers with. It is invoked once: another attempt might do twice what it does. The
- * client of the SDK would make the bundle half as large again, for one request.
- * @see AWS Lambda API reference, Invoke
+ * Invokes the owner's function, once: a retry might repeat what it does. The client of the SDK would make the bundle half as large
+ * again. @see AWS Lambda API reference, Invoke
  */
 async function invoke(event: object): Promise<unknown> {
   const { config } = documentClient;

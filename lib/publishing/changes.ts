@@ -5,7 +5,7 @@ import { isoTime } from '../foundation/clock.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { firstIdentityId } from '../login-users/linked-identity.ts';
-import { begunItem, endWithOthers, lastSessionIdOf } from '../login-users/sessions-of-person.ts';
+import { begunItem, countersIn, endWithOthers, lastSessionIdOf } from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf, loginUserPartition } from '../storage/keys.ts';
 import { type PublishedEventType, publishedEvents } from './published-events.ts';
@@ -113,7 +113,7 @@ const loginUser: Projection = (change) => {
     ...when(after && differs('last_session_id', change), 'login_user.logged_in', {
       ...after,
       provider: after?.last_provider,
-      session_id: after && lastSessionIdOf(after),
+      session_id: lastSessionIdOf(countersIn(after)),
       logged_in_at: after?.last_login_at,
     }),
     ...when(after && differs('sessions_ended_at', change), 'login_user.sessions_ended', {

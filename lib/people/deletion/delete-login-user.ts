@@ -13,7 +13,7 @@ import { releaseExternalId, releaseIdentity } from '../identities/identity-index
 import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, sessionItem } from '../sessions/session.ts';
 
-/** The mark of a deletion: written before everything else and removed after it, so that it leads to what nobody repeats. */
+/** The mark of a deletion: written first and removed last, so it leads to interrupted ones. */
 const deletionItem = itemKind(
   v.object({
     login_user_id: v.string(),
@@ -25,13 +25,12 @@ const deletionItem = itemKind(
 type DeletionMark = ItemOf<typeof deletionItem>;
 
 /**
- * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
- * interruption it can be repeated, or the mark leads to it. A device that the index does not show yet is not theirs either:
- * a relation ends with its Login User.
- * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
- * @param signal ends the revocation of providers' tokens, for a caller who cannot wait for them
+ * Deletes a Login User: after the mark, the first write keeps them out, and the others remove what was theirs. An interrupted
+ * deletion can be repeated, or the mark leads to it. The relation of a device that the index doesn't show yet ends by itself.
+ * @param last a session that is removed last, so that its token can repeat what was interrupted
+ * @param signal aborts the revocation of providers' tokens, for a caller who can't wait
  * @returns the numbers of what was removed; undefined when there was nothing to delete
- * @throws ServiceError `forbidden` for a blocked person, who could log in again as somebody new, unless an operator asks
+ * @throws ServiceError `forbidden` for a blocked person, who could come back as somebody new, unless an operator asks
  */
 export async function deleteLoginUser(
   loginUserId: string,
@@ -51,7 +50,6 @@ export async function deleteLoginUser(
     await deleteItem(deletionKey(loginUserId));
     throw blockedError('forbidden');
   }
-  // A blocked person whom an operator began to delete is stored, too.
   const isStored = begun.done || found?.created_at !== undefined;
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
@@ -76,7 +74,7 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   if (typeof item.external_id === 'string')
     await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
   const revocations = await revokeStoredTokens(item, signal);
-  const inList = new Set<string>(revocations.not_revoked > 0 ? listAttributes : []);
+  const inList = new Set(revocations.not_revoked > 0 ? listAttributes : []);
   const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);
   const remove = Object.keys(item).filter((name) => !remains(name));
   if (remove.length > 0) {
@@ -86,22 +84,22 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
 }
 
 /**
- * The attributes that remain, so that nobody gets the id again. While a token is to be revoked, the place in the list of the
- * Login App's people remains too: the Login App must not be deleted before.
+ * The attributes that remain, so that nobody gets the id again. While a token is to be revoked, so does the place in the list of
+ * people: it keeps the Login App from being deleted.
  */
 const remaining = /^(pk|sk|login_user_id|login_app_id|deleted_at|next_slot|write_id|created_by)$/;
 
-/** Whether the deletion of a Login User has begun: then it can only be finished. */
+/** Whether the deletion of a Login User has begun. */
 export const hasBegun = async (loginUserId: string): Promise<boolean> =>
   (await readItem(loginUserItem(loginUserId)))?.deleted_at !== undefined;
 
-/** Milliseconds after which nobody works on a deletion any longer: every function has been stopped long before. */
+/** Milliseconds after which no function can still be working on a deletion. */
 const underWayFor = 600_000;
 
 /**
- * Finishes the deletions of people that were interrupted more than ten minutes ago, each with an audit line. Takes a few
- * seconds; the next call goes on. One that fails comes last from then on, since whoever tries it marks it anew.
- * @returns what was finished, what failed and was logged, and whether it got to the end
+ * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next call goes on. Each gets an audit
+ * line. One that fails is marked anew, so it comes last.
+ * @returns the numbers of finished and failed ones, and whether it got to the end
  */
 export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
   const writeAuditLine = (mark: DeletionMark, result: 'done' | 'failed') =>
@@ -123,17 +121,17 @@ export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'op
   return { ...outcome, isAll: true };
 }
 
-/** Finishes the deletion that a mark leads to. False when there was nothing to remove but the mark. */
+/** Finishes the deletion that a mark leads to. False when there was only the mark. */
 async function finish({ login_user_id, by, list_position }: DeletionMark): Promise<boolean> {
   if (await hasBegun(login_user_id)) return (await deleteLoginUser(login_user_id, by)) !== undefined;
-  // It never began, unless somebody has marked it again since.
+  // It never began. The mark goes, unless somebody has made another since.
   await deleteItem(deletionKey(login_user_id), { list_position: { is: list_position } });
   return false;
 }
 
 async function* readInterrupted(): AsyncGenerator<DeletionMark> {
   for await (const interrupted of readMemberPages(unfinishedList, ago(underWayFor))) {
-    // 1.0.0 marked links, too. What one of them has left goes with the next link, unlink or deletion.
+    // 1.0.0 marked links, too. What they left goes with the next link, unlink or deletion.
     const ofLinks = interrupted.filter(({ identity_id }) => identity_id !== undefined);
     await Promise.all(ofLinks.map((item) => deleteItem(item)));
     yield* interrupted.filter((item) => !ofLinks.includes(item)).map(deletionItem.parse);

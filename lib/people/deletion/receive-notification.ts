@@ -31,21 +31,21 @@ import {
 import { endSessionsAtProvider, endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
-/** A message of a provider, and for a signed request the event. */
 export interface Message {
   form: MessageForm;
   text: string;
+  /** For a signed request. */
   event?: SignedEvent | undefined;
 }
 
-/** Milliseconds after which no provider is waited for that is to revoke a token. Kakao waits 3 s for an answer. */
+/** Milliseconds to wait for revocations of tokens. Kakao waits 3 s for our answer. */
 const patience = 1_500;
 
 /**
- * Does what the provider settings say when a provider tells something about a person. What it tells of the time before
- * the latest login with the identity is ignored: the person has consented again since, or somebody repeats an old message.
+ * Does what the provider settings say when a provider reports something about a person. Reports from before the latest login
+ * with the identity are ignored: the person has consented again, or somebody repeats an old message.
  * @returns the answer to a request to delete somebody's data
- * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
+ * @throws ServiceError `invalid_request` for a message that is not the provider's, ProviderFailure
  */
 export async function receiveNotification(loginAppId: string, provider: ProviderId, message: Message) {
   // Apple waits.
@@ -65,7 +65,7 @@ export async function receiveNotification(loginAppId: string, provider: Provider
     annotateLog({ outcome: done.outcome });
     logEvent('provider_notified', { ...done, confirmation_code: receipt?.confirmation_code });
   }
-  // Not before: whoever got no answer sends it again, and finishes what was interrupted.
+  // Not before: a provider that got no answer sends it again, which finishes what was interrupted.
   if (id !== undefined) {
     const expires_at = epochSeconds() + longestAge + 86_400;
     await putItem(notificationItem(loginAppId, id), { expires_at });
@@ -104,25 +104,26 @@ async function act(
   const owner = indexItem && (await confirmedOwner(indexItem));
   const user = owner && (await readLoginUser(owner.login_user_id));
   const finished = indexItem && (await finishDeletionsAt(indexItem, owner, signal));
-  const loginUserId = user?.login_user_id ?? finished;
-  if (loginUserId !== undefined) annotateLog({ login_user_id: loginUserId });
+  const login_user_id = user?.login_user_id ?? finished;
+  if (login_user_id !== undefined) annotateLog({ login_user_id });
   const isOutdated = owner && user && issuedAt < latestLogin(user, owner);
   if (isHijacking && user && !isOutdated) {
-    // Once for each message, so that subscribers learn of it.
+    // For each message, since subscribers are told.
     const change = { set: { hijacked_at: isoTime(issuedAt) }, when: whileExisting };
     await updateItem(loginUserItem(user.login_user_id), change);
   }
-  if (action === 'nothing') return { kind, outcome: 'nothing', login_user_id: loginUserId };
+  if (action === 'nothing') return { kind, outcome: 'nothing', login_user_id };
   if (action === 'end_sessions' && providerSession !== undefined && (user || !person)) {
-    const login_user_id = await endSessionsAtProvider({ loginAppId, loginUserId }, providerSession, issuedAt);
-    if (login_user_id !== undefined) annotateLog({ login_user_id });
-    if (login_user_id !== undefined) return { kind, outcome: 'session_ended', login_user_id };
+    const whose = await endSessionsAtProvider(loginAppId, login_user_id, providerSession, issuedAt);
+    if (whose !== undefined) {
+      annotateLog({ login_user_id: whose });
+      return { kind, outcome: 'session_ended', login_user_id: whose };
+    }
   }
-  if (loginUserId === undefined) return { kind, outcome: 'person_unknown' };
-  const login_user_id = loginUserId;
+  if (login_user_id === undefined) return { kind, outcome: 'person_unknown' };
   if (!owner || !user) return { kind, outcome: 'deleted', login_user_id };
   if (isOutdated) return { kind, outcome: 'outdated', login_user_id };
-  // Deleting a blocked person would let them in again, as somebody new.
+  // A blocked person who is deleted could come back as somebody new.
   if (action === 'delete' && !user.blocked_at) {
     await deleteLoginUser(login_user_id, 'provider', undefined, signal);
     return { kind, outcome: 'deleted', login_user_id };
@@ -131,7 +132,7 @@ async function act(
   return { kind, outcome: 'sessions_ended', login_user_id };
 }
 
-/** Finishes interrupted deletions of people who had the identity, for an issuer that asks again. Returns the last one's id. */
+/** Finishes interrupted deletions of people who had the identity. @returns the id of the last one */
 async function finishDeletionsAt(
   indexItem: IdentityIndexItem,
   owner: Owner | undefined,

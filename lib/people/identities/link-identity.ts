@@ -44,17 +44,17 @@ import {
 } from './identity-index.ts';
 import { changeBy, revokeIfRefused, revokeStoredTokens, type TokenPlace } from './provider-tokens.ts';
 
-/** The most identities that a person may have linked. Each login reads them all. */
+/** The most identities that a person may link. Each login reads them all. */
 const mostLinked = 20;
 
 /**
- * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
- * the Login User, then the index item of the identity, which only one of several people gets. An attribute that an
- * interruption leaves without its index item counts for nothing; the next link or unlinking removes it.
- * @param options `ask` throws for an identity that must not be linked, `byOperator` links it to a blocked person too, `move`
- *   takes it from another Login User who has it
- * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
- *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
+ * Links a verified identity to a Login User by two conditional writes: the attribute of the Login User, then the index item of the
+ * identity, which only one of several people gets. An attribute without its index item counts for nothing; the next link or
+ * unlink removes it.
+ * @param options `ask` throws for an identity that must not be linked, `byOperator` links to a blocked person too, `move` takes
+ *   the identity from another Login User
+ * @throws ServiceError `conflict` when the identity is another Login User's or they have too many, `forbidden` when they were
+ *   blocked meanwhile, `invalid_token` when they were deleted
  */
 export async function linkIdentity(
   person: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'identities'>,
@@ -79,7 +79,7 @@ export async function linkIdentity(
       return identity && { isNew: false, identity: shownIdentity(identity) };
     }
 
-    // 2. The person gets it, if they have room for it: of two requests at once, one sees the other's.
+    // 2. The person gets it, if they have room. Of two requests at once, one sees the other's.
     const { namespace, subject } = verified;
     const identity_id = newId('i');
     const linked_at = timestamp();
@@ -112,16 +112,12 @@ export async function linkIdentity(
     const details = identityDetails({ ...set }, identity_id);
     return { isNew: true, identity: shownIdentity({ ...identity, ...details }) };
   };
-  try {
-    await ask();
-    return await retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
-  } catch (error) {
-    await revokeIfRefused(error, login_user_id, place, verified);
-    throw error;
-  }
+  return ask()
+    .then(() => retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.'))
+    .catch((error) => revokeIfRefused(error, login_user_id, place, verified));
 }
 
-/** The identity of a person as its provider has just vouched for it; undefined when it was unlinked meanwhile. */
+/** Updates an identity as just verified; undefined when it was unlinked meanwhile. */
 async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIdentity) {
   const { done } = await updateItem(loginUserItem(owner.login_user_id), {
     ...(await changeBy(owner, place, verified)),
@@ -131,8 +127,8 @@ async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIde
 }
 
 /**
- * Counts the linked identities that leave no room for another: those whose index items agree, and those whose links may be
- * under way. An interrupted link of the index item itself never counts, so that it can be repeated at once.
+ * Counts the linked identities that take room: those whose index items agree, and those whose links may be under way, but for a
+ * link of the index item itself, which was interrupted and is being repeated.
  */
 async function countLinked(others: UserIdentity[], indexId: string): Promise<number> {
   const own = await ownIdentities(others);
@@ -152,10 +148,10 @@ const tooMany = `The Login User has ${mostLinked} linked identities, which is th
 const belongsToAnother = 'The identity belongs to another Login User of this Login App.';
 
 /**
- * Unlinks an identity from a Login User, on the condition that another one remains.
- * @param options `byOperator` unlinks it from a blocked person too, `evenLast` even if no other one remains
- * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
- *   `forbidden` when they have been blocked meanwhile
+ * Unlinks an identity from a Login User if another one remains.
+ * @param options `byOperator` unlinks from a blocked person too, `evenLast` even if no other one remains
+ * @throws ServiceError `not_found` for no such identity, `unprocessable_entity` for the last one, `forbidden` for a person who was
+ *   blocked meanwhile
  */
 export async function unlinkIdentity(
   { login_user_id, identity_id }: Owner,
@@ -170,7 +166,7 @@ export async function unlinkIdentity(
     if (!(other || evenLast)) throw unprocessableEntity([{ field: 'identity_id', message: last }]);
     const { slot } = identity;
     const outcome = await updateItem(loginUserItem(login_user_id), {
-      // The first identity goes on at an index item of its own, since its first one is that of the Login User who lives on.
+      // The first identity gets another index item: its own stays that of the Login User.
       set: slot === undefined ? { next_slot: newIndexId() } : {},
       // The provider's token stays until it is revoked.
       remove: [
@@ -190,14 +186,13 @@ export async function unlinkIdentity(
     }
     if (slot !== undefined) await releaseIdentity(slot, identity_id);
     logEvent('identity_unlinked', { login_user_id, identity_id });
-    // A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
     const item = await readItem(loginUserItem(login_user_id));
     if (item) await revokeStoredTokens(item);
     return true;
   }, 'The person keeps changing their identities.');
 }
 
-/** The attribute of a Login User that exists as long as they have an identity. */
+/** The attribute of a Login User that exists while they have an identity. */
 const attributeOf = (owner: Owner): string =>
   isFirst(owner) ? 'subject' : identityAttributes.linked(owner.identity_id);
 

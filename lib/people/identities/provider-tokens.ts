@@ -20,17 +20,17 @@ import { findProviderSettings, notSetUp } from '../../providers/settings/stored.
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import type { Owner } from './identity-index.ts';
 
-/** The most tokens of providers that are kept for a person: each of their logins writes the item that holds them. */
+/** The most tokens that are kept for a person: each of their logins writes the item that holds them. */
 const mostKept = 40;
 const mostBytes = 4096;
 
-/** A token as it is stored, with the place whose settings say where it is revoked. */
 const tokenSchema = v.object({
   provider: v.optional(v.picklist(providerIds), authorizationCodeProvider),
   issuer: v.optional(v.string()),
   token_secret: v.string(),
 });
 
+/** The settings that name the revocation endpoint. */
 export interface TokenPlace {
   loginAppId: string;
   provider: ProviderId;
@@ -41,10 +41,9 @@ export const isStoredToken = (attribute: string): boolean =>
   attribute.startsWith(identityAttributes.storedToken(''));
 
 /**
- * Change of a Login User by what was said about an identity of theirs at a login or a link. What the app told stays until it
- * tells something else: Apple hands it over once. A provider's refresh token is kept, encrypted, to be revoked when the
- * identity is no longer theirs. A token that it takes the place of is kept beside it: one revocation may end all that the
- * person has granted, as at Apple. A token that is too long or finds no room is revoked at once.
+ * The change of a Login User by a login or a link with an identity. Claims from the app stay until there are newer ones: Apple
+ * gives them once. The provider's refresh token is stored, encrypted, to be revoked when the identity is no longer theirs, beside
+ * the earlier ones: at Apple, revoking one ends the whole grant. A token that is too long or one too many is revoked at once.
  */
 export async function changeBy(
   { login_user_id, identity_id }: Owner,
@@ -61,12 +60,12 @@ export async function changeBy(
   const current = item[name];
   const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;
   if (Buffer.byteLength(token.text) > mostBytes || !(hasRoom || current)) {
-    await revokeToken(login_user_id, () => ({ ...token, place }));
+    await revokeToken(login_user_id, { ...token, place });
     return { set, copy: {} };
   }
   const { text: token_secret, issuer } = token;
   set[name] = await encryptSecrets(definedOnly({ provider: place.provider, issuer, token_secret }), place);
-  // One that can't be read any longer is another one.
+  // One that can't be read counts as another one.
   const known = current ? await readToken(current, place.loginAppId).catch(() => undefined) : token;
   const isNew = token_secret !== known?.text;
   return { set, copy: isNew && hasRoom ? { [`${name}.${newId('w')}`]: name } : {} };
@@ -79,14 +78,14 @@ async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken
   return { text: token_secret, issuer, place };
 }
 
-/** Revokes a provider's refresh token. Whatever goes wrong is logged, and must not stop what the person has asked for. */
+/** Revokes a provider's refresh token. A failure is logged, and must not stop what the person has asked for. */
 async function revokeToken(
   login_user_id: string,
-  read: () => PlacedToken | Promise<PlacedToken>,
+  token: PlacedToken | Promise<PlacedToken>,
   signal?: AbortSignal,
 ): Promise<boolean> {
   try {
-    const { text, issuer, place } = await read();
+    const { text, issuer, place } = await token;
     const settings = await findProviderSettings(place.loginAppId, place.provider);
     if (!settings) throw notSetUp(place.provider);
     const decrypted = await decryptSecrets(settings.settings, settings.place);
@@ -105,21 +104,19 @@ function exchangeIn(settings: object, issuer: string | undefined) {
   return issuers.find((one) => one.issuer === issuer)?.code_exchange;
 }
 
-/** Revokes the token of a verified identity at once when a ServiceError refuses the person: there is nobody to keep it for. */
+/** Rethrows an error. When it is a ServiceError, the token of the verified identity has no owner, and is revoked first. */
 export async function revokeIfRefused(
   error: unknown,
   login_user_id: string,
   place: TokenPlace,
   { revocableToken: token }: VerifiedIdentity,
-): Promise<void> {
+): Promise<never> {
   if (token !== undefined && error instanceof ServiceError)
-    await revokeToken(login_user_id, () => ({ ...token, place }));
+    await revokeToken(login_user_id, { ...token, place });
+  throw error;
 }
 
-/**
- * Revokes all tokens of a deleted Login User, otherwise those of identities that they have unlinked. One that fails stays.
- * @returns the numbers of both
- */
+/** Revokes all tokens of a deleted Login User, or those of unlinked identities. One that fails stays stored. */
 export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   const login_user_id = String(item.login_user_id);
   const identities = item.deleted_at === undefined ? identitiesIn(item) : [];
@@ -128,8 +125,8 @@ export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   const names = Object.keys(item).filter((name) => isStoredToken(name) && !isNeeded(name));
   const outcomes = await Promise.all(
     names.map(async (attribute) => {
-      const read = () => readToken(item[attribute], String(item.login_app_id));
-      if (!(await revokeToken(login_user_id, read, signal))) return false;
+      const token = readToken(item[attribute], String(item.login_app_id));
+      if (!(await revokeToken(login_user_id, token, signal))) return false;
       await updateItem(loginUserItem(login_user_id), {
         remove: [attribute],
         when: { [attribute]: { exists: true } },
@@ -141,15 +138,15 @@ export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   return { revoked, not_revoked: outcomes.length - revoked };
 }
 
-/** Tries again for a Login User, deleted or not; undefined when there is and was none. */
+/** Revokes again what failed for a Login User, deleted or not; undefined when there never was one. */
 export async function retryRevocations(loginUserId: string) {
   const item = await readItem(loginUserItem(loginUserId));
   if (!(item?.deleted_at || item?.created_at)) return undefined;
   const outcome = await revokeStoredTokens(item);
-  // An interrupted deletion is left to be finished by another.
+  // An interrupted deletion still needs its place in the list.
   if (outcome.not_revoked === 0 && item.list !== undefined && item.created_at === undefined) {
     await updateItem(loginUserItem(loginUserId), {
-      remove: [...listAttributes],
+      remove: listAttributes,
       when: { created_at: { exists: false }, list: { exists: true } },
     });
   }

@@ -5,7 +5,7 @@ import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import { type LoginUser, loginUserItem, whileExisting } from '../../login-users/login-user.ts';
-import { begunIn } from '../../login-users/sessions-of-person.ts';
+import { countersIn } from '../../login-users/sessions-of-person.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
 import { sessionsOfProviderSessionList } from '../../storage/keys.ts';
@@ -20,13 +20,13 @@ import {
   sessionItem,
 } from './session.ts';
 
-/** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
+/** Seconds for which an ended session is stored: longer than an unseen device stays active. */
 const markSeconds = 365 * 86_400;
 
 /**
- * Ends a session: its tokens are no longer valid, and the devices that it related have no owner, so the next user of
- * the phone gets no message for this person. After a failure it can be repeated and finishes the work.
- * @param reason what subscribers are told, if it is not `ended`
+ * Ends a session with its tokens and the relations of its devices, so the next user of the phone gets no messages for this
+ * person. After a failure it can be repeated.
+ * @param reason the one for subscribers, unless it is `ended`
  */
 export async function endSession(
   loginUserId: string,
@@ -42,7 +42,7 @@ export async function endSession(
   await endRelationsWhere(loginUserId, ({ related_session_id }) => related_session_id === sessionId);
 }
 
-/** Ends a session that a person names. @throws ServiceError `not_found` when it is not theirs, or is over */
+/** Ends a session that a person names. @throws ServiceError `not_found` when it is not theirs or over */
 export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, sessionId: string) {
   const [{ session }, status] = await Promise.all([
     readLoginUserWithSession(login_user_id, sessionId),
@@ -54,10 +54,9 @@ export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, 
 }
 
 /**
- * Ends all sessions of a Login User that have begun, by one write, however many there are. It comes after the relations of
- * devices have ended, so that the session that asks can repeat what was interrupted. It names the number of sessions, so that
- * it spares a login that follows, even if it is sent again, and takes back none that has ended more sessions.
- * @param person the Login User, as they were read before
+ * Ends all sessions of a Login User by one write, after the relations of devices: an interrupted request can be repeated. The write
+ * has the number of sessions, so a retry spares later logins and never revives sessions.
+ * @param person the Login User as read before
  * @param except the id of a session that goes on
  */
 export async function endSessions(
@@ -66,22 +65,27 @@ export async function endSessions(
   by: LogEvents['sessions_ended']['by'],
   except?: string,
 ): Promise<void> {
-  const begun = begunIn(person);
+  const { sessions_begun = 0 } = countersIn(person);
   await endRelationsWhere(loginUserId, ({ related_session_id: id }) => id !== undefined && id !== except);
   const { done } = await updateItem(loginUserItem(loginUserId), {
-    set: { sessions_ended_at: timestamp(), sessions_ended_before: begun, sessions_ended_except: except },
-    when: { ...whileExisting, sessions_ended_before: { isNotFrom: begun + 1 } },
+    set: {
+      sessions_ended_at: timestamp(),
+      sessions_ended_before: sessions_begun,
+      sessions_ended_except: except,
+    },
+    when: { ...whileExisting, sessions_ended_before: { isNotFrom: sessions_begun + 1 } },
   });
   if (done) logEvent('sessions_ended', { login_user_id: loginUserId, by });
 }
 
 /**
  * Ends the sessions that began in a session of a provider, until a time in epoch seconds.
- * @param loginUserId whose sessions; undefined for those of anybody, who are found by an index that lags behind the table
- * @returns the person; undefined when no session that we keep began there
+ * @param loginUserId undefined for anybody's sessions, found by an index that lags behind the table
+ * @returns the id of the person; undefined when no session that began there is stored
  */
 export async function endSessionsAtProvider(
-  { loginAppId, loginUserId }: { loginAppId: string; loginUserId: string | undefined },
+  loginAppId: string,
+  loginUserId: string | undefined,
   providerSession: string,
   time: number,
 ): Promise<string | undefined> {
@@ -103,8 +107,8 @@ async function findAtProvider(loginAppId: string, providerSession: string): Prom
 }
 
 /**
- * Ends the open sessions of a Login User, for a provider, that began at a time, in epoch seconds, or before it; and the
- * relations of all others but the later ones, since those of a session that has expired go on.
+ * Ends the open sessions of a Login User that began until a time in epoch seconds, for a provider, and all relations of devices
+ * but those of later sessions.
  */
 export async function endSessionsBegunBy(loginUserId: string, time: number): Promise<void> {
   const { person, sessions } = await readPersonWithSessions(loginUserId);

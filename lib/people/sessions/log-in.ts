@@ -15,7 +15,7 @@ import {
   readLoginUser,
   whileActive,
 } from '../../login-users/login-user.ts';
-import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
+import { countersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { deleteItem, type Item, putItem, updateItem } from '../../storage/items.ts';
@@ -28,7 +28,7 @@ import {
   ownerOfFirst,
   releaseIdentity,
 } from '../identities/identity-index.ts';
-import { changeBy, revokeIfRefused } from '../identities/provider-tokens.ts';
+import { changeBy, revokeIfRefused, type TokenPlace } from '../identities/provider-tokens.ts';
 import { askLoginHook, hasLoginHook } from '../login-hook.ts';
 import { externalIdForTokens, type Session, sessionItem } from './session.ts';
 
@@ -36,18 +36,16 @@ import { externalIdForTokens, type Session, sessionItem } from './session.ts';
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
 const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
 
-/** How many sessions of a person can be open: the next login takes the place of the oldest. */
+/** The most open sessions of a person: the next login takes the place of the oldest. */
 const sessionPlaces = environmentNumber('MAX_SESSIONS');
 
-interface Login {
-  loginAppId: string;
-  provider: ProviderId;
+interface Login extends TokenPlace {
   verified: VerifiedIdentity;
   mayCreate: boolean;
 }
 
 /**
- * Records a login of a person that a provider has identified, and starts a session, which the caller stores.
+ * Records the login of a verified identity, and starts a session, which the caller stores.
  * @param name of the session, for people to tell their sessions apart
  * @throws ServiceError `invalid_grant` when the Login User is blocked, or would be new where sign-ups are closed
  */
@@ -60,50 +58,52 @@ export async function logIn(
   const { isOpen } = await findStatus(loginAppId);
   const login = { loginAppId, provider, verified, mayCreate: isOpen };
   let owner = ownerOfFirst(firstIndexId(loginAppId, verified));
-  try {
-    return await retryOnConflict(async () => {
-      // 1. The login hook decides about the current owner.
-      const asked = hasLoginHook(loginAppId) ? await askAboutLogin(clientId, login) : undefined;
-      if (asked) owner = asked.owner;
+  const logInOnce = async () => {
+    // 1. The login hook decides about the current owner.
+    const asked = hasLoginHook(loginAppId) ? await askAboutLogin(clientId, login) : undefined;
+    if (asked) owner = asked.owner;
 
-      // 2. One conditional write on the expected owner records and counts the login.
-      annotateLog({ login_user_id: owner.login_user_id });
-      const prefix = newSessionPrefix();
-      const outcome = await recordLogin(owner, login, prefix);
+    // 2. One conditional write on the expected owner records and counts the login.
+    annotateLog({ login_user_id: owner.login_user_id });
+    const prefix = newSessionPrefix();
+    const outcome = await recordLogin(owner, login, prefix);
 
-      // 3. Somebody else may have the identity by now: then it is their login.
-      if (!outcome.done) {
-        owner = await nextOwner(owner, login, outcome.found);
-        return undefined;
-      }
+    // 3. Somebody else may have the identity by now: then it is their login.
+    if (!outcome.done) {
+      owner = await nextOwner(owner, login, outcome.found);
+      return undefined;
+    }
 
-      // 4. The number of the login gives its session a place.
-      const { before, after } = outcome;
-      const ordinal = after ? begunIn(after) - 1 : begunIn(before);
-      const started_at = epochSeconds();
-      return {
-        ...endOfOthersIn(after ?? before),
-        login_user_id: owner.login_user_id,
-        login_app_id: loginAppId,
-        client_id: clientId,
-        proof_key: proofKey,
-        name,
-        login_claims: verified.login_claims,
-        provider_session: verified.provider_session,
-        external_id: externalIdForTokens(after ?? before),
-        ...asked?.kept,
-        ordinal,
-        session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
-        generation: 0,
-        started_at,
-        expires_at: endOf(started_at),
-        created_at: timestamp(),
-      };
-    }, 'Others keep linking and unlinking the identity.');
-  } catch (error) {
-    await revokeIfRefused(error, owner.login_user_id, login, verified);
-    throw error;
-  }
+    // 4. The number of the login gives its session a place.
+    const { before, after } = outcome;
+    const { sessions_begun = 0, ...counters } = countersIn(after ?? before);
+    const ordinal = after ? sessions_begun - 1 : sessions_begun;
+    const started_at = epochSeconds();
+    return {
+      login_user_id: owner.login_user_id,
+      login_app_id: loginAppId,
+      client_id: clientId,
+      proof_key: proofKey,
+      name,
+      login_claims: verified.login_claims,
+      provider_session: verified.provider_session,
+      external_id: externalIdForTokens(after ?? before),
+      ...asked?.kept,
+      ordinal,
+      session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
+      generation: 0,
+      started_at,
+      expires_at: endOf(started_at),
+      created_at: timestamp(),
+      // They tell of the session whose place it takes whether that had ended.
+      sessions_ended_at: counters.sessions_ended_at,
+      sessions_ended_before: counters.sessions_ended_before,
+      sessions_ended_except: counters.sessions_ended_except,
+    };
+  };
+  return retryOnConflict(logInOnce, 'Others keep linking and unlinking the identity.').catch((error) =>
+    revokeIfRefused(error, owner.login_user_id, login, verified),
+  );
 }
 
 async function askAboutLogin(client_id: string, login: Login) {
@@ -121,7 +121,6 @@ async function askAboutLogin(client_id: string, login: Login) {
       external_id,
       first_login: indexItem.owner === undefined,
       client_id,
-      claims: verified.hook_claims,
     },
     { provider, ...verified },
   );
@@ -129,8 +128,7 @@ async function askAboutLogin(client_id: string, login: Login) {
 }
 
 /**
- * Records a login by a conditional write on the Login User, which creates them if it is with their first identity. It
- * counts the login: its number gives the session its place.
+ * Records and counts a login by one conditional write, which creates the Login User at the first login.
  * @param prefix the random part of the session's id
  */
 async function recordLogin(owner: Owner, login: Login, prefix: string) {
@@ -166,9 +164,9 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
 }
 
 /**
- * The current owner of an identity when the login could not be recorded for the expected one.
- * @param found the item of that Login User
- * @throws ServiceError `invalid_grant` when they are blocked, or it is nobody's and may not create a person
+ * The owner of an identity after the login could not be recorded for the expected one.
+ * @param found the item of the expected one
+ * @throws ServiceError `invalid_grant` when they are blocked, or the login may not create a person
  */
 async function nextOwner(expected: Owner, login: Login, found: Item | undefined): Promise<Owner> {
   const { login_user_id, identity_id } = expected;
@@ -184,18 +182,18 @@ async function nextOwner(expected: Owner, login: Login, found: Item | undefined)
   const known = login_user_id === firstIndexId(loginAppId, verified) && withFirst ? found : undefined;
   const indexItem = await findIndexItem(loginAppId, verified, known);
   if (withFirst || indexItem.owner?.identity_id !== identity_id) return ownerAt(indexItem, login);
-  // The index item leads to somebody who does not have the identity: it was left behind, and the identity is free.
+  // The index item leads to somebody who no longer has the identity.
   await releaseIdentity(indexItem.id, identity_id);
   return ownerOfFirst(indexItem.id);
 }
 
-/** The owner of an identity, or the one that its login would create. @throws ServiceError `invalid_grant` where it may not */
+/** The owner of an identity, or the one that its login would create. @throws ServiceError `invalid_grant` if it may not */
 function ownerAt({ id, owner }: IdentityIndexItem, { mayCreate }: Login): Owner {
   if (owner || mayCreate) return owner ?? ownerOfFirst(id);
   throw new ServiceError('invalid_grant', 'The Login App lets nobody new in.', 'sign_ups_closed');
 }
 
-/** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed, if it can be. */
+/** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed if possible. */
 export async function putSession(session: Session): Promise<void> {
   const { login_user_id, login_app_id, session_id, provider_session } = session;
   const place = provider_session && {
@@ -210,6 +208,6 @@ export async function putSession(session: Session): Promise<void> {
   }
 }
 
-/** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */
+/** Epoch seconds of the idle or absolute end of a session that is used now, whichever comes first. */
 export const endOf = (startedAt: number): number =>
   Math.min(epochSeconds() + idleLifetime(), startedAt + absoluteLifetime());

@@ -24,14 +24,14 @@ import {
   stateOfGeneration,
 } from './session.ts';
 
-/** Seconds after a refresh; when the token that it replaced comes back later than that, it is a late replay. */
+/** Seconds after a refresh from which the replaced token is a late replay. */
 const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');
 
 const mostGenerations = 3;
 
 /**
- * Moves the session of a refresh token to its next generation. An outdated token ends its session, and so does a
- * predecessor that comes back late in several generations in a row: somebody else has a copy.
+ * Moves the session of a refresh token to its next generation. An outdated token ends the session, as does a predecessor that
+ * comes back late in several generations in a row: somebody else has a copy.
  * @param content of the refresh token; undefined for a text that is none of ours
  * @throws ServiceError `invalid_grant`, `invalid_dpop_proof` for another key, `unauthorized_client` for a blocked person
  * @see RFC 9700 section 4.14.2
@@ -98,18 +98,18 @@ export async function refreshSession(
   });
   if (update.done) return { ...session, ...change };
 
-  // 7. Others were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.
+  // 7. Others were faster, perhaps by several generations. The token was current when it came, so nobody stole it.
   const latest = sessionWithId(session_id, update.found && sessionItem.parse(update.found));
   if (!latest || !isActive(latest, status)) throw invalidToken('session_ended');
   logEvent('refresh_token_repeated', { ...of, generation: latest.generation });
   return latest;
 }
 
-/** Asks the login hook about a refresh. A refusal ends the session; without an answer it is `temporarily_unavailable`. */
+/** Asks the login hook about a refresh. A refusal ends the session; a failure is `temporarily_unavailable`. */
 async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> {
   const { login_app_id, login_user_id, session_id, client_id, identity_id, hook_claims } = session;
   const { external_id } = user;
-  const about = { login_app_id, login_user_id, external_id, session_id, client_id, first_login: false };
+  const about = { login_app_id, login_user_id, external_id, session_id, client_id };
   const identity = user.identities.find((one) => one.identity_id === identity_id);
   const provider = providerIds.find((one) => one === identity?.provider);
   const known = identity && provider && { ...identity, provider };
@@ -126,8 +126,8 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
 const noAnswer = 'The login could not be checked; send the request again.';
 
 /**
- * Counts a late replay of the latest predecessor, once per generation. One lost response is a late replay too; in one
- * generation after the other it is two parties that take turns.
+ * Counts a late replay of the latest predecessor, once per generation. A lost response may cause one; in several generations in a
+ * row, two parties take turns.
  * @returns whether the session must end
  */
 async function isLateReplayTooMany(session: Session): Promise<boolean> {
@@ -136,7 +136,7 @@ async function isLateReplayTooMany(session: Session): Promise<boolean> {
   if (replayed_generation === generation) return false;
   const inRow = replayed_generation === generation - 1 ? late_replays + 1 : 1;
   if (inRow >= mostGenerations) return true;
-  // Of several at once, the first one counts; one that is overtaken by the next generation's takes nothing back.
+  // Of several at once, one counts. A slow one can't take back that of the next generation.
   await updateItem(sessionItem(session.login_user_id, session.session_id), {
     set: { replayed_generation: generation, late_replays: inRow },
     when: {
