@@ -7,21 +7,19 @@ import { valueAtPath } from '../../providers/settings/fields.ts';
 import { issuersIn } from '../../providers/settings/issuers.ts';
 import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
-/** A provider of a Login App, and the issuer that vouches, where it has to be said. */
 interface Authority {
   provider: ProviderId;
   issuer?: string | undefined;
 }
 
 /**
- * The person whom a provider knows by a subject.
- * @throws ServiceError when the issuer has to be said: the provider was removed, or several of its issuers know somebody
+ * Finds the person whom a provider knows by a subject.
+ * @throws ServiceError when the issuer is needed: the provider was removed, or several of its issuers know the subject
  */
 export async function findLoginUser(
   { login_app_id, providers }: LoginApp,
-  { subject, ...authority }: Authority & { subject: string },
+  { subject, provider, issuer }: Authority & { subject: string },
 ): Promise<LoginUser | undefined> {
-  const { provider, issuer } = authority;
   const { named } = namespacesOf(providers.get(provider), issuer);
   if (named.length === 0) throw invalid(`The Login App has no ${provider}; name its --issuer.`);
   const found = await Promise.all(
@@ -47,7 +45,7 @@ export function namespaceOf({ providers }: LoginApp, { provider, issuer }: Autho
   throw invalid(`Choose one of these with --issuer: ${names}.`);
 }
 
-/** The namespace of an identity that is imported with its issuer or its namespace, which the settings may not know yet. */
+/** The namespace of an identity that is imported with an issuer or a namespace, and whether the settings know it. */
 export function importedNamespace(
   { providers }: LoginApp,
   { provider, issuer, namespace = '' }: Authority & { namespace?: string },
@@ -58,7 +56,7 @@ export function importedNamespace(
   return { namespace: found ?? possible[0] ?? '', isKnown: found !== undefined };
 }
 
-/** The namespaces that settings know, and those that an issuer may stand for: its name, and what the settings give it. */
+/** The namespaces that settings know, and those of an issuer: its name, and its namespaces in the settings. */
 function namespacesOf(settings: object | undefined, issuer: string | undefined) {
   const { idTokens } = issuersIn(settings);
   const own = valueAtPath(settings, 'namespace');

@@ -7,7 +7,7 @@ import { profileSchema } from '../../login-users/profile.ts';
 import { described, timestampField } from '../../schema/json-schema.ts';
 import { readItems } from '../../storage/items.ts';
 
-/** An identity as its owner sees it: no id of the provider, which nobody needs here. */
+/** An identity as its owner sees it. */
 export const shownIdentitySchema = v.pipe(
   v.object({
     id: v.string(),
@@ -42,7 +42,7 @@ export type ShownIdentity = v.InferOutput<typeof shownIdentitySchema>;
 export function shownIdentity(identity: UserIdentity): ShownIdentity {
   const { identity_id: id, provider, linked_at, last_login_at, provider_revocation } = identity;
   const { profile: said = {}, told_by_app: told = {} } = identity;
-  // What the app told is never over what the provider said, which has verified its own address.
+  // The provider's claims win; it has verified its own address.
   const isShown = (name: string) => !(name in said || (name === 'email' && 'email_verified' in said));
   const added = Object.entries(told).filter(([name]) => isShown(name));
   const profile = { ...Object.fromEntries(added), ...said };
@@ -57,21 +57,21 @@ export function shownIdentity(identity: UserIdentity): ShownIdentity {
   });
 }
 
-/** Selects the identities that a person really has: an interrupted link leaves one whose index item does not agree. */
+/** Selects the identities that a person really has: the index items of interrupted links don't agree. */
 export async function ownIdentities(identities: UserIdentity[]): Promise<UserIdentity[]> {
-  // Two may have the same index item, and a batch read takes each key once.
+  // Two may have the same index item, and a batch read takes each key only once.
   const slots = [...new Set(identities.flatMap(({ slot }) => slot ?? []))];
   const items = await readItems(slots.map(loginUserItem));
   const confirmed = new Set(items.map((item) => item?.identity_id));
   return identities.filter(({ slot, identity_id }) => slot === undefined || confirmed.has(identity_id));
 }
 
-/** Milliseconds that a link takes at most: its function is stopped after 10 s. */
+/** Milliseconds that a link takes at most: the function is stopped after 10 s. */
 const longestLink = 15_000;
 
 export const isUnderWay = ({ linked_at }: UserIdentity): boolean => linked_at > ago(longestLink);
 
-/** Attributes that interrupted links have left, except for a provider's token: that stays until it is revoked. */
+/** Attributes left from interrupted links, except for a provider's token, which stays until it is revoked. */
 export const attributesLeft = (identities: UserIdentity[], own: UserIdentity[]): string[] =>
   identities
     .filter((identity) => !own.includes(identity) && !isUnderWay(identity))

@@ -10,7 +10,7 @@ import { firstIndexId, type LoginUser, loginUserItem, readLoginUser } from '../.
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { externalIdKey } from '../../storage/keys.ts';
 
-/** The person who has an identity, and its id among theirs. */
+/** The person who has an identity, and the id of the identity. */
 export interface Owner {
   login_user_id: string;
   identity_id: string;
@@ -27,18 +27,18 @@ export const isFirst = ({ login_user_id, identity_id }: Owner): boolean =>
 /** The last index item of an identity. */
 export interface IdentityIndexItem {
   id: string;
-  /** The person to whom the index item assigns the identity; undefined when it is free. */
+  /** The owner by the index item alone; undefined for a free identity. */
   owner: Owner | undefined;
-  /** The external id of a person whose first identity it is. */
+  /** That of the person whose first identity it is. */
   externalId: string | undefined;
-  /** The Login Users before it whose deletion has begun and is not finished. */
+  /** Former Login Users with the identity whose deletion is not finished. */
   unfinished: string[];
 }
 
 /**
- * The index item where an identity logs in: one read, and one more for each time that a Login User with this as their first
- * identity was deleted or unlinked it. Then the first index item is made to lead straight to the last.
- * @param known the item of the first index item, if it has been read
+ * The index item where an identity logs in: one read, and one more for each time that a Login User was deleted who had it first,
+ * or unlinked it. Then the first index item is made to lead straight to the last.
+ * @param known the first index item, if it has been read
  */
 export async function findIndexItem(
   loginAppId: string,
@@ -56,7 +56,7 @@ export async function findIndexItem(
     item = v.parse(identityIndexItem, (await readItem(loginUserItem(id))) ?? {});
     steps += 1;
   }
-  // Whoever is skipped is no longer found this way.
+  // An unfinished deletion is found on the way, so it must not be skipped.
   if (steps > 1 && unfinished.length === 0) {
     await updateItem(loginUserItem(first), { set: { next_slot: id }, when: { next_slot: { exists: true } } });
   }
@@ -67,26 +67,25 @@ export async function findIndexItem(
   return { ...found, owner: created_at === undefined ? undefined : ownerOfFirst(id) };
 }
 
-/** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
+/** The owner of an identity, if any. A linked one counts only if the Login User has it too. */
 export async function confirmedOwner({ id, owner }: IdentityIndexItem): Promise<Owner | undefined> {
   if (!owner || owner.login_user_id === id) return owner;
   return (await identityOf(owner)) && owner;
 }
 
-/** The identity of its owner, as their Login User says. */
 export async function identityOf({ login_user_id, identity_id }: Owner): Promise<UserIdentity | undefined> {
   const user = await readLoginUser(login_user_id);
   return user?.identities.find((one) => one.identity_id === identity_id);
 }
 
-/** Conditions on an identity index item that leads to nobody. */
+/** Conditions that an identity index item leads to nobody. */
 export const whileFree = {
   created_at: { exists: false },
   next_slot: { exists: false },
   linked_to: { exists: false },
 };
 
-/** Makes an index item without a confirmed owner lead to another one. False when it has changed meanwhile. */
+/** Gives an index item without a confirmed owner to another one. False when it has changed meanwhile. */
 export async function claimIdentity(indexItem: IdentityIndexItem, owner: Owner): Promise<boolean> {
   const { done } = await updateItem(loginUserItem(indexItem.id), {
     set: { linked_to: owner.login_user_id, identity_id: owner.identity_id },
@@ -95,7 +94,7 @@ export async function claimIdentity(indexItem: IdentityIndexItem, owner: Owner):
   return done;
 }
 
-/** Frees an index item that leads to an identity which its Login User does not have, or no longer. */
+/** Frees an index item whose Login User does not have the identity. */
 export async function releaseIdentity(indexId: string, identityId: string): Promise<void> {
   await updateItem(loginUserItem(indexId), {
     remove: ['linked_to', 'identity_id'],
@@ -103,16 +102,16 @@ export async function releaseIdentity(indexId: string, identityId: string): Prom
   });
 }
 
-/** The index item of an external id. It counts only if its Login User has the external id, too. */
+/** The index item of an external id. It counts only if the Login User has the external id too. */
 const externalIdItem = itemKind(
   v.object({ login_user_id: v.string(), claimed_at: v.string() }),
   externalIdKey,
 );
 
-/** Milliseconds after which no import works any longer on what it has claimed: its function is stopped after 30 s. */
+/** Milliseconds after which no import still works on its claims: the function is stopped after 30 s. */
 const longestImport = 60_000;
 
-/** The index item of an external id, and the person of the Login App who has the external id. */
+/** The index item of an external id, and the person who has the external id. */
 export async function findExternalId(loginAppId: string, externalId: string) {
   const claim = await readItem(externalIdItem(loginAppId, externalId));
   const user = claim && (await readLoginUser(claim.login_user_id));
@@ -120,8 +119,8 @@ export async function findExternalId(loginAppId: string, externalId: string) {
 }
 
 /**
- * Makes an external id lead to a Login User, before they get it. False while another import may be about to give it away.
- * @param claim the index item as it was read; one that nobody has confirmed for a minute was left by an interrupted import
+ * Makes an external id lead to a Login User, before they get it. False while another import may be giving it away.
+ * @param claim the index item as read; one without effect after a minute is left from an interrupted import
  */
 export async function claimExternalId(
   { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,

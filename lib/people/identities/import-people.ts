@@ -36,7 +36,7 @@ const textField = (name: string, longest: number) => {
 const oneOfBoth = 'Either issuer or namespace is required.';
 const profileRule = `profile may have ${profileFields.join(', ')}, each as OpenID Connect defines it.`;
 
-/** A line: an identity, and the id that its person had in the system that they come from. */
+/** A line: an identity, and the person's id in the system that they come from. */
 const lineSchema = v.pipe(
   v.object(
     {
@@ -59,7 +59,7 @@ const personSchema = v.object({
   namespace: v.optional(v.string(), ''),
 });
 
-/** The person whom a line is about, and their identity; undefined for a line that names neither. */
+/** The person and identity of a line; undefined for a line that names neither. */
 export function personOfLine(line: object): { group: string; member: string } | undefined {
   const { success, output } = v.safeParse(personSchema, line);
   if (!success) return undefined;
@@ -74,18 +74,18 @@ interface ImportedIdentity extends Identity {
 }
 
 interface Options {
-  /** Whether nothing is written, and the lines are counted by issuer. */
+  /** Whether to write nothing, and count the lines by issuer. */
   dryRun: boolean;
-  /** Whether a person's other identities in the same namespace are unlinked, since the line's takes their place. */
+  /** Whether to unlink a person's other identities in the namespaces of their lines. */
   replace: boolean;
 }
 
 /**
- * Imports people with their identities: lines with the same external id are one person. Of somebody new, the first
- * identity is that of the first line. A person who has logged in already keeps what they have, and gets the external id.
- * Each write is conditional, so the same lines can be sent again, beside logins and other imports.
- * @param lines all those of a person are among them
- * @throws Error when it has to stop; what was imported so far stays
+ * Imports people with their identities. Lines with the same external id are one person, and the first is the first identity of
+ * somebody new. A person who has logged in keeps everything, and gets the external id. Each write is conditional, so the same
+ * lines can be sent again, beside logins and other imports.
+ * @param lines including all those of each person
+ * @throws Error when it has to stop; what was imported stays
  */
 export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
   const { read, result, note } = readLines(lines, lineSchema);
@@ -102,7 +102,11 @@ export async function importPeople(loginApp: LoginApp, lines: ImportLine[], opti
     [...Map.groupBy(found, ({ external_id }) => external_id)],
     async ([id, ofPerson]) => {
       const identities = distinct(ofPerson.map(({ identity }) => identity));
-      for (const [{ lines: ofIdentity }, outcome] of await importPerson(loginApp, id, identities, options))
+      const outcomes = await retryOnConflict(
+        () => importPerson(loginApp, id, identities, options),
+        'The people of the lines keep changing their identities.',
+      );
+      for (const [{ lines: ofIdentity }, outcome] of outcomes)
         for (const [place, line] of ofIdentity.entries())
           note(line, place > 0 && outcome === 'added' ? 'repeated' : outcome);
     },
@@ -117,55 +121,54 @@ function distinct(identities: ImportedIdentity[]): ImportedIdentity[] {
   );
 }
 
-function importPerson(
+/** Imports a person. @returns the outcome for each identity; undefined when somebody else was faster */
+async function importPerson(
   { login_app_id }: LoginApp,
   externalId: string,
   identities: ImportedIdentity[],
   { dryRun, replace }: Options,
-): Promise<Map<ImportedIdentity, LineOutcome>> {
+): Promise<Map<ImportedIdentity, LineOutcome> | undefined> {
   const allAre = (reason: string) =>
     new Map<ImportedIdentity, LineOutcome>(identities.map((one) => [one, { reason }]));
-  const importOnce = async () => {
-    // 1. Everything leads to one person, or to nobody.
-    const [{ claim, user: holder }, ...places] = await Promise.all([
-      findExternalId(login_app_id, externalId),
-      ...identities.map((identity) => placeOf(login_app_id, identity)),
-    ]);
-    const owners = [holder?.login_user_id, ...places.map(({ ownerId }) => ownerId)];
-    const [ownerId, ...others] = new Set(owners.filter((id) => id !== undefined));
-    if (others.length > 0) {
-      const lines = identities.flatMap((one) => one.lines).toSorted((a, b) => a - b);
-      const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
-      return allAre(`The external_id belongs to several people: see ${named}.`);
-    }
-    const user = holder ?? (ownerId === undefined ? undefined : await readLoginUser(ownerId));
-    if (user?.login_user_id !== ownerId) return undefined;
-    const isKnown = user?.external_id === externalId;
-    if (user?.external_id !== undefined && !isKnown) return allAre('The person has another external_id.');
-    const outcomes = new Map<ImportedIdentity, LineOutcome>(
-      places.map((place) => [place.identity, isKnown && place.ownerId !== undefined ? 'repeated' : 'added']),
-    );
-    const [first, ...further] = places;
-    if (dryRun || !first) return outcomes;
 
-    // 2. The external id leads to them.
-    const { identities: known = [] } = user ?? {};
-    const person = { login_user_id: ownerId ?? first.indexItem.id, login_app_id, identities: known };
-    if (!(await claimExternalId(person, externalId, claim))) return allAre(underWay);
+  // 1. Everything leads to one person, or to nobody.
+  const [{ claim, user: holder }, ...places] = await Promise.all([
+    findExternalId(login_app_id, externalId),
+    ...identities.map((identity) => placeOf(login_app_id, identity)),
+  ]);
+  const owners = [holder?.login_user_id, ...places.map(({ ownerId }) => ownerId)];
+  const [ownerId, ...others] = new Set(owners.filter((id) => id !== undefined));
+  if (others.length > 0) {
+    const lines = identities.flatMap((one) => one.lines).toSorted((a, b) => a - b);
+    const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
+    return allAre(`The external_id belongs to several people: see ${named}.`);
+  }
+  const user = holder ?? (ownerId === undefined ? undefined : await readLoginUser(ownerId));
+  if (user?.login_user_id !== ownerId) return undefined;
+  const isKnown = user?.external_id === externalId;
+  if (user?.external_id !== undefined && !isKnown) return allAre('The person has another external_id.');
+  const outcomes = new Map<ImportedIdentity, LineOutcome>(
+    places.map((place) => [place.identity, isKnown && place.ownerId !== undefined ? 'repeated' : 'added']),
+  );
+  const [first, ...further] = places;
+  if (dryRun || !first) return outcomes;
 
-    // 3. They have it.
-    const give = () =>
-      user ? giveExternalId(user, externalId) : createPerson(first, login_app_id, externalId);
-    if (!isKnown && !(await give())) return undefined;
+  // 2. The external id leads to them.
+  const { identities: known = [] } = user ?? {};
+  const person = { login_user_id: ownerId ?? first.indexItem.id, login_app_id, identities: known };
+  if (!(await claimExternalId(person, externalId, claim))) return allAre(underWay);
 
-    // 4. They have the identities.
-    for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined))
-      outcomes.set(identity, await link(person, identity));
-    const imported = identities.filter((identity) => typeof outcomes.get(identity) === 'string');
-    if (replace) await unlinkReplaced(person.login_user_id, imported);
-    return outcomes;
-  };
-  return retryOnConflict(importOnce, 'The people of the lines keep changing their identities.');
+  // 3. They have it.
+  const give = () =>
+    user ? giveExternalId(user, externalId) : createPerson(first, login_app_id, externalId);
+  if (!isKnown && !(await give())) return undefined;
+
+  // 4. They have the identities.
+  for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined))
+    outcomes.set(identity, await link(person, identity));
+  const imported = identities.filter((identity) => typeof outcomes.get(identity) === 'string');
+  if (replace) await unlinkReplaced(person.login_user_id, imported);
+  return outcomes;
 }
 
 const underWay =
@@ -181,14 +184,14 @@ const giveExternalId = async ({ login_user_id }: LoginUser, external_id: string)
   return (await updateItem(loginUserItem(login_user_id), { set: { external_id }, when })).done;
 };
 
-/** Creates a person at the index item of their first identity, as their first login would. False when it is no longer free. */
+/** Creates a person at the index item of their first identity. False when it is no longer free. */
 async function createPerson(
   { identity: { provider, namespace, subject, profile }, indexItem }: Awaited<ReturnType<typeof placeOf>>,
   login_app_id: string,
   external_id: string,
 ): Promise<boolean> {
   const { id, owner } = indexItem;
-  // The index item leads to somebody who doesn't have the identity.
+  // Its owner doesn't have the identity.
   if (owner) await releaseIdentity(id, owner.identity_id);
   const now = timestamp();
   const person = { login_user_id: id, login_app_id };
@@ -218,7 +221,7 @@ async function link(
   return linked.then(({ isNew }) => (isNew ? 'added' : 'repeated'), refusal);
 }
 
-/** Unlinks the identities of a person in the namespaces of imported ones that are none of these. */
+/** Unlinks a person's other identities in the namespaces of imported ones. */
 async function unlinkReplaced(login_user_id: string, imported: Identity[]): Promise<void> {
   const { identities = [] } = (await readLoginUser(login_user_id)) ?? {};
   for (const { identity_id, namespace, subject } of await ownIdentities(identities)) {

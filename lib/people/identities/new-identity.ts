@@ -17,7 +17,7 @@ const credentialForms = providerIds.map((provider) =>
   v.pipe(
     protocolOf(provider).form(
       provider,
-      // The parameters of id tokens, which come later, have a code of their own.
+      // The parameters of id tokens, which follow, include a code.
       { authorization_code: forbidden('authorization_code', 'with provider credentials') },
       {},
     ),
@@ -39,7 +39,7 @@ const isCodeAlone = (form: object): boolean =>
   'authorization_code' in form &&
   !('id_token' in form && 'provider' in form && form.provider === 'provider_f');
 
-/** The form with a credential of the identity that a person links: the parameters of a grant, without `grant_type`. */
+/** The form with the credential of an identity to link: the parameters of a grant, without `grant_type`. */
 export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
@@ -57,9 +57,9 @@ export const tooManyRejected: ErrorRecord = {
 };
 
 /**
- * The identity that a person proves by a credential. A code beside an id token is not ignored: where the settings of the issuer
- * don't say how it is exchanged, it is an error.
- * @throws ServiceError, `too_many_requests` if too many credentials of theirs were rejected lately; ProviderFailure
+ * The identity that a person proves by a credential. A code beside an id token is an error if the settings of the issuer don't say
+ * how to exchange it.
+ * @throws ServiceError, `too_many_requests` after too many rejected credentials; ProviderFailure
  */
 export async function verifyNewIdentity(
   user: LoginUser,
@@ -81,7 +81,7 @@ export async function verifyNewIdentity(
   return identity;
 }
 
-/** Adds a rejection to the person's window, or begins a new one. Of several at once that begin one, the others add to it. */
+/** Counts a rejection in the person's window, or begins a new one. Of several at once, one begins it. */
 async function countRejection({ login_user_id, rejected_since = 0 }: LoginUser): Promise<void> {
   const now = epochSeconds();
   const key = loginUserItem(login_user_id);

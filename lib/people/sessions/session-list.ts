@@ -45,7 +45,7 @@ export const sessionsQuery = {
   ),
 };
 
-/** The active sessions of a person, the one used last first. @param page with the id of the session that asks */
+/** The active sessions of a person, the one used last first. */
 export async function listSessions(
   { login_user_id, login_app_id }: LoginUser,
   { current, limit = Infinity, cursor }: { current: string } & SessionsQuery,
@@ -70,6 +70,6 @@ export async function listSessions(
   };
 }
 
-/** The place of a session in the list, which sorts as text: when it was refreshed last or began, then its id. */
+/** The place of a session in the list, in the order of text: the time of its latest refresh or its start, then its id. */
 const positionOf = ({ refreshed_at, started_at, session_id }: Session): string =>
   `${String(refreshed_at ?? started_at).padStart(10, '0')}.${session_id}`;

@@ -15,7 +15,7 @@ import { type Item, type ItemOf, itemKind, readItem, readItems } from '../../sto
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
 
-/** Seconds after a refresh for which the token that it replaced is accepted again; undefined for no limit. */
+/** Seconds after a refresh for which the replaced token is accepted; undefined for no limit. */
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
 export const sessionItem = itemKind(
@@ -24,38 +24,37 @@ export const sessionItem = itemKind(
     login_user_id: v.string(),
     login_app_id: v.string(),
     client_id: v.string(),
-    /** The name that the app gave it, for people to tell their sessions apart. */
+    /** A name from the app, for people to tell their sessions apart. */
     name: v.optional(v.string()),
     login_claims: v.optional(loginClaimsSchema),
-    /** The identity of the login; absent in a deployment without a login hook. */
+    /** The identity of the login; absent without a login hook. */
     identity_id: v.optional(v.string()),
-    /** The claims that the login hook gave last, in JSON: they may have numbers and levels that an item can't. */
+    /** The latest claims of the login hook, in JSON: an item can't hold all numbers and levels. */
     hook_claims: v.optional(v.string()),
-    /** The thumbprint of the key that refreshes it; absent from the sessions of confidential clients. */
+    /** The thumbprint of the key that refreshes it; absent for confidential clients. */
     proof_key: v.optional(v.string()),
-    /** The external id of the person, where the deployment puts it into access tokens. */
     external_id: v.optional(v.string()),
-    /** The hash of the provider's session that the login was in, where the provider may end it here. */
+    /** The hash of the provider's session, if the provider may end this one. */
     provider_session: v.optional(v.string()),
     generation: v.number(),
     /** Epoch seconds of the last refresh. */
     refreshed_at: v.exactOptional(v.number()),
-    /** The latest generation in which the predecessor of the current refresh token came back late. */
+    /** The latest generation with a late replay of the predecessor. */
     replayed_generation: v.exactOptional(v.number()),
     late_replays: v.exactOptional(v.number()),
-    /** Epoch seconds: the idle or the absolute end, whichever comes first. */
+    /** Epoch seconds of the idle or absolute end, whichever comes first. */
     expires_at: v.number(),
     created_at: v.string(),
-    /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
+    /** Set when it was ended on purpose. The item stays as long as a device may refer to it. */
     ended_at: v.exactOptional(v.string()),
-    /** Set when subscribers are told another reason for the end than `ended`. */
+    /** The reason for subscribers, unless it is `ended`. */
     end_reason: v.optional(v.picklist(['reuse', 'hook'])),
   }),
   sessionKey,
 );
 export type Session = ItemOf<typeof sessionItem>;
 
-/** The external id of a person, for a deployment that puts it into access tokens. */
+/** The external id of a person, if the deployment puts it into access tokens. */
 export const externalIdForTokens = (person: { external_id?: unknown } | undefined): string | undefined =>
   optionalEnvironment('EXTERNAL_ID_IN_TOKENS') === 'true'
     ? v.parse(v.optional(v.string()), person?.external_id)
@@ -64,18 +63,18 @@ export const externalIdForTokens = (person: { external_id?: unknown } | undefine
 /** A session at one of its generations, as a refresh token names it. */
 export type SessionGeneration = Pick<Session, 'login_user_id' | 'session_id' | 'generation'>;
 
-/** A session as it is stored, even if it has expired or ended with all others of its person. */
+/** A session as stored, even if it has expired or ended together with others. */
 export const readSession = async (loginUserId: string, sessionId: string): Promise<Session | undefined> =>
   sessionWithId(sessionId, await readItem(sessionItem(loginUserId, sessionId)));
 
-/** A session that was read; undefined when there is none, or when another session has taken its place. */
+/** The session read from a place, unless another one has taken the place. */
 export const sessionWithId = (sessionId: string, session: Session | undefined): Session | undefined =>
   session?.session_id === sessionId ? session : undefined;
 
 export const readSessions = async (loginUserId: string): Promise<Session[]> =>
   (await readPersonWithSessions(loginUserId)).sessions;
 
-/** The item of a Login User and all their stored sessions, ended ones too, in one query. */
+/** The item of a Login User and all stored sessions, in one query. */
 export async function readPersonWithSessions(loginUserId: string) {
   const items = await readPartition(loginUserPartition(loginUserId));
   const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
@@ -88,7 +87,7 @@ function withCurrentEnd(person: Item | undefined, session: Session): Session {
   return ended_at === undefined ? session : { ...session, ended_at };
 }
 
-/** Whether a session is neither ended nor expired. The table deletes expired ones late, so the time is checked too. */
+/** Whether a session is neither ended nor expired. */
 export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
   ended_at === undefined && expires_at > epochSeconds();
 
@@ -103,14 +102,13 @@ export function requireSameKey({ proof_key }: Session, { proofKey }: Authenticat
   throw new ServiceError('invalid_dpop_proof', message, 'proof_by_another_key');
 }
 
-/** Whether an access token is one of this session: for its Login App, and issued to its client. */
+/** Whether an access token is of the Login App and client of this session. */
 export const hasIssued = (session: Session, claims: { aud: string; client_id: string }): boolean =>
   claims.aud === session.login_app_id && claims.client_id === session.client_id;
 
 /**
- * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as long
- * as the current one has not been used, so that a lost response, or two requests at once, ends no login.
- * @see RFC 9700 section 4.14
+ * The state of a session's refresh token of a generation. The predecessor is accepted until the current one is used, so a lost
+ * response, or two requests at once, ends no login. @see RFC 9700 section 4.14
  */
 export function stateOfGeneration(session: Session, generation: number) {
   if (generation === session.generation) return 'current';
@@ -119,7 +117,7 @@ export function stateOfGeneration(session: Session, generation: number) {
   return generation === session.generation - 1 && isInTime ? 'predecessor' : 'outdated';
 }
 
-/** A Login User and one of their sessions, in one request; undefined where there is none. */
+/** Reads a Login User and one of their sessions, in one request. */
 export async function readLoginUserWithSession(loginUserId: string, sessionId: string) {
   const [userItem, found] = await readItems([
     loginUserItem(loginUserId),
