@@ -13,22 +13,7 @@ import {
   readItem,
   updateItem,
 } from '../storage/items.ts';
-import {
-  accessKey,
-  accessPrefix,
-  accessRequestCounterKey,
-  accessRequestKey,
-  accessRequestPartition,
-  accessRequestsList,
-  accessRequestsOfAccountList,
-  actorIdList,
-  actorList,
-  actorTypeList,
-  eventKey,
-  eventList,
-  ordinalIn,
-  reviewList,
-} from '../storage/keys.ts';
+import * as keys from '../storage/keys.ts';
 import { type DenseList, readPartition } from '../storage/lists.ts';
 import type { LocalIndex } from '../storage/table.ts';
 import { type AccessRequestEvent, actorSchema, eventSchema, type Writer } from './event.ts';
@@ -41,7 +26,7 @@ export const accessRequestItem = itemKind(
     /** The ARN of the operator who created it, if one did. */
     operator: v.optional(v.string()),
     created_at: v.string(),
-    /** The time at which the operator took the creator's access away, so that a repeated creation doesn't give it back. */
+    /** When the operator took the creator's access away: a repeated creation must not give it back. */
     creator_revoked_at: v.optional(v.string()),
     title: v.optional(v.string()),
     reference: v.optional(v.string()),
@@ -49,27 +34,27 @@ export const accessRequestItem = itemKind(
     /** Absent where no decision is computed. */
     approvals_needed: v.optional(v.number()),
     self_review: v.optional(v.boolean()),
-    /** ISO 8601: its `expires_at`. The attribute of that name would have the table delete it. */
+    /** ISO 8601: its `expires_at`, an attribute by which the table would delete it. */
     open_until: v.optional(v.string()),
-    /** The final decision and its time, once there is one. */
+    /** Final. */
     decision: v.optional(v.picklist(['approved', 'rejected', 'expired'])),
     decided_at: v.optional(v.string()),
-    /** Hashes of the actors whose approvals count, and how many reviews have been counted. */
+    /** Hashes of the actors whose approvals count. */
     approvers: v.optional(v.array(v.string())),
     reviews_counted: v.optional(v.number()),
   }),
-  accessRequestKey,
+  keys.accessRequestKey,
 );
 
 export type AccessRequest = ItemOf<typeof accessRequestItem>;
 
-/** The counter has gone back, as in a table that was restored in part: nobody gets access to what is another's. */
+/** Makes the error for a counter that has gone back, as in a table that was restored in part. */
 export const idIsTaken = (id: number): Error =>
   new Error(`The id ${id} belongs to another access request already.`);
 
-const counterItem = itemKind(v.object({ last_id: v.number() }), accessRequestCounterKey);
+const counterItem = itemKind(v.object({ last_id: v.number() }), keys.accessRequestCounterKey);
 
-/** Takes ids from the counter: one write, which no other writer makes fail. Returns the first; the others follow it. */
+/** Takes consecutive ids from the counter, by a write that no other writer makes fail. Returns the first. */
 export async function takeIds(count: number): Promise<number> {
   const outcome = await updateItem(counterItem(), { count: { last_id: { by: count } } });
   if (!outcome.done) throw new Error('The counter of access requests refused a write without a condition.');
@@ -77,10 +62,10 @@ export async function takeIds(count: number): Promise<number> {
   return 1 + (after ? counterItem.parse(after).last_id - count : counterItem.parse(before).last_id);
 }
 
-/** Writes an access request under its id. False when there is one already. */
+/** Writes an access request; false when its id is taken. */
 export const putAccessRequest = (made: AccessRequest): Promise<boolean> => {
-  const list_position = ordinalIn('ACCESS_REQUEST', made.access_request_id);
-  const item = { ...made, list: accessRequestsList, list_position };
+  const list_position = keys.ordinalIn('ACCESS_REQUEST', made.access_request_id);
+  const item = { ...made, list: keys.accessRequestsList, list_position };
   return putItem(accessRequestItem(made.access_request_id), item, { ifAbsent: true });
 };
 
@@ -92,20 +77,20 @@ export const accessItem = itemKind(
     access_request_id: v.number(),
     account_id: v.string(),
     granted_at: v.string(),
-    /** Whether a decision is computed for the access request, so that a review has to be counted. */
+    /** Whether a decision is computed for the access request. */
     is_decided: v.optional(v.boolean()),
     /** The Login App of a probe, and epoch seconds until which it is in use. */
     login_app_id: v.optional(v.string()),
     used_until: v.optional(v.number()),
   }),
-  accessKey,
+  keys.accessKey,
 );
 
 export type Access = ItemOf<typeof accessItem>;
 
 /**
- * Checks an account's access, before anything else of the access request is read: one that does not exist and one that
- * belongs to others cost the same read, of nothing.
+ * Checks an account's access, before anything else of the access request is read: one of others costs what one that does
+ * not exist costs.
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
 export async function requireAccess(accountId: string, accessRequestId: number): Promise<Access> {
@@ -114,7 +99,6 @@ export async function requireAccess(accountId: string, accessRequestId: number):
   throw new ServiceError('forbidden', 'The account has no access to this access request.');
 }
 
-/** Gives an account access to an access request. @param more attributes that are stored with it */
 export const putAccess = (
   accessRequestId: number,
   accountId: string,
@@ -125,34 +109,34 @@ export const putAccess = (
     account_id: accountId,
     access_request_id: accessRequestId,
     granted_at: timestamp(),
-    list: accessRequestsOfAccountList(accountId),
-    list_position: ordinalIn('ACCESS_REQUEST', accessRequestId),
+    list: keys.accessRequestsOfAccountList(accountId),
+    list_position: keys.ordinalIn('ACCESS_REQUEST', accessRequestId),
   });
 
 export const deleteAccess = (accessRequestId: number, accountId: string): Promise<void> =>
   deleteItem(accessItem(accessRequestId, accountId));
 
 export async function readAccesses(accessRequestId: number): Promise<Access[]> {
-  const items = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
+  const items = await readPartition(keys.accessRequestPartition(accessRequestId), keys.accessPrefix);
   return items.map(accessItem.parse);
 }
 
 export const eventItem: (
   accessRequestId: number,
   id: number,
-) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, eventKey);
+) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, keys.eventKey);
 
-/** The lists of the events of an access request, whose members have dense ordinals. */
+/** The lists of an access request's events. Their names differ, and from the hashes of idempotency keys. */
 export function eventLists(accessRequestId: number) {
-  const pk = accessRequestPartition(accessRequestId);
+  const pk = keys.accessRequestPartition(accessRequestId);
   const list = (name: string, index?: LocalIndex): DenseList => ({ pk, index, name });
   return {
-    all: list(eventList),
-    reviews: list(reviewList, 'by_review'),
-    ofActorType: (type: string) => list(actorTypeList(type), 'by_actor_type'),
-    ofActorId: (id: string) => list(actorIdList(id), 'by_actor_id'),
-    ofActor: (type: string, id: string) => list(actorList(type, id), 'by_actor'),
-    /** The ordinals in this one are the ids of the events. */
+    all: list(keys.eventList),
+    reviews: list(keys.reviewList, 'by_review'),
+    ofActorType: (type: string) => list(keys.actorTypeList(type), 'by_actor_type'),
+    ofActorId: (id: string) => list(keys.actorIdList(id), 'by_actor_id'),
+    ofActor: (type: string, id: string) => list(keys.actorList(type, id), 'by_actor'),
+    /** The ordinals are the ids of the events. */
     underKey: (idempotencyKey: string) => list(idempotencyKey, 'by_idempotency_key'),
   };
 }

@@ -25,7 +25,7 @@ export const accountItem = itemKind(
     account_id: v.string(),
     name: v.string(),
     ...secretAttributes,
-    /** While it is set, its secrets are not accepted. */
+    /** While this is set, its secrets are not accepted. */
     disabled_at: v.optional(v.string()),
     /** Whether the account may search, but add nothing. */
     read_only: v.optional(v.boolean()),
@@ -36,7 +36,7 @@ export const accountItem = itemKind(
 
 export type Account = ItemOf<typeof accountItem>;
 
-/** The account from the table, if there is one. An id of another form is not looked up. */
+/** Reads an account. An id of another form is not looked up. */
 export const readAccount = async (id: string): Promise<Account | undefined> =>
   isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
 
@@ -54,7 +54,7 @@ export async function authenticateAccount(
   return isEnabled(account) ? account : 'account_disabled';
 }
 
-/** Creates an account. The secret is in the answer and nowhere else. @param more an id of its own, and epoch seconds of its end */
+/** Creates an account. The secret is in the answer alone. @param more for a probe: its id, and the end in epoch seconds */
 export async function createAccount(
   name: string,
   readOnly: boolean,
@@ -73,7 +73,7 @@ export async function createAccount(
   return { account_id: accountId, account_secret };
 }
 
-/** Changes an account. Each answers false when there is none. */
+/** Renames an account; false when there is none. */
 export const renameAccount = (id: string, name: string): Promise<boolean> =>
   updateOwnItem(accountItem(id), { set: named(accountsList, id, name) });
 
@@ -87,8 +87,8 @@ export const rotateAccountSecret = (account: Account) =>
   rotateSecretOf(accountItem(account.account_id), account, secretPrefix);
 
 /**
- * Deletes an account with its accesses, in steps of a few seconds that can be done again: it is disabled first, and goes
- * last. Its access requests and what it wrote stay, as does an access that the index does not show yet.
+ * Deletes an account with its accesses, in steps of a few seconds that can be repeated: it is disabled first, and its item
+ * goes last. Its access requests and what it wrote stay, as does an access that the index does not show yet.
  * @returns the outcome of one step, with `again_after_seconds` when more is left to remove
  */
 export async function deleteAccount(accountId: string) {

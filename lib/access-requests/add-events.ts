@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
@@ -31,9 +32,9 @@ export interface Draft {
   writer: Writer;
   /** A hash. If an event was written under it, that one is the result. */
   idempotencyKey?: string | undefined;
-  /** ISO 8601. An event under the key that is older does not count. */
-  keyCountsSince?: string | undefined;
-  /** ISO 8601, for events that come with their times. Otherwise: now. */
+  /** ISO 8601. An older event under the key does not count. */
+  keyCountsSince?: string;
+  /** ISO 8601. @default now */
   created_at?: string | undefined;
   updated_at?: string | undefined;
 }
@@ -47,8 +48,8 @@ interface Appended {
  * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets the event of the
  * first one, even when both arrive at once.
  * @param append adds the event, by the account's access
- * @throws ServiceError `forbidden` when the account has no access, or there is no such access request,
- *   `unprocessable_entity` when the key came with another event, and as `appendEvents` does
+ * @throws ServiceError `forbidden` as `requireAccess` does, `unprocessable_entity` when the key came with another event, and
+ *   as `appendEvents` does
  */
 export async function addEventFor(
   accountId: string,
@@ -58,15 +59,14 @@ export async function addEventFor(
   append = (access: Access, drafts: Draft[]) => appendEvents(access.access_request_id, drafts),
 ): Promise<AccessRequestEvent> {
   const access = await requireAccess(accountId, accessRequestId);
-  const draft = { event: body, writer: { account_id: accountId } };
-  const keyed = key !== undefined && {
-    idempotencyKey: hashOfKey(accountId, key),
+  const draft = {
+    event: body,
+    writer: { account_id: accountId },
+    idempotencyKey: key && hashOfKey(accountId, key),
     keyCountsSince: keysCountSince(),
   };
-  const [appended] = await append(access, [{ ...draft, ...keyed }]);
-  const stored = new Map(Object.entries({ ...appended?.event }));
-  const hasContent = Object.entries(body).every(([field, value]) => stored.get(field) === value);
-  if (!appended || !hasContent) throw usedForAnother();
+  const [appended] = await append(access, [draft]);
+  if (!appended || !isDeepStrictEqual({ ...appended.event, ...body }, appended.event)) throw usedForAnother();
   return appended.event;
 }
 
@@ -78,8 +78,8 @@ export const addReviewFor = (accountId: string, id: number, body: NewEvent, key:
   });
 
 /**
- * Adds events as `appendEvents` does, and settles the decision if they may change it. Before, the access request is marked
- * for every account that has access, so a search knows what a crash in between has left.
+ * Adds events as `appendEvents` does, and settles the decision if they may change it. Before, it marks the access request
+ * for every account that has access: a search then notices a decision that a crash has left open.
  */
 export async function addEvents(request: AccessRequest, drafts: Draft[]): Promise<Appended[]> {
   const id = request.access_request_id;
@@ -97,8 +97,8 @@ export async function addEvents(request: AccessRequest, drafts: Draft[]): Promis
 }
 
 /**
- * Adds events in the given order. Each is one conditional put under the next id. When another writer has taken that id, the
- * ends of the lists are read again, and the put is tried again.
+ * Adds events in the given order, each by one conditional put under the next id. When another writer has taken that id, it
+ * reads the ends of the lists again and repeats the put.
  * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
  *   8 s; the events added so far stay
  */
@@ -108,17 +108,17 @@ async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<A
   for (let attempt = 0; ; attempt += 1) {
     const startedAt = performance.now();
     const missing = drafts.slice(appended.length);
-    const end = await readListTails(accessRequestId, missing);
+    const tails = await readTails(accessRequestId, missing);
     for (const draft of missing) {
-      const result = await append(accessRequestId, end, draft);
+      const result = await append(accessRequestId, tails, draft);
       if (!result) break;
       appended.push(result);
     }
     if (appended.length === drafts.length) return appended;
-    // Up to four times as long as the attempt took, doubled with each one: a busy table is asked less often.
+    // Up to four times as long as the attempt took, doubled each time: a busy table is asked less often.
     const took = performance.now() - startedAt;
     const pause = Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2));
-    // Another attempt may take as long as this one, and the client must get its answer before the function's timeout.
+    // The next attempt may take as long as this one.
     if (performance.now() + pause + took > giveUpAt) {
       const message = 'Too many are writing to this access request at once; send the request again.';
       throw new ServiceError('temporarily_unavailable', message);
@@ -128,24 +128,22 @@ async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<A
 }
 
 /** Adds an event under the next id; undefined when another writer has taken it. */
-async function append(accessRequestId: number, end: ListTails, draft: Draft): Promise<Appended | undefined> {
+async function append(accessRequestId: number, { ordinals, written }: Tails, draft: Draft) {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
-  const written = key === undefined ? undefined : end.written.get(key);
-  if (written && written.created_at >= keyCountsSince) return { event: written, outcome: 'repeated' };
+  const earlier = key === undefined ? undefined : written.get(key);
+  if (earlier && earlier.created_at >= keyCountsSince)
+    return { event: earlier, outcome: 'repeated' as const };
 
-  const id = end.lastId + 1;
+  const next = ({ name }: DenseList): number => (ordinals.get(name) ?? 0) + 1;
+  const { all } = eventLists(accessRequestId);
+  const id = next(all);
   const { created_at = timestamp(), updated_at = created_at } = draft;
   const identity = { id, access_request_id: accessRequestId };
   const event = v.parse(eventSchema, { ...draft.event, ...identity, created_at, updated_at });
-  const places = listsOf(accessRequestId, event).map((list) => ({
-    list,
-    ordinal: (end.lastOrdinals.get(nameOf(list)) ?? 0) + 1,
-  }));
-  const placement = Object.fromEntries(
-    places.map(({ list, ordinal }) => [sortKeyOf(list.index), ordinalIn(list.name, ordinal)]),
-  );
+  const lists = listsOf(accessRequestId, event);
+  const placement = lists.map((list) => [sortKeyOf(list.index), ordinalIn(list.name, next(list))]);
   const idempotency_key = key === undefined ? undefined : ordinalIn(key, id);
-  const item = { ...event, ...draft.writer, ...placement, idempotency_key };
+  const item = { ...event, ...draft.writer, ...Object.fromEntries(placement), idempotency_key };
   try {
     if (!(await putItem(eventItem(accessRequestId, id), item, { ifAbsent: true }))) return undefined;
   } catch (error) {
@@ -153,36 +151,26 @@ async function append(accessRequestId: number, end: ListTails, draft: Draft): Pr
     const message = 'The access request is full: it takes no more events. Create another one to go on.';
     throw new ServiceError('conflict', message, 'access_request_full');
   }
-  end.lastId = id;
-  for (const { list, ordinal } of places) end.lastOrdinals.set(nameOf(list), ordinal);
-  if (key !== undefined) end.written.set(key, event);
-  return { event, outcome: 'added' };
+  for (const list of [all, ...lists]) ordinals.set(list.name, next(list));
+  if (key !== undefined) written.set(key, event);
+  return { event, outcome: 'added' as const };
 }
-
-const nameOf = ({ index, name }: DenseList) => `${index} ${name}`;
 
 /**
- * Reads the ends of the lists that these events join, and the last event that was written under each of their idempotency
- * keys. The last id is read first: any later writer takes the next id, so a put that succeeds under it proves that the other
- * ends were right.
+ * Reads the last ordinals of the lists that these events join, by the name of the list, and the last event under each of
+ * their idempotency keys. The last id is read first: any later writer takes the next id, so a put that succeeds under it
+ * proves that the others were right.
  */
-async function readListTails(accessRequestId: number, drafts: Draft[]) {
+async function readTails(accessRequestId: number, drafts: Draft[]) {
   const { all, underKey } = eventLists(accessRequestId);
-  const lists = drafts.flatMap((draft) => listsOf(accessRequestId, draft.event));
-  const keys = drafts.map(({ idempotencyKey }) => idempotencyKey).filter((key) => key !== undefined);
-  const lastId = await readLastOrdinal(all);
-  const [lastOrdinals, lastIds] = await Promise.all([
-    readLastOrdinals(new Map(lists.map((list) => [nameOf(list), list]))),
-    readLastOrdinals(new Map(keys.map((key) => [key, underKey(key)]))),
-  ]);
-  const used = [...lastIds].filter(([, id]) => id > 0);
-  const events = await readItems(used.map(([, id]) => eventItem(accessRequestId, id)));
-  const written = new Map(used.map(([key], place) => [key, events[place]]));
-  return { lastId, lastOrdinals, written };
+  const keys = [...new Set(drafts.flatMap(({ idempotencyKey }) => idempotencyKey ?? []))];
+  const joined = [...drafts.flatMap(({ event }) => listsOf(accessRequestId, event)), ...keys.map(underKey)];
+  const ordinals = new Map([[all.name, await readLastOrdinal(all)]]);
+  const lists = new Map(joined.map((list) => [list.name, list]));
+  await Promise.all([...lists].map(async ([name, list]) => ordinals.set(name, await readLastOrdinal(list))));
+  const used = keys.filter((key) => ordinals.get(key));
+  const events = await readItems(used.map((key) => eventItem(accessRequestId, ordinals.get(key) ?? 0)));
+  const written = new Map(used.map((key, place) => [key, events[place]]));
+  return { ordinals, written };
 }
-type ListTails = Awaited<ReturnType<typeof readListTails>>;
-
-async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<string, number>> {
-  const ends = [...lists].map(async ([name, list]) => [name, await readLastOrdinal(list)] as const);
-  return new Map(await Promise.all(ends));
-}
+type Tails = Awaited<ReturnType<typeof readTails>>;

@@ -22,7 +22,7 @@ import { actorFields, nameText } from './new-event.ts';
 
 const mostApprovals = 10;
 
-/** Fields of a new access request, as a line of an import has them too. */
+/** Fields of a new access request, also in a line of an import. */
 export const newAccessRequestFields = {
   title: described(v.optional(nameText('title')), 'What it is about, for people.'),
   reference: described(
@@ -80,7 +80,7 @@ export const attributesOf = ({ expires_at, approvals_needed, ...fields }: NewAcc
   open_until: expires_at,
 });
 
-/** The item of an idempotency key: the access request, and the end of the key in epoch seconds. */
+/** The item of an idempotency key: the access request that it made. `expires_at` is in epoch seconds. */
 const madeByKeyItem = itemKind(
   v.object({
     id: countField,
@@ -105,8 +105,8 @@ const finishedWithin = 60_000;
 
 /**
  * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets that
- * of the first one, also when both come at once: the key claims an id in one conditional write, and only then is it made
- * under that id. Whoever finds a claim does what a crash has left undone.
+ * of the first one, even when both arrive at once: the key claims an id in one conditional write, and only then is the
+ * access request made under it. Whoever finds a claim does what a crash has left undone.
  * @throws ServiceError `conflict` when another access request has the reference, `unprocessable_entity` when the key came
  *   with other fields
  */
@@ -116,7 +116,7 @@ export async function createAccessRequestFor(
   idempotencyKey: string | undefined,
 ): Promise<Created> {
   const attributes = attributesOf(fields);
-  if (idempotencyKey === undefined) return createdOf(await createAccessRequest(accountId, attributes));
+  if (idempotencyKey === undefined) return createAccessRequest(accountId, attributes);
   const key = madeByKeyItem(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
   const requestOf = ({ id, created_at }: Created): AccessRequest => ({
@@ -131,8 +131,7 @@ export async function createAccessRequestFor(
   const made = { id, created_at: timestamp(), expires_at: epochSeconds() + keyLifetimeSeconds };
   const when = { created_at: { isNotFrom: countsSince } };
   const claim = await claimItem(key, { ...made, is_claim: true }, when);
-  const request = requestOf(claim);
-  return claim.id === id && (await make(request)) ? createdOf(request) : finish(request);
+  return claim.id === id ? make(requestOf(claim)) : finish(requestOf(claim));
 }
 
 /**
@@ -140,35 +139,32 @@ export async function createAccessRequestFor(
  * @param more attributes of it, such as the ARN of the operator who creates it for the account
  * @throws ServiceError `conflict` when another access request has the reference
  */
-export async function createAccessRequest(accountId: string, more: Partial<AccessRequest>) {
+export async function createAccessRequest(account_id: string, more: Partial<AccessRequest>) {
   const access_request_id = await takeIds(1);
-  const made = { ...more, access_request_id, account_id: accountId, created_at: timestamp() };
-  if (!(await make(made))) throw idIsTaken(access_request_id);
-  return made;
+  return make({ ...more, access_request_id, account_id, created_at: timestamp() });
 }
 
-/** Does what is missing of a claim that somebody else made. @throws Error when its id belongs to another access request */
+/** Makes an access request under an id that was taken for it, with its account's access; or finishes it. */
+async function make(request: AccessRequest): Promise<Created> {
+  const { access_request_id: id, account_id, created_at } = request;
+  await claimReference(request);
+  if (!(await putAccessRequest(request))) return finish(request);
+  await grantAccess(request, account_id, 'new');
+  return { id, created_at };
+}
+
+/** Does what somebody else has left undone of an access request. @throws Error when another one has its id */
 async function finish(request: AccessRequest): Promise<Created> {
   const { access_request_id: id, account_id, created_at } = request;
   const [found, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
-  if (!found) return (await make(request)) ? createdOf(request) : finish(request);
+  if (!found) return make(request);
   if (found.account_id !== account_id || found.created_at !== created_at) throw idIsTaken(id);
   if (!sent.every((field) => isDeepStrictEqual(found[field], request[field]))) throw usedForAnother();
   if (!access && found.creator_revoked_at === undefined) await grantAccess(found, account_id);
-  return createdOf(request);
+  return { id, created_at };
 }
-
-const createdOf = ({ access_request_id: id, created_at }: AccessRequest): Created => ({ id, created_at });
 
 const sent = ['title', 'reference', 'requested_by', 'approvals_needed', 'self_review', 'open_until'] as const;
-
-/** Makes an access request under an id that was taken for it, with its account's access. False when another one has the id. */
-async function make(request: AccessRequest): Promise<boolean> {
-  await claimReference(request);
-  if (!(await putAccessRequest(request))) return false;
-  await grantAccess(request, request.account_id, 'new');
-  return true;
-}
 
 /** Gives an account access, after the marks for its lists. @param about `new` if no other account has had access yet */
 export async function grantAccess(
@@ -183,7 +179,7 @@ export async function grantAccess(
   await putAccess(id, accountId, { is_decided: approvals_needed === undefined ? undefined : true });
 }
 
-/** Takes the access away from an account. The access request remembers when that is its creator. */
+/** Takes the access away from an account. Of its creator's, the access request keeps the time. */
 export async function revokeAccess({ access_request_id: id, account_id }: AccessRequest, accountId: string) {
   if (account_id === accountId)
     await updateItem(accessRequestItem(id), { set: { creator_revoked_at: timestamp() } });
@@ -191,7 +187,7 @@ export async function revokeAccess({ access_request_id: id, account_id }: Access
   await deleteAccess(id, accountId);
 }
 
-/** Claims the reference of an access request, if it has one. @throws ServiceError `conflict`, naming the one that has it */
+/** Claims the reference of an access request, if it has one. @throws ServiceError `conflict`, naming the owner */
 export async function claimReference({ reference, account_id, access_request_id }: AccessRequest) {
   if (reference === undefined) return;
   const key = referenceItem(account_id, reference);

@@ -1,22 +1,21 @@
-import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import { readRange } from '../storage/lists.ts';
 import { type AccessRequest, accessRequestItem, eventLists } from './access-request.ts';
-import { type AccessRequestEvent, eventSchema } from './event.ts';
+import { type AccessRequestEvent, parseEvent } from './event.ts';
 
 /** `none`: no decision is computed. */
 export const decisions = ['none', 'pending', 'approved', 'rejected', 'expired'] as const;
 export type Decision = (typeof decisions)[number];
 
-/** The decision that is stored. @see settle, without which a newer one may be missing */
+/** The decision that is stored. Without `settle`, it may be out of date. */
 export const decisionOf = ({ decision, approvals_needed }: AccessRequest): Decision =>
   decision ?? (approvals_needed === undefined ? 'none' : 'pending');
 
 export const isPending = (request: AccessRequest): boolean => decisionOf(request) === 'pending';
 
-/** Whether an access request is past its time, and nobody has stored that yet. */
+/** Whether an access request has expired and nobody has stored that yet. */
 export const isDue = (request: AccessRequest): boolean =>
   isPending(request) && request.open_until !== undefined && request.open_until <= timestamp();
 
@@ -32,47 +31,38 @@ export const mayReview = (
  * decision, which is final, with the number of reviews that it comes from. Whoever shows a decision settles it before.
  */
 export async function settle(request: AccessRequest): Promise<AccessRequest> {
-  for (let current = request; ; ) {
-    if (!isPending(current)) return current;
-    const { access_request_id: id, reviews_counted } = current;
-    const first = (reviews_counted ?? 0) + 1;
-    const reviews = await readRange(eventLists(id).reviews, first, Number.MAX_SAFE_INTEGER);
-    const change = count(
-      current,
-      reviews.map((item) => v.parse(eventSchema, item)),
-    );
-    if (reviews.length === 0 && change.decision === undefined) return current;
-    const written = await updateItem(accessRequestItem(id), {
-      set: change,
-      when: { decision: { exists: false }, reviews_counted: { is: reviews_counted } },
-    });
-    if (written.done) return { ...current, ...change };
-    current = accessRequestItem.parse(written.found ?? {});
-  }
+  if (!isPending(request)) return request;
+  const { access_request_id: id, reviews_counted } = request;
+  const first = (reviews_counted ?? 0) + 1;
+  const reviews = await readRange(eventLists(id).reviews, first, Number.MAX_SAFE_INTEGER);
+  const change = count(request, reviews.map(parseEvent));
+  if (reviews.length === 0 && change.decision === undefined) return request;
+  const written = await updateItem(accessRequestItem(id), {
+    set: change,
+    when: { decision: { exists: false }, reviews_counted: { is: reviews_counted } },
+  });
+  return written.done ? { ...request, ...change } : settle(accessRequestItem.parse(written.found ?? {}));
 }
 
 /** After every time in ISO 8601. */
 const never = '9';
 
-type Count = Pick<AccessRequest, 'approvers' | 'decision' | 'decided_at' | 'reviews_counted'>;
-
 /**
  * Counts reviews in their order, until they decide. An actor's latest review counts; a rejection decides at once, so only a
  * repeated approval can follow an earlier review of the same actor.
  */
-function count(request: AccessRequest, reviews: AccessRequestEvent[]): Count {
+function count(request: AccessRequest, reviews: AccessRequestEvent[]) {
   const { open_until = never, approvals_needed = 1, reviews_counted = 0 } = request;
   const approvers = new Set(request.approvers);
-  const result = (decided: Pick<Count, 'decision' | 'decided_at'>): Count => ({
-    ...decided,
-    approvers: [...approvers],
-    reviews_counted: reviews_counted + reviews.length,
-  });
+  let decided: Pick<AccessRequest, 'decision' | 'decided_at'> = {};
+  if (isDue(request)) decided = { decision: 'expired', decided_at: open_until };
   for (const review of reviews) {
     if (review.type !== 'review' || review.created_at >= open_until || !mayReview(request, review)) continue;
     if (review.status === 'approved') approvers.add(hashOf(review.actor_type, review.actor_id));
-    if (review.status === 'rejected' || approvers.size >= approvals_needed)
-      return result({ decision: review.status, decided_at: review.created_at });
+    if (review.status === 'rejected' || approvers.size >= approvals_needed) {
+      decided = { decision: review.status, decided_at: review.created_at };
+      break;
+    }
   }
-  return result(isDue(request) ? { decision: 'expired', decided_at: open_until } : {});
+  return { ...decided, approvers: [...approvers], reviews_counted: reviews_counted + reviews.length };
 }

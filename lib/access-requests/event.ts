@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { countField, described, timestampField } from '../schema/json-schema.ts';
+import type { Item } from '../storage/items.ts';
 
 export const actorTypes = ['login_user', 'custom'] as const;
 export const reviewStatuses = ['approved', 'rejected'] as const;
@@ -8,7 +9,7 @@ const identity = {
   id: described(countField, '1, 2, 3 … within the access request.'),
   access_request_id: countField,
 };
-/** Fields of any event that its author sends. What accepts events has a schema for each of these, and no others. */
+/** Fields of any event that its author sends. */
 export const content = {
   actor_type: v.picklist(actorTypes),
   actor_id: described(v.string(), 'The author, in the words of your own system.'),
@@ -17,7 +18,7 @@ export const content = {
 export const actorSchema = v.object({ actor_type: content.actor_type, actor_id: content.actor_id });
 const times = { created_at: timestampField, updated_at: timestampField };
 
-/** An event of an access request: these fields and no others are shown. */
+/** An event of an access request, with the fields that are shown. */
 export const eventSchema = v.pipe(
   v.variant('type', [
     v.pipe(v.object({ ...identity, type: v.literal('comment'), ...content, ...times }), v.title('Comment')),
@@ -40,5 +41,7 @@ export const eventSchema = v.pipe(
 );
 export type AccessRequestEvent = v.InferOutput<typeof eventSchema>;
 
-/** The writer as it is stored with an event: an account, or an operator by their ARN. Accounts never see it. */
+export const parseEvent = (item: Item): AccessRequestEvent => v.parse(eventSchema, item);
+
+/** The writer of an event: an account, or an operator by their ARN. Accounts never see it. */
 export type Writer = { account_id: string } | { operator: string };

@@ -13,12 +13,12 @@ export const idempotencyKeySchema = described(
   'A text that you make up for one request, such as a UUID. The same request with the same key gets the same response for 24 hours.',
 );
 
-/** Seconds for which a key gets the same answer again. After that it counts as new. */
+/** Seconds for which a key gets the same answer. After that it counts as new. */
 export const keyLifetimeSeconds = 24 * 60 * 60;
 
 export const hashOfKey = (accountId: string, key: string): string => hashOf('account', accountId, key);
 
-/** The earliest time, ISO 8601, at which a key may have been used and still count. */
+/** The earliest use, ISO 8601, of a key that still counts. */
 export const keysCountSince = (): string => ago(keyLifetimeSeconds * 1000);
 
 const usedAlready = 'The Idempotency-Key was used for another request within the last 24 hours.';

@@ -40,28 +40,30 @@ const importedLineSchema = v.object(
 );
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
-/** The memory of an import, by the id in the system that an access request comes from. */
+/** What an import made of an access request, by its id in the system that it comes from. */
 const importedItem = itemKind(
   v.object({ imported_id: v.string(), access_request_id: v.number() }),
   (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id)),
 );
 
 /**
- * Creates an access request for each line, unless the account has imported one with this id before. The id is claimed by
- * one conditional write after the access request is created, and access is given last: after an interruption the same lines
- * can be sent again, and at most an empty access request is left that nobody has access to.
+ * Creates an access request for each line, unless the account has imported one with this id before. After an interruption
+ * the same lines can be sent again: once the access request is created, one conditional write claims the id, and access is
+ * given last. So at most an access request is left that nobody has access to.
  * @returns also the ids that the access requests had and have
  * @throws ServiceError when it has to stop; what was created so far stays
  */
 export async function importAccessRequests(accountId: string, lines: ImportLine[], operator: string) {
   const { read, result, note } = readLines(lines, importedLineSchema);
-  const wanted = read.map(({ content }) => content);
-  const ids = await readImported(accountId, wanted);
+  const wanted = [...new Set(read.map(({ content }) => content.id))];
+  const found = await readItems(wanted.map((id) => importedItem(accountId, id)));
+  const known = found.filter((item) => item !== undefined);
+  const ids = new Map(known.map((item) => [item.imported_id, item.access_request_id]));
   await grantMissing(accountId, [...ids.values()]);
-  const missing = [...new Set(wanted.map(({ id }) => id).filter((id) => !ids.has(id)))];
+  const missing = wanted.filter((id) => !ids.has(id));
   const firstId = missing.length > 0 ? await takeIds(missing.length) : 0;
   for (const { line, content } of read) {
-    // The same for each line with this id, of which the earlier ones may have been refused.
+    // The same for all lines with this id: the first of them may be refused.
     const newId = firstId + missing.indexOf(content.id);
     const isKnown = ids.has(content.id);
     const made = isKnown ? 'repeated' : create(accountId, content, operator, newId, ids).catch(refusal);
@@ -76,14 +78,7 @@ export async function importAccessRequests(accountId: string, lines: ImportLine[
 export const findImported = async (accountId: string, id: string): Promise<number | undefined> =>
   (await readItem(importedItem(accountId, id)))?.access_request_id;
 
-async function readImported(accountId: string, wanted: ImportedLine[]): Promise<Map<string, number>> {
-  const ids = [...new Set(wanted.map(({ id }) => id))];
-  const items = await readItems(ids.map((id) => importedItem(accountId, id)));
-  const known = items.filter((item) => item !== undefined);
-  return new Map(known.map(({ imported_id, access_request_id }) => [imported_id, access_request_id]));
-}
-
-/** Gives the account the accesses that an import which was interrupted has not given, and none that an operator took away. */
+/** Gives the account the accesses that an interrupted import has not given, but none that an operator took away. */
 async function grantMissing(accountId: string, ids: number[]): Promise<void> {
   const truths = await readTruths(accountId, ids, () => false);
   await forEachInBatches([...truths.values()], async ({ request, hasAccess }) => {
@@ -110,7 +105,7 @@ async function create(
   return isNew ? 'added' : 'repeated';
 }
 
-/** Fields of a line besides the event itself. An id is ignored: ids follow the order of the lines. */
+/** Fields of a line besides the event itself. Its id is ignored: ids follow the order of the lines. */
 const circumstancesSchema = v.object(
   {
     access_request_id: v.pipe(
@@ -125,13 +120,13 @@ const circumstancesSchema = v.object(
 
 const lineSchema = v.intersect([circumstancesSchema, newEventSchema]);
 const typedSchema = v.object({ type: v.picklist(['comment', 'review']) });
-/** A line whose type is unknown: its other errors are named too. */
+/** A line of unknown type, for its other errors. */
 const untypedSchema = v.intersect([lineSchema, v.omit(newReviewSchema, ['type', 'status'])]);
 const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema : untypedSchema));
 
 /**
- * Adds events with their own times, within each access request in the order of the lines. A line that was imported before
- * adds nothing: its event carries the hash of the line's text.
+ * Adds events with their own times, in the order of the lines of each access request. A line that was imported before adds
+ * nothing: its event has the hash of the line's text as its idempotency key.
  * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
  */
 export async function importEvents(lines: ImportLine[], writer: Writer): Promise<ImportResult> {

@@ -3,16 +3,16 @@ import { jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { actorTypes, type content, reviewStatuses } from './event.ts';
 
-/** The longest comment, in code points. A page of 100 of them stays below the 6,291,556 bytes that a function may return. */
+/** Code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */
 export const longestComment = 10_000;
-/** The longest id of an actor, title and reference, in code points. */
+/** Code points of the id of an actor, a title or a reference. */
 export const longestActorId = 200;
 
 /**
  * A string without lone surrogates and control characters (Unicode category Cc), which take up to seven bytes each in
  * a function's result; any other character takes at most four.
- * @param control the control characters that it must not hold, as ranges of a character class
- * @param except those that it may hold, for the message
+ * @param control the forbidden control characters, as ranges of a character class
+ * @param except the allowed ones, for the message
  */
 const plainText = (name: string, least: number, most: number, control: string, except = '') => {
   const forbidden = new RegExp(`[${control}]`);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { queryChoice, queryText } from '../schema/form-parameters.ts';
 import { countField, described, timestampField } from '../schema/json-schema.ts';
-import { referenceList, requesterIdList, requesterTypeList, wholeList } from '../storage/keys.ts';
+import { wholeList } from '../storage/keys.ts';
 import { readLastOrdinal } from '../storage/lists.ts';
 import { type AccessRequest, eventLists, readAccessRequest, requireAccess } from './access-request.ts';
 import {
@@ -9,7 +9,8 @@ import {
   codeOf,
   forEachId,
   idOf,
-  listsOf,
+  listNamesOf,
+  narrowLists,
   readList,
   readMarks,
   readTruths,
@@ -59,7 +60,7 @@ export const shown = (request: AccessRequest): v.InferOutput<typeof accessReques
     approvals: request.approvers?.length ?? 0,
   });
 
-/** Shows an access request, with its decision. @throws ServiceError as `requireAccess` does */
+/** Shows an access request with its decision. @throws ServiceError as `requireAccess` does */
 export async function showAccessRequest(accountId: string, id: number) {
   const { granted_at } = await requireAccess(accountId, id);
   const [request, last_event_id] = await Promise.all([
@@ -91,14 +92,14 @@ export const accessRequestsPageSchema = resultSchema(
   'AccessRequestsPage',
 );
 
-/** The marks that a search reads the truth of, rather than have the lists brought up to date. */
+/** The most marks about which a search reads the truth; of more, it brings the lists up to date. */
 const fewMarks = 10;
-/** The marks that it has taken care of at most. */
+/** The most marks that it brings the lists up to date about. */
 const mostMarks = 100;
 
 /**
- * Searches the access requests that an account has access to. Besides the page's own items it reads the marks and the lists
- * of the filters: some hundred bytes for each 4,096 ids.
+ * Searches the access requests that an account has access to. Besides the page it reads the marks and the lists of the
+ * filters: some hundred bytes for each 4,096 ids.
  */
 export async function searchAccessRequests(accountId: string, search: AccessRequestsSearch) {
   const { page, page_size, order } = search;
@@ -111,13 +112,8 @@ export async function searchAccessRequests(accountId: string, search: AccessRequ
 
 async function findIds(accountId: string, search: AccessRequestsSearch): Promise<number[]> {
   const { decision, requested_by_type, requested_by_id, reference } = search;
-  const filters = [
-    requested_by_type && requesterTypeList(requested_by_type),
-    requested_by_id && requesterIdList(requested_by_id),
-    reference && referenceList(reference),
-  ].filter((list) => list !== undefined);
+  const filters = narrowLists(requested_by_type, requested_by_id, reference);
   const names = filters.length > 0 ? filters : [wholeList];
-
   const marks = await readFewMarks(accountId);
   const changed = new Set(marks.filter(({ about }) => about !== 'due').map(idOf));
   const due = new Set(marks.filter(({ about }) => about === 'due').map(idOf));
@@ -133,7 +129,7 @@ async function findIds(accountId: string, search: AccessRequestsSearch): Promise
     if (wanted === undefined || code === wanted) ids.push(id);
   });
   for (const [id, { request, hasAccess }] of truths) {
-    if (!request || !hasAccess || !names.every((name) => listsOf(request).includes(name))) continue;
+    if (!request || !hasAccess || !names.every((name) => listNamesOf(request).includes(name))) continue;
     if (decision === undefined || decisionOf(request) === decision) ids.push(id);
   }
   return truths.size > 0 ? ids.sort((a, b) => a - b) : ids;
@@ -147,7 +143,7 @@ async function readFewMarks(accountId: string) {
   return readMarks(accountId);
 }
 
-/** Shows access requests that an account's lists have; one that it has no access to is left out. */
+/** Shows some access requests, but for those that the account has no access to. */
 export async function readShown(accountId: string, ids: number[]) {
   const truths = await readTruths(accountId, ids, isDue);
   return ids.flatMap((id) => {

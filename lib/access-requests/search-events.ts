@@ -4,7 +4,7 @@ import { type Item, readAll } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { eventLists, requireAccess } from './access-request.ts';
-import { eventSchema } from './event.ts';
+import { eventSchema, parseEvent } from './event.ts';
 import { largestPage, resultSchema, type SearchRequest } from './search-request.ts';
 
 export const searchResultSchema = resultSchema(eventSchema, 'events', 'EventsPage');
@@ -12,29 +12,27 @@ type SearchResult = v.InferOutput<typeof searchResultSchema>;
 
 /**
  * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
- * before the account's access is known, so neither time nor cost tells anybody else what there is. The cost of a page
- * depends on the page alone: three requests. Only reviews with an actor filter have no list of their own: they cost what the
- * reviews cost, or with both filters the actor's events, if these are fewer.
+ * before the account's access is known, so neither time nor cost tells anybody else what there is. A page costs the same
+ * wherever it is: three requests. Only reviews with an actor filter have no list of their own: they cost what the reviews
+ * cost, or with both filters the actor's events, if these are fewer.
  * @throws ServiceError as `requireAccess` does
  */
 export async function searchEvents(accountId: string, search: SearchRequest): Promise<SearchResult> {
-  await requireAccess(accountId, search.access_request_id);
-  const result = await findPage(search);
-  logEvent('events_searched', { access_request_id: search.access_request_id, count: result.count });
-  return result;
+  const { access_request_id, page, page_size } = search;
+  await requireAccess(accountId, access_request_id);
+  const offset = (page - 1) * page_size;
+  const { total, items } = await findPage(search, offset);
+  logEvent('events_searched', { access_request_id, count: items.length });
+  return { total, offset, count: items.length, results: items.map(parseEvent) };
 }
 
-async function findPage(search: SearchRequest): Promise<SearchResult> {
-  const { page, page_size, order } = search;
-  const offset = (page - 1) * page_size;
+async function findPage(search: SearchRequest, offset: number): Promise<{ total: number; items: Item[] }> {
+  const { page_size, order } = search;
   const list = search.ids ? undefined : listOf(search);
-  if (list) {
-    const { total, items } = await (order === 'desc' ? readNewest : readOldest)(list, offset, page_size);
-    return { total, ...pageOf(offset, items) };
-  }
+  if (list) return (order === 'desc' ? readNewest : readOldest)(list, offset, page_size);
   const ascending = await readMatching(search);
   const found = order === 'desc' ? ascending.toReversed() : ascending;
-  return { total: found.length, ...pageOf(offset, found.slice(offset, offset + page_size)) };
+  return { total: found.length, items: found.slice(offset, offset + page_size) };
 }
 
 async function readOldest(list: DenseList, offset: number, size: number) {
@@ -42,7 +40,7 @@ async function readOldest(list: DenseList, offset: number, size: number) {
     readLastOrdinal(list),
     readRange(list, offset + 1, offset + size),
   ]);
-  // Of an event that came between the two reads, the page decides: a full one may show it, and any other shows the end.
+  // An event may have come between the two reads: a full page may show it, and any other page shows the end.
   const shown = offset + items.length;
   if (items.length === size) return { total: Math.max(last, shown), items };
   return { total: items.length > 0 ? shown : Math.min(last, shown), items };
@@ -56,12 +54,6 @@ async function readNewest(list: DenseList, offset: number, size: number) {
   return { total, items: items.toReversed() };
 }
 
-const pageOf = (offset: number, items: Item[]) => ({
-  offset,
-  count: items.length,
-  results: items.map((item) => v.parse(eventSchema, item)),
-});
-
 function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest): DenseList | undefined {
   const { all, reviews, ofActorType, ofActorId, ofActor } = eventLists(access_request_id);
   if (actor_type === undefined && actor_id === undefined) return type === 'review' ? reviews : all;
@@ -70,7 +62,7 @@ function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest
   return actor_type === undefined ? ofActorId(actor_id) : ofActor(actor_type, actor_id);
 }
 
-/** The events that match, where there is no list of them. */
+/** The events that match a search for which there is no list. */
 async function readMatching(search: SearchRequest): Promise<Item[]> {
   const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids
@@ -83,10 +75,10 @@ async function readMatching(search: SearchRequest): Promise<Item[]> {
     .filter((item) => actor_id === undefined || item.actor_id === actor_id);
 }
 
-/** The events of an actor that are read before it is asked whether there are fewer reviews. */
+/** How many events of an actor are read before the number of reviews is. */
 const fewEvents = 25;
 
-/** All events of the actor or all reviews, whichever are fewer; all reviews when the actor is not named in full. */
+/** All events of the actor or all reviews, whichever are fewer; all reviews without both filters. */
 async function readShorter({ access_request_id, actor_type, actor_id }: SearchRequest): Promise<Item[]> {
   const { reviews, ofActor } = eventLists(access_request_id);
   if (actor_type === undefined || actor_id === undefined) return readFrom(reviews, 1);
@@ -101,19 +93,19 @@ async function readShorter({ access_request_id, actor_type, actor_id }: SearchRe
 const readFrom = (list: DenseList, first: number): Promise<Item[]> =>
   readRange(list, first, Number.MAX_SAFE_INTEGER);
 
-/** Absent from what was written before writers were stored. */
+/** Older events have no writer. */
 const writerSchema = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
 
-/** The first 100 events after an id, in ascending order, each with who wrote it; and where the next ones begin. */
+/** The first 100 events after an id, each with its writer, and where the next ones begin. */
 export const listEvents = (accessRequestId: number, after: number) =>
   readPage(accessRequestId, after, (item) => ({
-    ...v.parse(eventSchema, item),
+    ...parseEvent(item),
     written_by: v.parse(writerSchema, item),
   }));
 
-/** Events like these with just the fields that an import reads. */
+/** Events as `listEvents` finds them, with just the fields that an import reads. */
 export const exportEvents = (accessRequestId: number, after: number) =>
-  readPage(accessRequestId, after, (item) => v.parse(eventSchema, item));
+  readPage(accessRequestId, after, parseEvent);
 
 async function readPage<Event>(accessRequestId: number, after: number, toEvent: (item: Item) => Event) {
   const items = await readRange(eventLists(accessRequestId).all, after + 1, after + largestPage);

@@ -24,8 +24,8 @@ const lineSchema = v.intersect([
 type ImportedDevice = v.InferOutput<typeof lineSchema>;
 
 /**
- * Adds devices that are not there yet, in the order of the lines where two of them are about the same installation. A
- * device that is there stays as it is, whether an earlier import has added it or the app has registered it meanwhile.
+ * Adds devices that do not exist yet, those of one installation in the order of their lines. A device that exists stays as
+ * it is, whether by an earlier import or a registration.
  * @throws Error when it has to stop; the devices added so far stay, and the same lines can be sent again
  */
 export async function importDevices(loginAppId: string, lines: ImportLine[]): Promise<ImportResult> {

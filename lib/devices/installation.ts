@@ -15,17 +15,17 @@ const installationItem = itemKind(
   installationKey,
 );
 
-/** Attributes in which a replaced device keeps whose it was. */
+/** Attributes in which a replaced device keeps its relation, by theirs. */
 const former = Object.fromEntries(Object.keys(personSchema.entries).map((name) => [`former_${name}`, name]));
 export const formerAttributes = Object.keys(former);
 
-/** Seconds until a device that was replaced is deleted: 30 days. */
+/** Seconds from the replacement of a device to its end: 30 days. */
 const replacedLifetimeSeconds = 30 * 86_400;
 
 /**
  * Makes a device the current one of its installation. One write decides: from then on, no message goes to the device that
- * the installation had before. It remembers the devices of two registrations, so that two that are interrupted, the second
- * while it finishes the first one's work, leave the predecessor to be found.
+ * the installation had before. The devices of two earlier registrations are kept: the predecessor is found even if two are
+ * interrupted, the second while it finishes the work of the first.
  * @returns the device whose place it takes, and whether an earlier registration took that already, perhaps without the person
  */
 export async function takeInstallation(loginAppId: string, installationId: string, deviceId: string) {
@@ -44,8 +44,8 @@ export async function takeInstallation(loginAppId: string, installationId: strin
 }
 
 /**
- * The change by which a device takes over from its predecessor: attributes to set, and to remove. The predecessor leaves all
- * lists and keeps whose it was. One write; a second one changes nothing.
+ * Replaces the predecessor of a device by one write, which may be repeated: it leaves all lists and keeps its former relation.
+ * @returns the change by which the device takes over: attributes to set and to remove
  */
 export async function replaceDevice(predecessor: string, installationId: string, deviceId: string) {
   const update = await updateItem(deviceItem(predecessor), {
@@ -57,7 +57,7 @@ export async function replaceDevice(predecessor: string, installationId: string,
   const owner = update.done
     ? (update.before ?? formerOwner(update.after))
     : formerOwner(update.found, deviceId);
-  // In the audit line: whoever knows an installation's id can take its messages.
+  // Whoever knows an installation's id can take its messages.
   annotateIds({ former_device_id: predecessor, login_user_id: owner?.login_user_id });
   const { success, output } = v.safeParse(v.required(personSchema, ['login_user_id']), owner);
   if (!success) return { set: { took_over: predecessor }, remove: [] };
@@ -65,14 +65,14 @@ export async function replaceDevice(predecessor: string, installationId: string,
   return { set, remove: relation.filter((name) => !Object.hasOwn(set, name)) };
 }
 
-/** The person whose a device was before another one replaced it; nobody when the other one is not `by`. */
+/** The relation of a device before another one replaced it; none if the other one is not `by`. */
 function formerOwner(item: Item = {}, by: unknown = item.replaced_by): Item {
   if (item.replaced_by !== by) return {};
   const kept = Object.entries(former).map(([kept, name]) => [name, item[kept] ?? undefined]);
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined));
 }
 
-/** Makes an imported device the current one of its installation, unless there is one. False when that is another device. */
+/** Makes an imported device the current one of its installation, unless there is one. False if that is another device. */
 export async function claimInstallation(loginAppId: string, installationId: string, deviceId: string) {
   const update = await updateItem(installationItem(loginAppId, installationId), {
     set: { expires_at: epochSeconds() + deviceLifetimeSeconds },

@@ -17,7 +17,7 @@ import {
   toRecipient,
 } from './recipients.ts';
 
-/** The query that a cursor continues; it is invalid for any other. */
+/** The query that a cursor belongs to. */
 interface CursorScope {
   loginAppId: string;
   shard: number;
@@ -25,8 +25,8 @@ interface CursorScope {
 }
 
 /**
- * A place, with the Login App and the platform of the query; its device tells the shard. It is not signed: a place that
- * somebody makes up only moves the start within a shard that they may read anyway.
+ * A place, with the Login App and the platform of the query; its device tells the shard. It is not signed: a made-up place
+ * only moves the start within a shard that its maker may read anyway.
  */
 const writeCursor = ({ loginAppId, platform }: CursorScope, next: Place): string =>
   Buffer.from(JSON.stringify({ ...next, of: [loginAppId, platform ?? null] })).toString('base64url');
@@ -68,7 +68,7 @@ export const recipientListSchema = v.object({
  * The devices of a person or of a shard that messages go to. A person of another Login App has none, at the cost of an
  * unknown one.
  * @throws ServiceError as `loginAppOfSender` does, and `invalid_request` unless the query names either a person or a shard,
- *   and pages only of a shard, with a cursor of this query
+ *   with `limit` and `cursor` for a shard alone
  */
 export async function listRecipients(
   client: AuthenticatedClient,

@@ -4,7 +4,7 @@ import { described, jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { type details, environments, tokenTypes } from './device.ts';
 
-/** The canonical form of a language tag; undefined when it is none. @see BCP 47, ECMA-402 section 6.2 */
+/** The canonical form of a language tag; undefined for another text. @see BCP 47, ECMA-402 section 6.2 */
 function canonicalLocale(tag: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(tag)[0];
@@ -62,14 +62,14 @@ const anyToken = v.string('token must be a string.');
 export const apnsToken = /^([0-9a-fA-F]{2}){32,200}$/;
 const apnsMessage = 'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.';
 
-/** Opaque text. @param kind in the message, the devices that are meant */
+/** A token of opaque text. @param kind the devices that the message names */
 const firebaseToken = (kind: string) =>
   v.pipe(
     anyToken,
     v.regex(/^[\x21-\x7e]{1,4096}$/, `token must be 1 to 4096 visible ASCII characters for ${kind}.`),
   );
 
-/** A rule of the API document about one field; in an `allOf`, for tools that take any other object to be closed. */
+/** A rule of the API document about one field: in an `allOf`, since some tools take other objects for closed ones. */
 const fieldWith = (name: string, schema: object) => ({
   allOf: [{ required: [name] }, { properties: { [name]: schema } }],
 });
@@ -80,7 +80,7 @@ const deviceWith = <const Fields extends Record<Field, v.GenericSchema>>(fields:
 
 const platform = v.literal('ios');
 
-/** A new ios device by its token type, with what a token is there. The API document has one schema for both. */
+/** A new ios device by its token type. The API document has one schema for both types. */
 const iosDevice = v.pipe(
   v.variant('token_type', [
     deviceWith({
@@ -143,7 +143,7 @@ const hasPlatform = v.pick(deviceOfAnyPlatform, ['platform', 'token_type']);
 
 const deviceMessage = 'device must be a JSON object with the fields token and platform.';
 
-/** A device that is to be registered. Each field that is wrong is named, also when the platform or the token type is. */
+/** A device that is to be registered. The errors name all wrong fields, even if the platform or token type is wrong. */
 export const newDeviceSchema = v.pipe(
   jsonObject(deviceMessage),
   v.lazy((input) =>
@@ -152,7 +152,7 @@ export const newDeviceSchema = v.pipe(
   jsonSchema(deviceOfPlatform),
 );
 
-/** `{"device": {"token": …, "platform": "ios" | "android", …}}`; fields that nobody knows are ignored. */
+/** `{"device": {"token": …, "platform": "ios" | "android", …}}`; unknown fields are ignored. */
 export const registrationRequestSchema = v.object({ device: newDeviceSchema }, ({ input }) =>
   input instanceof Object ? deviceMessage : 'The body must be a JSON object with the field device.',
 );

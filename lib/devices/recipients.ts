@@ -22,7 +22,7 @@ import {
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations, readCurrentDevices } from './related-devices.ts';
 
-/** A device as a worker that sends messages needs to know it, and whose it is. What is not known is left out. */
+/** A device as a worker that sends messages sees it, and whose it is. Unknown fields are left out. */
 export const recipientSchema = v.object({
   device_id: v.string(),
   platform: deviceItem.schema.entries.platform,
@@ -34,11 +34,11 @@ export const recipientSchema = v.object({
 });
 export type Recipient = v.InferOutput<typeof recipientSchema>;
 
-/** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
+/** The devices that messages to a Login User go to, each strongly consistent. */
 export const recipientsOfLoginUser = async (loginUserId: string): Promise<Device[]> =>
   (await readCurrentDevices(loginUserId)).filter(isActive);
 
-/** A place in a shard: just after this device, which was last seen at this time. */
+/** A place in a shard: after this device, which was last seen at this time. */
 export const placeSchema = v.object({
   device_id: v.pipe(v.string(), v.regex(idForms['d_…'])),
   last_seen_at: v.pipe(v.string(), v.isoTimestamp()),
@@ -47,10 +47,10 @@ export type Place = v.InferOutput<typeof placeSchema>;
 
 /**
  * Some of the devices that messages to everyone go to, related or not, the one seen least recently first. The index lags
- * behind, so each device is read again: none is listed for a person whose it is no longer, but one of the last seconds may
- * be missing. One that registers while a worker reads moves to the end: it may come again, but is never missed.
- * @param limit how many are read; those of a platform are picked of them, so any page may be short or empty
- * @param after `next` of the page before; undefined after the last
+ * behind: each device is read again, so its person is the current one, but a device of the last seconds may be missing. One
+ * that registers while a worker reads moves to the end: it may come again, but is never missed.
+ * @param limit how many are read; of these, only those of the platform are listed
+ * @param after `next` of the page before
  */
 export async function recipientsOfLoginApp(
   loginAppId: string,
@@ -76,7 +76,7 @@ export async function recipientsOfLoginApp(
   return { recipients, next: next && v.parse(placeSchema, place) };
 }
 
-/** Removes a device, of a Login App or any, from every list until it registers again. False when there is no such device. */
+/** Removes a device, of one Login App or any, from every list until it registers again. False when there is none. */
 export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
   updateOwnItem(deviceItem(id), {
     setIfAbsent: { disabled_at: timestamp() },
@@ -94,14 +94,14 @@ export async function disableRecipient(client: AuthenticatedClient, id: string):
     throw new ServiceError('not_found', 'The Login App has no such device.');
 }
 
-/** The Login App to whose devices a client may send. @throws ServiceError `forbidden`, `unauthorized_client` while it is disabled */
+/** The Login App to whose devices a client may send. @throws ServiceError `forbidden`; `unauthorized_client` if it is disabled */
 export async function loginAppOfSender(client: AuthenticatedClient): Promise<string> {
   if (!client.mayReadRecipients) throw new ServiceError('forbidden', 'The client may not read recipients.');
   await requireEnabled(client.loginAppId);
   return client.loginAppId;
 }
 
-/** A device as a worker sees it; only one with a token of APNs has an environment. */
+/** Converts a device for a worker. Only one with a token of APNs gets an environment. */
 export function toRecipient({ environment = 'production', ...found }: Device): Recipient {
   const token_type = tokenTypeOf(found);
   return v.parse(recipientSchema, { ...found, token_type, ...(token_type === 'apns' && { environment }) });

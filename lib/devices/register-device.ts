@@ -24,16 +24,16 @@ export const registeredDeviceSchema = v.object({
   id: described(v.string(), 'The device, accepted as `device_id` when it is related to a person.'),
 });
 
-/** The id of the device that has a token on a platform, whatever the token's type. */
+/** The id of the device with a token on a platform, whatever the token's type. */
 export function deviceIdOf(loginAppId: string, { platform, token }: Pick<NewDevice, 'platform' | 'token'>) {
   const isApnsToken = platform === 'ios' && apnsToken.test(token);
   return `d_${hashOf(loginAppId, platform, isApnsToken ? token.toLowerCase() : token)}`;
 }
 
 /**
- * Registers a device for push notifications. A token that registers again is the device that it was; what the registration
- * says replaces what the one before said. One write, so of several requests at once exactly one creates it; with an
- * installation id, one more before it, or two when the installation had another device.
+ * Registers a device for push notifications. The same token is the same device, and each registration replaces the details
+ * of the one before. It is one write, so exactly one of several requests at once creates the device; an installation id takes
+ * one more before it, or two when the installation had another device.
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(
@@ -59,7 +59,7 @@ export async function registerDevice(
     when: notExpired(),
   });
   if (!update.done) {
-    // The token of a device that has expired, which the table has still: a new device, and nobody's.
+    // The table still has an expired device with this token: the new one is nobody's.
     const ofFormer = ['took_over', ...relation].filter((name) => !Object.hasOwn(set, name));
     await updateItem(deviceItem(id), {
       set: { ...set, created_at: now },
@@ -81,7 +81,7 @@ export async function registerDevice(
   return { id, outcome };
 }
 
-/** Names in the audit line the person who had a device until it took over another one's. */
+/** Notes for the audit line who had a device until it took over another one's person. */
 function noteFormerOwner(update: UpdateOutcome, taken: { took_over: string; login_user_id?: string }): void {
   const { login_user_id: former_login_user_id } = (update.done && update.before) || {};
   if (former_login_user_id !== taken.login_user_id) annotateIds({ former_login_user_id });
@@ -90,7 +90,7 @@ function noteFormerOwner(update: UpdateOutcome, taken: { took_over: string; logi
 export const noMobileApplication = (platform: Platform): string =>
   `The Login App has no mobile application for ${platform}.`;
 
-/** Attributes of the item of a device that was seen last at a time, apart from when it was created and whose it is. */
+/** Attributes of the item of a device, apart from its creation and its relation. */
 export function attributesOf(loginAppId: string, newDevice: NewDevice, lastSeenAt: string) {
   const { platform, token } = newDevice;
   const id = deviceIdOf(loginAppId, newDevice);

@@ -8,7 +8,7 @@ import { isLoginRecent, requireRecentLogin } from '../login-users/recent-login.t
 import { updateItem } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { type Device, deviceItem, devicesAmong, notExpired } from './device.ts';
-import { confirmRelated, findRelated, mostDevices, readRelatedDevices, unrelate } from './related-devices.ts';
+import { mostDevices, readRelatedDevices, unrelate } from './related-devices.ts';
 
 export const relationRequestSchema = v.object(
   { device_id: v.string('device_id must be a string.') },
@@ -16,9 +16,9 @@ export const relationRequestSchema = v.object(
 );
 
 /**
- * Relates a registered device to a Login User; the last one wins. One conditional write. When the device was not theirs
- * before, the relations that exceed the limit per person then end, for a recent login alone: a token that was stolen takes
- * no messages away from the person's phones.
+ * Relates a registered device to a Login User, in one conditional write; the last one wins. Relations beyond the limit per
+ * person end when the device was not theirs before. This takes a recent login: a stolen token must not take messages away
+ * from the person's phones.
  * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced, `forbidden` for one of
  *   another Login App, `unprocessable_entity` for a blocked user or a disabled device, `insufficient_user_authentication`
  */
@@ -52,10 +52,9 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
     return;
   }
   const [found] = update.found ? devicesAmong([update.found]) : [];
-  if (!found) throw noSuchDevice();
-  if (found.login_app_id !== login_app_id)
+  if (found && found.login_app_id !== login_app_id)
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
-  if (found.replaced_by !== undefined) throw noSuchDevice();
+  if (!found || found.replaced_by !== undefined) throw noSuchDevice();
   const message = 'The device is disabled; register it again first.';
   throw new ServiceError('unprocessable_entity', message, { errors: [{ field: 'device_id', message }] });
 }
@@ -76,18 +75,16 @@ export async function endRelationsWhere(loginUserId: string, isEnding: (device: 
   );
 }
 
-/** Ends every relation of a Login User, and tells how many there were. */
+/** Ends every relation of a Login User. @returns how many there were */
 export async function endAllRelations(loginUserId: string): Promise<number> {
   const related = await readRelatedDevices(loginUserId);
   await Promise.all(related.map(({ device_id }) => unrelate(loginUserId, device_id)));
   return related.length;
 }
 
-/** The devices whose relations end for a new one, so that 20 remain: those seen least recently. One request, if there are fewer. */
+/** The devices whose relations end for a new one: those seen least recently. */
 async function findSurplus(loginUserId: string, newDeviceId: string): Promise<Device[]> {
-  const keys = await findRelated(loginUserId);
-  if (keys.length < mostDevices) return [];
-  const related = await confirmRelated(loginUserId, keys);
+  const related = await readRelatedDevices(loginUserId, mostDevices);
   return related.filter(({ device_id }) => device_id !== newDeviceId).slice(mostDevices - 1);
 }
 

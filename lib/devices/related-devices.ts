@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { findStatus } from '../login-apps/status.ts';
 import { sessionAllows } from '../login-users/sessions-of-person.ts';
 import { timestampField } from '../schema/json-schema.ts';
-import { type Item, keyOf, readEach, updateOwnItem } from '../storage/items.ts';
+import { type Item, readEach, updateOwnItem } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from './device.ts';
 import { notReplaced } from './installation.ts';
 
-/** The most devices that a person may have, but for some that were related at the same time. */
+/** The most devices of a person, but for some that are related at the same time. */
 export const mostDevices = 20;
 /** More than a person can have, and what one batch read takes. */
 const mostRead = 100;
@@ -24,29 +24,22 @@ const mostRead = 100;
 /**
  * Every device that is related to a Login User, the one seen last first. The index that finds them lags behind, so each is
  * read again, strongly consistent: one that is another person's by now is never among them.
+ * @param least none are read again if the index shows fewer
  */
-export const readRelatedDevices = async (loginUserId: string): Promise<Device[]> =>
-  confirmRelated(loginUserId, await findRelated(loginUserId));
+export async function readRelatedDevices(loginUserId: string, least = 1): Promise<Device[]> {
+  const list = devicesOfLoginUserList(loginUserId);
+  const { items } = await readGlobalList('by_list', list, { limit: mostRead });
+  const devices = items.length < least ? [] : devicesAmong(await readMembers(items));
+  return devices
+    .filter(({ login_user_id }) => login_user_id === loginUserId)
+    .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
+}
 
 /** The devices of a Login User that were not replaced and whose relation stands. */
 export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
   const related = await readRelatedDevices(loginUserId);
   const devices = await endLeftoverRelations(await notReplaced(related));
   return devices.filter(({ login_user_id }) => login_user_id !== undefined);
-}
-
-/** The keys of the devices that were related to a Login User a moment ago: one request. */
-export async function findRelated(loginUserId: string): Promise<Key[]> {
-  const list = devicesOfLoginUserList(loginUserId);
-  const { items } = await readGlobalList('by_list', list, { limit: mostRead });
-  return items.map(keyOf);
-}
-
-/** The devices of some keys that are related to a Login User now, the one seen last first: one more request. */
-export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<Device[]> {
-  return devicesAmong(await readMembers(keys))
-    .filter(({ login_user_id }) => login_user_id === loginUserId)
-    .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
 
 const shownDeviceSchema = v.object({
@@ -70,7 +63,7 @@ export async function listDevices(loginUserId: string): Promise<v.InferOutput<ty
   return { devices };
 }
 
-/** Ends the relation of a device to a Login User. False when there is none, or (where a session is named) not by that session. */
+/** Ends the relation of a device to a Login User, made by a session if one is named. False when there is no such relation. */
 export const unrelate = (loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> =>
   updateOwnItem(deviceItem(deviceId), {
     remove: relation,
@@ -82,8 +75,9 @@ export const unrelate = (loginUserId: string, deviceId: string, sessionId?: stri
 
 /**
  * Ends the leftover relations of some devices: the session that made one was logged out, or its Login User was deleted,
- * while the index did not show the device yet. Returns all the devices; those whose relation ended here have no owner. A
- * relation that ended with all sessions of its Login App is left in the table, since a logout can be undone.
+ * while the index did not show the device yet. A relation that ended with all sessions of its Login App stays in the table,
+ * since that can be undone.
+ * @returns all the devices, without the owners whose relations have ended
  */
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
   const itemOf = await readEach(devices.flatMap(ownerKeys));
@@ -104,7 +98,7 @@ function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
   return [loginUserKey(login_user_id), sessionKey(login_user_id, related_session_id)];
 }
 
-/** Whether a relation is to the Login User who is there now, and the session that made it, if one did, allows it. */
+/** Whether a relation is to the Login User who is there now, and allowed by the session that made it, if one did. */
 function isCurrent(device: Device, user: Item | undefined, session: Item | undefined): boolean {
   const isTheirs = user?.created_at === device.login_user_since && user?.deleted_at === undefined;
   const { related_session_id: sessionId, related_at: relatedAt = '' } = device;
