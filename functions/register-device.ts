@@ -60,7 +60,7 @@ export const { endpoint, handler } = serve({
     },
   },
   handle: async ({ caller, body }) => {
-    const { id, outcome } = await registerDevice(caller.loginAppId, body.device);
-    return outcome === 'created' ? created({ id }) : ok({ id });
+    const { id, isCreated } = await registerDevice(caller.loginAppId, body.device);
+    return isCreated ? created({ id }) : ok({ id });
   },
 });

@@ -16,7 +16,7 @@ import {
 import * as keys from '../storage/keys.ts';
 import { type DenseList, readPartition } from '../storage/lists.ts';
 import type { LocalIndex } from '../storage/table.ts';
-import { type AccessRequestEvent, actorSchema, eventSchema, type Writer } from './event.ts';
+import { type AccessRequestEvent, type Actor, actorSchema, eventSchema, type Writer } from './event.ts';
 
 export const accessRequestItem = itemKind(
   v.object({
@@ -69,8 +69,7 @@ export const putAccessRequest = (made: AccessRequest): Promise<boolean> => {
   return putItem(accessRequestItem(made.access_request_id), item, { ifAbsent: true });
 };
 
-export const readAccessRequest = (id: number): Promise<AccessRequest | undefined> =>
-  readItem(accessRequestItem(id));
+export const readAccessRequest = (id: number) => readItem(accessRequestItem(id));
 
 export const accessItem = itemKind(
   v.object({
@@ -89,35 +88,29 @@ export const accessItem = itemKind(
 export type Access = ItemOf<typeof accessItem>;
 
 /**
- * Checks an account's access, before anything else of the access request is read: one of others costs what one that does
- * not exist costs.
+ * Checks an account's access. Before that, nothing of the access request is read: one of others costs what none costs.
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
-export async function requireAccess(accountId: string, accessRequestId: number): Promise<Access> {
-  const access = await readItem(accessItem(accessRequestId, accountId));
+export async function requireAccess(accountId: string, id: number): Promise<Access> {
+  const access = await readItem(accessItem(id, accountId));
   if (access) return access;
   throw new ServiceError('forbidden', 'The account has no access to this access request.');
 }
 
-export const putAccess = (
-  accessRequestId: number,
-  accountId: string,
-  more: Partial<Access> & { expires_at?: number },
-): Promise<boolean> =>
-  putItem(accessItem(accessRequestId, accountId), {
+export const putAccess = (id: number, accountId: string, more: Partial<Access> & { expires_at?: number }) =>
+  putItem(accessItem(id, accountId), {
     ...more,
     account_id: accountId,
-    access_request_id: accessRequestId,
+    access_request_id: id,
     granted_at: timestamp(),
     list: keys.accessRequestsOfAccountList(accountId),
-    list_position: keys.ordinalIn('ACCESS_REQUEST', accessRequestId),
+    list_position: keys.ordinalIn('ACCESS_REQUEST', id),
   });
 
-export const deleteAccess = (accessRequestId: number, accountId: string): Promise<void> =>
-  deleteItem(accessItem(accessRequestId, accountId));
+export const deleteAccess = (id: number, accountId: string) => deleteItem(accessItem(id, accountId));
 
-export async function readAccesses(accessRequestId: number): Promise<Access[]> {
-  const items = await readPartition(keys.accessRequestPartition(accessRequestId), keys.accessPrefix);
+export async function readAccesses(id: number): Promise<Access[]> {
+  const items = await readPartition(keys.accessRequestPartition(id), keys.accessPrefix);
   return items.map(accessItem.parse);
 }
 
@@ -142,11 +135,8 @@ export function eventLists(accessRequestId: number) {
 }
 
 /** The lists that an event is in, besides that of all events. */
-export function listsOf(
-  accessRequestId: number,
-  { type, actor_type, actor_id }: Pick<AccessRequestEvent, 'type' | 'actor_type' | 'actor_id'>,
-): DenseList[] {
-  const { reviews, ofActorType, ofActorId, ofActor } = eventLists(accessRequestId);
+export function listsOf(id: number, { type, actor_type, actor_id }: Actor & { type: string }): DenseList[] {
+  const { reviews, ofActorType, ofActorId, ofActor } = eventLists(id);
   const ofAuthor = [ofActorType(actor_type), ofActorId(actor_id), ofActor(actor_type, actor_id)];
   return type === 'review' ? [...ofAuthor, reviews] : ofAuthor;
 }

@@ -32,7 +32,7 @@ export async function readList(accountId: string, list: string): Promise<List> {
   return new Map(blocks.map((block) => [keys.ordinalOf(block.sk), unpack(block.codes)]));
 }
 
-/** Calls back with each id of a list, ascending, and its code. */
+/** Calls back with each id of a list in ascending order. */
 export function forEachId(list: List, use: (id: number, code: number) => void): void {
   for (const [block, codes] of list)
     for (const [place, code] of codes.entries()) if (code !== 0) use(block * blockSize + place, code);

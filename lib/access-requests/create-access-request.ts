@@ -39,12 +39,9 @@ export const newAccessRequestFields = {
   ),
   approvals_needed: described(
     v.optional(
-      v.pipe(
-        v.message(
-          v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostApprovals)),
-          `approvals_needed must be an integer from 1 to ${mostApprovals}.`,
-        ),
-        jsonSchema({ type: 'integer', minimum: 1, maximum: mostApprovals }),
+      v.message(
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostApprovals)),
+        `approvals_needed must be an integer from 1 to ${mostApprovals}.`,
       ),
     ),
     'How many different actors have to approve. A decision is computed if this or `expires_at` is given; 1 is then the default.',

@@ -3,7 +3,7 @@ import { updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import { readRange } from '../storage/lists.ts';
 import { type AccessRequest, accessRequestItem, eventLists } from './access-request.ts';
-import { type AccessRequestEvent, parseEvent } from './event.ts';
+import { type AccessRequestEvent, type Actor, parseEvent } from './event.ts';
 
 /** `none`: no decision is computed. */
 export const decisions = ['none', 'pending', 'approved', 'rejected', 'expired'] as const;
@@ -20,11 +20,8 @@ export const isDue = (request: AccessRequest): boolean =>
   isPending(request) && request.open_until !== undefined && request.open_until <= timestamp();
 
 /** Whether a review by an actor counts for the decision. */
-export const mayReview = (
-  { self_review, requested_by }: AccessRequest,
-  { actor_type, actor_id }: Pick<AccessRequestEvent, 'actor_type' | 'actor_id'>,
-): boolean =>
-  self_review !== false || requested_by?.actor_type !== actor_type || requested_by.actor_id !== actor_id;
+export const mayReview = ({ self_review, requested_by: by }: AccessRequest, actor: Actor): boolean =>
+  self_review !== false || by?.actor_type !== actor.actor_type || by.actor_id !== actor.actor_id;
 
 /**
  * Brings the decision of an access request up to date with its reviews and its expiry. One conditional write stores the

@@ -16,6 +16,7 @@ export const content = {
   comment: v.string(),
 };
 export const actorSchema = v.object({ actor_type: content.actor_type, actor_id: content.actor_id });
+export type Actor = v.InferOutput<typeof actorSchema>;
 const times = { created_at: timestampField, updated_at: timestampField };
 
 /** An event of an access request, with the fields that are shown. */

@@ -40,7 +40,7 @@ const importedLineSchema = v.object(
 );
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
-/** What an import made of an access request, by its id in the system that it comes from. */
+/** The memory of an import: which access request an id of the other system became. */
 const importedItem = itemKind(
   v.object({ imported_id: v.string(), access_request_id: v.number() }),
   (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id)),

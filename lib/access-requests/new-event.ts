@@ -71,20 +71,15 @@ export const newEventSchema = v.variant(
 export type NewEvent = v.InferOutput<typeof newEventSchema>;
 
 /** A JSON object, whose other fields are ignored; the type of the event follows from the path. */
-const bodyOfType = (type: 'comment' | 'review') =>
+const bodyOf = <Schema extends typeof newCommentSchema | typeof newReviewSchema>(
+  schema: Schema,
+  title: string,
+) =>
   v.pipe(
     jsonObject('The body must be a JSON object.'),
-    v.transform((body) => ({ ...body, type })),
+    v.transform((body) => ({ ...body, type: schema.entries.type.literal })),
+    schema,
+    jsonSchema(v.pipe(v.omit<Schema, ['type']>(schema, ['type']), v.title(title))),
   );
-
-export const commentBodySchema = v.pipe(
-  bodyOfType('comment'),
-  newCommentSchema,
-  jsonSchema(v.pipe(v.omit(newCommentSchema, ['type']), v.title('NewComment'))),
-);
-
-export const reviewBodySchema = v.pipe(
-  bodyOfType('review'),
-  newReviewSchema,
-  jsonSchema(v.pipe(v.omit(newReviewSchema, ['type']), v.title('NewReview'))),
-);
+export const commentBodySchema = bodyOf(newCommentSchema, 'NewComment');
+export const reviewBodySchema = bodyOf(newReviewSchema, 'NewReview');

@@ -8,7 +8,6 @@ import { eventSchema, parseEvent } from './event.ts';
 import { largestPage, resultSchema, type SearchRequest } from './search-request.ts';
 
 export const searchResultSchema = resultSchema(eventSchema, 'events', 'EventsPage');
-type SearchResult = v.InferOutput<typeof searchResultSchema>;
 
 /**
  * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
@@ -17,7 +16,7 @@ type SearchResult = v.InferOutput<typeof searchResultSchema>;
  * cost, or with both filters the actor's events, if these are fewer.
  * @throws ServiceError as `requireAccess` does
  */
-export async function searchEvents(accountId: string, search: SearchRequest): Promise<SearchResult> {
+export async function searchEvents(accountId: string, search: SearchRequest) {
   const { access_request_id, page, page_size } = search;
   await requireAccess(accountId, access_request_id);
   const offset = (page - 1) * page_size;
@@ -62,7 +61,6 @@ function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest
   return actor_type === undefined ? ofActorId(actor_id) : ofActor(actor_type, actor_id);
 }
 
-/** The events that match a search for which there is no list. */
 async function readMatching(search: SearchRequest): Promise<Item[]> {
   const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids

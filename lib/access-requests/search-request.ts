@@ -37,7 +37,6 @@ const page = positiveInteger('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
 const pageSizeSchema = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
 
-/** The parameters of a page. @param members such as `events` */
 export const paging = (members: string) => ({
   page: v.pipe(
     v.optional(once('page', page), ['1']),
@@ -51,7 +50,6 @@ export const paging = (members: string) => ({
   ),
 });
 
-/** The envelope of a search. */
 export const resultSchema = <Member extends v.GenericSchema>(
   member: Member,
   members: string,

@@ -21,7 +21,6 @@ const lineSchema = v.intersect([
     related_at: timeField('related_at'),
   }),
 ]);
-type ImportedDevice = v.InferOutput<typeof lineSchema>;
 
 /**
  * Adds devices that do not exist yet, those of one installation in the order of their lines. A device that exists stays as
@@ -41,7 +40,7 @@ export async function importDevices(loginAppId: string, lines: ImportLine[]): Pr
 
 async function importDevice(
   loginAppId: string,
-  { created_at, last_seen_at, login_user_id, related_at, ...device }: ImportedDevice,
+  { created_at, last_seen_at, login_user_id, related_at, ...device }: v.InferOutput<typeof lineSchema>,
 ): Promise<LineOutcome> {
   const now = timestamp();
   const lastSeenAt = last_seen_at ?? now;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { invalid } from '../foundation/service-error.ts';
-import { type Platform, platforms } from '../login-apps/client-metadata.ts';
+import { platforms } from '../login-apps/client-metadata.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { queryChoice, queryInteger, queryText } from '../schema/form-parameters.ts';
 import { described } from '../schema/json-schema.ts';
@@ -17,25 +17,17 @@ import {
   toRecipient,
 } from './recipients.ts';
 
-/** The query that a cursor belongs to. */
-interface CursorScope {
-  loginAppId: string;
-  shard: number;
-  platform: Platform | undefined;
-}
-
 /**
  * A place, with the Login App and the platform of the query; its device tells the shard. It is not signed: a made-up place
  * only moves the start within a shard that its maker may read anyway.
  */
-const writeCursor = ({ loginAppId, platform }: CursorScope, next: Place): string =>
-  Buffer.from(JSON.stringify({ ...next, of: [loginAppId, platform ?? null] })).toString('base64url');
+const writeCursor = (of: (string | null)[], next: Place): string =>
+  Buffer.from(JSON.stringify({ ...next, of })).toString('base64url');
 
-function readCursor(scope: CursorScope, cursor: string): Place {
+function readCursor(of: (string | null)[], shard: number, cursor: string): Place {
   const text = Buffer.from(cursor, 'base64url').toString();
   const { success, output: place } = v.safeParse(v.pipe(v.string(), v.parseJson(), placeSchema), text);
-  if (success && shardNumberOf(place.device_id) === scope.shard && writeCursor(scope, place) === cursor)
-    return place;
+  if (success && shardNumberOf(place.device_id) === shard && writeCursor(of, place) === cursor) return place;
   throw invalid(
     'The parameter cursor must be the next_cursor of the page before, with the same shard and platform.',
   );
@@ -76,10 +68,10 @@ export async function listRecipients(
 ): Promise<v.InferOutput<typeof recipientListSchema>> {
   const loginAppId = await loginAppOfSender(client);
   if (login_user_id === undefined && shard !== undefined) {
-    const scope = { loginAppId, shard, platform };
-    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const of = [loginAppId, platform ?? null];
+    const after = cursor === undefined ? undefined : readCursor(of, shard, cursor);
     const page = await recipientsOfLoginApp(loginAppId, shard, { limit: limit ?? 100, after, platform });
-    const next_cursor = page.next && writeCursor(scope, page.next);
+    const next_cursor = page.next && writeCursor(of, page.next);
     return { recipients: page.recipients.map(toRecipient), next_cursor };
   }
   if (login_user_id === undefined || shard !== undefined)

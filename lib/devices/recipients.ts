@@ -32,7 +32,6 @@ export const recipientSchema = v.object({
   last_seen_at: timestampField,
   login_user_id: v.optional(v.string()),
 });
-export type Recipient = v.InferOutput<typeof recipientSchema>;
 
 /** The devices that messages to a Login User go to, each strongly consistent. */
 export const recipientsOfLoginUser = async (loginUserId: string): Promise<Device[]> =>
@@ -102,7 +101,7 @@ export async function loginAppOfSender(client: AuthenticatedClient): Promise<str
 }
 
 /** Converts a device for a worker. Only one with a token of APNs gets an environment. */
-export function toRecipient({ environment = 'production', ...found }: Device): Recipient {
+export function toRecipient({ environment = 'production', ...found }: Device) {
   const token_type = tokenTypeOf(found);
   return v.parse(recipientSchema, { ...found, token_type, ...(token_type === 'apns' && { environment }) });
 }

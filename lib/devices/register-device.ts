@@ -36,10 +36,7 @@ export function deviceIdOf(loginAppId: string, { platform, token }: Pick<NewDevi
  * one more before it, or two when the installation had another device.
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
-export async function registerDevice(
-  loginAppId: string,
-  newDevice: NewDevice,
-): Promise<{ id: string; outcome: 'created' | 'known' }> {
+export async function registerDevice(loginAppId: string, newDevice: NewDevice) {
   const { platform, installation_id = '' } = newDevice;
   if (!(await hasMobileApplication(loginAppId, platform)))
     throw new ServiceError('not_found', noMobileApplication(platform));
@@ -76,9 +73,9 @@ export async function registerDevice(
     const later = await updateItem(deviceItem(id), { ...left, when });
     noteFormerOwner(later, left.set);
   }
-  const outcome = !update.done || update.created ? 'created' : 'known';
-  logEvent('device_registered', { platform, outcome });
-  return { id, outcome };
+  const isCreated = !update.done || update.created;
+  logEvent('device_registered', { platform, outcome: isCreated ? 'created' : 'known' });
+  return { id, isCreated };
 }
 
 /** Notes for the audit line who had a device until it took over another one's person. */
