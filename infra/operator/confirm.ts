@@ -19,13 +19,9 @@ const asksFirst = / (delete|revoke)$|^identities remove$/;
  * The question names what the ids stand for.
  * @throws Error when the answer is not yes, or without a terminal
  */
-export async function confirm(
-  { words, flags, isConfirmed }: CommandLine,
-  target: Target,
-  call: Call,
-  terminal: Terminal,
-): Promise<void> {
-  if (isConfirmed) return;
+export async function confirm(line: CommandLine, target: Target, call: Call, terminal: Terminal) {
+  const { words, flags } = line;
+  if (line.isConfirmed) return;
   const { 'login-app': loginApp, provider } = flags;
   const shown = () => call('providers show', { 'login-app': loginApp, provider });
   const removed = words === 'providers set' ? issuersRemovedBy(flags, await shown()) : [];

@@ -69,11 +69,7 @@ const readInGroups = `
  * the disk, so that memory doesn't grow with the file.
  * @throws Error when the file can't be read
  */
-export async function* readLines(
-  file: string,
-  rewrite: Rewrite | undefined,
-  grouping: Grouping | undefined,
-): AsyncGenerator<ReadLine> {
+export async function* readLines(file: string, rewrite: Rewrite | undefined, grouping: Grouping | undefined) {
   // Imported here, since it prints a warning before Node 24.15.
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync('');

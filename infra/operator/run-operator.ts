@@ -17,7 +17,8 @@ type Streams = Record<'stdout' | 'stderr', Output> & Pick<Terminal, 'stdin'>;
  * @returns the exit code: 1 after an error, 2 when lines of a file were rejected or a check found a problem, otherwise 0
  */
 export async function runOperator(words: string[], { stdin, ...outputs }: Streams): Promise<number> {
-  const [stdout, stderr] = [harmlessOn(outputs.stdout), harmlessOn(outputs.stderr)];
+  const stdout = harmlessOn(outputs.stdout);
+  const stderr = harmlessOn(outputs.stderr);
   const terminal = { stdin, stderr };
   const print = (text: string): void => void stdout.write(`${text}\n`);
   try {
@@ -63,7 +64,12 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
       return summary.refused > 0 ? 2 : 0;
     }
     const secretFile = files['secret-to'];
-    const run = () => untilDone(() => call({}), pauseOf(stderr));
+    const pause = async (seconds: number): Promise<void> => {
+      if (stderr.isTTY && seconds > 0)
+        stderr.write(`Going on in ${seconds} s; you may also run it again later.\n`);
+      await wait(seconds * 1000);
+    };
+    const run = () => untilDone(() => call({}), pause);
     const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
     const table = stdout.isTTY && isShown(line.words) ? readable : undefined;
     printResult(result, text === undefined ? table : (found) => String(found[text]));
@@ -76,12 +82,3 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
 }
 
 const warnedSchema = v.looseObject({ warnings: v.optional(v.array(v.string()), []) });
-
-/** Waits before the next step of a command, and says so on a terminal. */
-const pauseOf =
-  (stderr: Output) =>
-  async (seconds: number): Promise<void> => {
-    if (stderr.isTTY && seconds > 0)
-      stderr.write(`Going on in ${seconds} s; you may also run it again later.\n`);
-    await wait(seconds * 1000);
-  };

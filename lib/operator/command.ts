@@ -160,11 +160,7 @@ export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) =
  * with IAM permission can invoke it.
  * @throws ServiceError with every problem of the flags
  */
-export function readFlags<Taken extends Flags>(
-  words: string,
-  known: Taken,
-  given: Record<string, unknown>,
-): FlagValues<Taken> {
+export function readFlags<Taken extends Flags>(words: string, known: Taken, given: Record<string, unknown>) {
   const values: Record<string, unknown> = {};
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(known, name));
   const problems = unknown.map((name) => `there is no flag --${name}`);
@@ -178,10 +174,8 @@ export function readFlags<Taken extends Flags>(
     }
   }
   if (problems.length > 0) throw invalid(`${words}: ${problems.join('; ')}.`);
-  return v.parse(
-    v.custom<FlagValues<Taken>>(() => true),
-    values,
-  );
+  const typed = v.custom<FlagValues<Taken>>(() => true);
+  return v.parse(typed, values);
 }
 
 const loggedKinds: Flag['kind'][] = ['id', 'number', 'choice', 'subset', 'switch'];

@@ -153,7 +153,12 @@ async function invokeVersion(key: string, given: Request, apiId: string, abortSi
     isBase64Encoded: false,
     ...request,
   };
-  const invocation = new InvokeCommand({ FunctionName: versionOf(key), Payload: JSON.stringify(event) });
+  const version = newVersions()
+    .split(' ')
+    .find((one) => one.startsWith(`${key}=`));
+  if (version === undefined) throw new Error(`There is no new version of ${key}.`);
+  const FunctionName = version.slice(key.length + 1);
+  const invocation = new InvokeCommand({ FunctionName, Payload: JSON.stringify(event) });
   const { Payload, FunctionError } = await lambda.send(invocation, { abortSignal }).catch((cause) => {
     throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
   });
@@ -162,12 +167,4 @@ async function invokeVersion(key: string, given: Request, apiId: string, abortSi
   if (statusCode !== status)
     throw new Error(`The new version for ${routeKey} answers ${statusCode}, not ${status}.`);
   return JSON.parse(body || 'null');
-}
-
-/** The new version of a function: `NAME:VERSION`. @throws Error when there is none */
-function versionOf(key: string): string {
-  const versions = newVersions().split(' ');
-  const found = versions.find((one) => one.startsWith(`${key}=`))?.slice(key.length + 1);
-  if (found === undefined) throw new Error(`There is no new version of ${key}.`);
-  return found;
 }

@@ -42,11 +42,7 @@ export type Release = Awaited<ReturnType<typeof readRelease>>;
 export type Served = Awaited<ReturnType<typeof readServed>>;
 
 /** @param deployed the version that CloudFormation deployed last, by the name of the function */
-async function readServed(
-  client: LambdaClient,
-  alias: StackResourceSummary,
-  deployed: ReadonlyMap<string, string>,
-) {
+async function readServed(client: LambdaClient, alias: StackResourceSummary, deployed: Map<string, string>) {
   const [name, Name] = qualifiedName(alias.PhysicalResourceId);
   const { FunctionVersion, RoutingConfig, RevisionId } = await client.send(
     new GetAliasCommand({ FunctionName: name, Name }),
@@ -98,8 +94,7 @@ const keyOf = (logicalId = ''): string =>
 const minutes = 15;
 
 /** Lists the live versions with their requests and errors of the last 15 minutes. */
-export async function showRelease(release: Release) {
-  const { stack, status, begunAt, functions } = release;
+export async function showRelease({ stack, status, begunAt, functions }: Release) {
   const sums = await sumsOf(functions.flatMap((served, place) => queriesOf(stack, served, place)));
   const sumOf = (id: string): number => sums.get(id) ?? 0;
   return {

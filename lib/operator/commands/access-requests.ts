@@ -50,10 +50,8 @@ export const accessRequestCommands = defineCommands({
     run: async ({ account: { account_id }, after }) => {
       const { items, ...page } = await readPage(accessRequestsOfAccountList(account_id), after);
       const accesses = items.map(accessItem.parse);
-      const found = await readShown(
-        account_id,
-        accesses.map((access) => access.access_request_id),
-      );
+      const ids = accesses.map((access) => access.access_request_id);
+      const found = await readShown(account_id, ids);
       const access_requests = accesses.map(({ access_request_id, granted_at }) => {
         const { id: _, created_at: __, ...fields } = found.find(({ id }) => id === access_request_id) ?? {};
         return { access_request_id, granted_at, ...fields };

@@ -50,10 +50,9 @@ async function secretlessCredential(
   issuer: string | undefined,
   subject: string | undefined,
 ): Promise<appClients.SecretlessCredential | undefined> {
-  const isForeign = issuer !== undefined && subject !== undefined;
   if (issuer === undefined && subject === undefined)
     return keySet === undefined ? undefined : { keys: await keysIn(keySet) };
-  if (!isForeign || keySet !== undefined)
+  if (issuer === undefined || subject === undefined || keySet !== undefined)
     throw invalid('Give --jwks-file, or --issuer and --subject together.');
   // A mistake in the address shows at once.
   const { issues } = v.safeParse(providerUrlSchema, issuer);

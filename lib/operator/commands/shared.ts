@@ -13,11 +13,8 @@ export const loginAppId = id('la_…', 'The Login App', 'login-apps list or logi
 export const loginApp = found(loginAppId, 'Login App', readLoginApp);
 export const accountId = id('ac_…', 'The account', 'accounts list or accounts find');
 export const account = found(accountId, 'account', readAccount);
-export const accessRequest = found(
-  number('The id of the access request'),
-  'access request',
-  readAccessRequest,
-);
+const accessRequestId = number('The id of the access request');
+export const accessRequest = found(accessRequestId, 'access request', readAccessRequest);
 export const loginUserId = id('lu_…', 'The Login User: the sub of their tokens', 'login-users find');
 export const loginUser = found(loginUserId, 'Login User', readLoginUser);
 export const provider = choice(providerIds, 'The provider');
@@ -33,11 +30,7 @@ export const name = text('A name for people to recognise it by');
 export const client = id('la_….c_…', 'The client', 'clients list');
 
 /** Returns what a Login App has. @throws ServiceError naming those that it has, when this is undefined or false */
-export function existingOf<Found>(
-  names: Iterable<string>,
-  found: Found | undefined | false,
-  kind: string,
-): Found {
+export function existingOf<Found>(names: Iterable<string>, found: Found | undefined | false, kind: string) {
   if (found) return found;
   const known = [...names].join(', ') || 'none';
   throw new ServiceError('not_found', `The Login App has no ${kind}; it has ${known}.`);
