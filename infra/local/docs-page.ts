@@ -7,11 +7,11 @@ import { pageFiles } from '../docs/page/page-files.ts';
 import type { Demo } from './demo.ts';
 import type { Route } from './gateway.ts';
 
-/** The routes of the page that shows the API document and tries it out, with the demo's credentials. Of this machine alone. */
+/** The routes of the page that shows the API document and tries it out, with the demo's credentials. */
 export function docsRoutes(demo: Demo): Route[] {
   let files: Map<string, string> | undefined;
   const serveFile = async (name = '') => {
-    files ??= new Map(Object.entries(pageFiles({ document: '../openapi.json', demo: 'demo' })));
+    files ??= pageFiles(true);
     const text = files.get(name);
     if (text === undefined) return answer(404, '{"message":"Not Found"}', 'application/json');
     return answer(200, text, `${contentTypes[extname(name)]}; charset=utf-8`);
@@ -43,23 +43,14 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
   body,
 });
 
-/** The fields of an answer, of the sandbox or the API, that the page has a use for. */
-const fields = [
-  'access_token',
-  'access_secret',
-  'id_token',
-  'authorization_code',
-  'refresh_token',
-  'id',
-] as const;
-const answerSchema = v.object(v.entriesFromList(fields, v.optional(v.string(), '')));
+const answerSchema = v.record(v.string(), v.unknown());
 
 const read = async (url: string, init?: RequestInit) =>
   v.parse(answerSchema, await (await fetch(url, init)).json());
 
 /**
- * Credentials for each security scheme of the API document, and what to put in the place of the placeholders in its
- * examples: fresh ones each time, since some work once.
+ * Credentials for each security scheme of the API document, and values for the placeholders in its examples. They are new each
+ * time, since some work once.
  */
 async function demoCredentials({ base_url, sandbox_url, login_app, account }: Demo) {
   const from = (provider: ProviderId, query: Record<string, string> = {}) =>
@@ -68,14 +59,13 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     read(`${base_url}/v2/marketing/${path}`, { method: 'POST', headers: { authorization }, body });
   const json = (value: object) => new Blob([JSON.stringify(value)], { type: 'application/json' });
   const client = `Basic ${btoa(`${login_app.client_id}:${login_app.client_secret}`)}`;
-  const token = (grant_type: string, credential: Record<string, string> = {}) =>
-    post('oauth/token', client, new URLSearchParams({ grant_type, ...credential }));
+  const token = (form: Record<string, string>) => post('oauth/token', client, new URLSearchParams(form));
   const logIn = async (subject: string) => {
-    const { id_token } = await from('provider_f', { subject });
-    return token('provider_credentials', { provider: 'provider_f', id_token });
+    const id_token = String((await from('provider_f', { subject })).id_token);
+    return token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token });
   };
-  const { access_token: appToken } = await token('client_credentials');
-  const { access_token: recipientsToken } = await token('client_credentials', { scope: 'recipients' });
+  const { access_token: appToken } = await token({ grant_type: 'client_credentials' });
+  const recipients = await token({ grant_type: 'client_credentials', scope: 'recipients' });
   const consentRevoked = JSON.stringify({ type: 'consent-revoked', sub: 'alice', event_time: Date.now() });
   const phone = json({ device: { platform: 'android', token: 'alices-phone' } });
   // Two people: revoking the token of the example leaves the other one logged in.
@@ -86,15 +76,15 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     from('provider_b'),
     from('provider_c'),
     from('provider_f'),
-    // Nobody logs in with this one, so it can always be linked.
+    // Nobody logs in with it, so it can always be linked.
     from('provider_a', { subject: 'alice-elsewhere' }),
     from('provider_f', { claims: JSON.stringify({ jti: randomUUID(), events: consentRevoked }) }),
     post('push_notifications/devices', `Bearer ${appToken}`, phone),
   ]);
   const asAlice = `Bearer ${alice.access_token}`;
   await post('login/user/push_notifications/devices', asAlice, json({ device_id: device }));
-  const identity = new URLSearchParams({ provider: 'provider_a', access_token: elsewhere.access_token });
-  const linked = await post('login/user/identities', asAlice, identity);
+  const identity = { provider: 'provider_a', access_token: String(elsewhere.access_token) };
+  const linked = await post('login/user/identities', asAlice, new URLSearchParams(identity));
   return {
     basic: {
       login_app_client: { username: login_app.client_id, password: login_app.client_secret },
@@ -102,7 +92,7 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     },
     tokens: {
       login_app_token: appToken,
-      recipients_token: recipientsToken,
+      recipients_token: recipients.access_token,
       login_user_token: alice.access_token,
       login_user_token_in_authentication: asAlice,
     },
@@ -116,7 +106,7 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
       REFRESH_TOKEN: bob.refresh_token,
       PROVIDER_NOTIFICATION: notification.id_token,
       [`la_${'A'.repeat(22)}`]: login_app.login_app_id,
-      [`s_${'A'.repeat(22)}`]: String(decodeJwt(alice.access_token).sid),
+      [`s_${'A'.repeat(22)}`]: decodeJwt(String(alice.access_token)).sid,
       [`i_${'A'.repeat(22)}`]: linked.id,
       [`d_${'0'.repeat(43)}`]: device,
       [`d_${'A'.repeat(43)}`]: device,

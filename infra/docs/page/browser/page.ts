@@ -21,15 +21,16 @@ interface DemoCredentials {
 }
 
 const page = document.documentElement;
-const { document: documentUrl = '', demo: demoUrl } = page.dataset;
-// Without the headers of each response: nearly all are the same, and they took more room than the rest of an operation.
+const isDemo = 'demo' in page.dataset;
+const documentUrl = isDemo ? '../openapi.json' : 'openapi.json';
+// Without the headers of responses: nearly all are the same, and they would take up most of an operation.
 const apiDocument: { servers?: object[] } = JSON.parse(
   JSON.stringify(await readJson<object>(documentUrl), (name, value) =>
     name === 'headers' ? undefined : value,
   ),
 );
-// The page calls the server that it came from, under the name that the browser knows it by.
-if (demoUrl !== undefined) apiDocument.servers = [{ url: location.origin }];
+// The server that the page came from, under the name that the browser knows it by.
+if (isDemo) apiDocument.servers = [{ url: location.origin }];
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followColorScheme = () => page.classList.toggle('dark-mode', dark.matches);
@@ -38,9 +39,9 @@ followColorScheme();
 
 new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
 show(apiDocument);
-if (demoUrl !== undefined) showDemo(demoUrl);
+if (isDemo) showDemo();
 
-/** Shows a document in the place of what was shown before. The operation that the address names is open. */
+/** Shows a document in the place of the one before. The operation that the address names is open. */
 function show(spec: object): SwaggerUi {
   const domNode = document.createElement('div');
   document.querySelector('#api')?.replaceChildren(domNode);
@@ -51,11 +52,12 @@ function show(spec: object): SwaggerUi {
     deepLinking: true,
     docExpansion: 'list',
     operationsSorter: (a: Operation, b: Operation) => placeOf(a) - placeOf(b),
-    plugins: [withoutLinksInButtons],
+    // The path of an operation is a link within the button that opens it, which does the same.
+    plugins: [{ wrapComponents: { DeepLink: () => (link: { text: string }) => link.text } }],
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
-    tryItOutEnabled: demoUrl !== undefined,
-    supportedSubmitMethods: demoUrl === undefined ? [] : ['get', 'post', 'delete'],
+    tryItOutEnabled: isDemo,
+    supportedSubmitMethods: isDemo ? ['get', 'post', 'delete'] : [],
     requestInterceptor: sendFormAsForm,
   });
 }
@@ -67,18 +69,6 @@ function placeOf(operation: Operation): number {
   return path.split('/').length + (operation.get('method') === 'delete' ? 100 : 0);
 }
 
-/** The path of an operation is a link within the button that opens it, which does the same. */
-function withoutLinksInButtons() {
-  const DeepLink =
-    (
-      _: unknown,
-      { React }: { React: { createElement(type: string, properties: null, text: string): unknown } },
-    ) =>
-    ({ text }: { text: string }) =>
-      React.createElement('span', null, text);
-  return { wrapComponents: { DeepLink } };
-}
-
 /** Swagger UI edits a form that has alternatives as JSON, and would send it as JSON. */
 function sendFormAsForm(request: SentRequest): SentRequest {
   const isForm = request.headers['Content-Type'] === 'application/x-www-form-urlencoded';
@@ -87,7 +77,7 @@ function sendFormAsForm(request: SentRequest): SentRequest {
   return { ...request, body: new URLSearchParams(JSON.parse(request.body)).toString() };
 }
 
-function showDemo(url: string): void {
+function showDemo(): void {
   const bar = document.querySelector<HTMLElement>('#demo');
   const status = bar?.querySelector('[role=status]');
   if (!bar || !status) return;
@@ -95,7 +85,7 @@ function showDemo(url: string): void {
   bar.querySelector('button')?.addEventListener('click', async () => {
     status.textContent = 'Filling in …';
     try {
-      await fillIn(url);
+      await fillIn();
       status.textContent =
         'Filled in. An authorization code and a refresh token work once: click again for new ones.';
     } catch (error) {
@@ -105,12 +95,12 @@ function showDemo(url: string): void {
 }
 
 /** Authorizes every scheme, and puts what works into the examples. */
-async function fillIn(url: string): Promise<void> {
-  const { basic, tokens, examples } = await readJson<DemoCredentials>(url, { method: 'POST' });
+async function fillIn(): Promise<void> {
+  const { basic, tokens, examples } = await readJson<DemoCredentials>('demo', { method: 'POST' });
   const filled = JSON.stringify(apiDocument, (_, value) =>
     typeof value === 'string' ? (examples[value] ?? value) : value,
   );
-  // Anew, since an example that is open in an editor would stay as it is.
+  // Shown anew: an example that is open in an editor would not change.
   const ui = show(JSON.parse(filled));
   for (const [scheme, { username, password }] of Object.entries(basic)) {
     ui.preauthorizeBasic(scheme, username, password);
@@ -124,39 +114,35 @@ async function readJson<Value>(url: string, init?: RequestInit): Promise<Value> 
   return response.json();
 }
 
-/**
- * Attributes that Swagger UI leaves out: without them, part of what it draws has no name, or is out of a keyboard's reach.
- * Each is added when its element appears.
- */
-const mended: [selector: string, attributesOf: (element: Element) => Record<string, string>][] = [
+/** Attributes that Swagger UI leaves out: without them, some of its elements have no name or are out of a keyboard's reach. */
+const mended: Record<string, Record<string, string | ((element: Element) => string)>> = {
   // Headings of groups and of parts follow the one above them.
-  [':is(h3.opblock-tag, .models > h4)', () => ({ 'aria-level': '2' })],
-  ['h4.opblock-title', () => ({ 'aria-level': '3' })],
-  ['.information-container', () => ({ role: 'region', 'aria-label': 'About this API' })],
-  ['.scheme-container', () => ({ role: 'region', 'aria-label': 'Server and credentials' })],
-  ['select#servers', () => ({ 'aria-label': 'Server' })],
-  [
-    '.parameters-col_description :is(select, input, textarea)',
-    (field) => ({ 'aria-label': parameterOf(field) }),
-  ],
-  ['textarea.body-param__text', () => ({ 'aria-label': 'Request body' })],
-  ['.body-param-content-type select', () => ({ 'aria-label': 'Content type of the request' })],
-  ['select.examples-select-element', () => ({ 'aria-label': 'Example' })],
-  ['table[role=region]', (table) => ({ 'aria-label': `Responses of ${operationOf(table)}` })],
-  ['pre', () => ({ tabindex: '0' })],
-];
+  ':is(h3.opblock-tag, .models > h4)': { 'aria-level': '2' },
+  'h4.opblock-title': { 'aria-level': '3' },
+  '.information-container': { role: 'region', 'aria-label': 'About this API' },
+  '.scheme-container': { role: 'region', 'aria-label': 'Server and credentials' },
+  'select#servers': { 'aria-label': 'Server' },
+  '.parameters-col_description :is(select, input, textarea)': { 'aria-label': parameterOf },
+  'textarea.body-param__text': { 'aria-label': 'Request body' },
+  '.body-param-content-type select': { 'aria-label': 'Content type of the request' },
+  'select.examples-select-element': { 'aria-label': 'Example' },
+  'table[role=region]': { 'aria-label': (table) => `Responses of ${operationOf(table)}` },
+  pre: { tabindex: '0' },
+};
 
-const parameterOf = (field: Element): string =>
-  field.closest('tr')?.getAttribute('data-param-name') ?? 'Value';
+function parameterOf(field: Element): string {
+  return field.closest('tr')?.getAttribute('data-param-name') ?? 'Value';
+}
 
 const operationOf = (element: Element): string =>
   element.closest('.opblock')?.querySelector('.opblock-summary-description')?.textContent ?? 'an operation';
 
+/** Adds the attributes to elements that have appeared. */
 function mend(): void {
-  for (const [selector, attributesOf] of mended) {
+  for (const [selector, attributes] of Object.entries(mended)) {
     for (const element of document.querySelectorAll(selector)) {
-      for (const [name, value] of Object.entries(attributesOf(element))) {
-        if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+      for (const [name, value] of Object.entries(attributes)) {
+        element.setAttribute(name, typeof value === 'string' ? value : value(element));
       }
     }
   }
