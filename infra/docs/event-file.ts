@@ -2,20 +2,18 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { AnyEndpoint, SchemeName } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 
-const basic = (pair: string) => `Basic ${btoa(pair)}`;
-
 /** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
 const formInBase64 = (fields = {}): string => {
   const texts = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
   return btoa(String(new URLSearchParams(texts)));
 };
 
-/** Placeholders for credentials, as callers of each scheme send them. */
+/** The header of each scheme, with placeholders for the credentials. */
 const credentials: Record<SchemeName, Record<string, string>> = {
-  login_app_client: { authorization: basic('CLIENT_ID:CLIENT_SECRET') },
+  login_app_client: { authorization: `Basic ${btoa('CLIENT_ID:CLIENT_SECRET')}` },
   login_app_token: { authorization: 'Bearer LOGIN_APP_TOKEN' },
   login_user_token: { authorization: 'Bearer LOGIN_USER_TOKEN' },
-  account: { authorization: basic('ACCOUNT_ID:ACCOUNT_SECRET') },
+  account: { authorization: `Basic ${btoa('ACCOUNT_ID:ACCOUNT_SECRET')}` },
   none: {},
 };
 
@@ -65,9 +63,9 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
 }
 
 /**
- * Example requests of all endpoints with the status that each documents for it, for the trial of new versions. The trial
- * replaces the credentials of those that only read. The others keep their placeholders, so that nothing is written: they
- * are rejected, or, when anybody may call, name a Login App that does not exist.
+ * Example requests of all endpoints for the trial of new versions, each with its expected status. The trial replaces the
+ * credentials of those that only read. The others write nothing: their placeholders are rejected, or, where anybody may call,
+ * name a Login App that does not exist.
  */
 export const exampleRequests = (endpoints: ReadonlyMap<string, AnyEndpoint>): Record<string, object> =>
   Object.fromEntries(

@@ -1,5 +1,5 @@
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { readFunctions } from '../endpoints.ts';
 import { version } from '../version.ts';
@@ -8,8 +8,8 @@ import { apiDocument } from './openapi/document.ts';
 import { jsonSchemaOf } from './openapi/json-schema.ts';
 import { type Table, tables } from './tables.ts';
 
-/** Everything that is generated from the code, by file: whole files, and pages with generated tables. */
-export function generatedFiles(root: string): Map<string, string> {
+/** The contents of all generated files by path from the project's folder, in which it runs: whole files, and pages with tables. */
+export function generatedFiles(): Map<string, string> {
   const { endpoints } = readFunctions();
   const files = new Map<string, string>();
   for (const [key, endpoint] of endpoints) {
@@ -18,8 +18,8 @@ export function generatedFiles(root: string): Map<string, string> {
   files.set('lib/release/examples.json', lineByField(exampleRequests(endpoints)));
   files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
   files.set('docs/event-schemas.json', `${JSON.stringify(eventSchemas(), null, 2)}\n`);
-  for (const [file, blocks] of Object.entries(tables(root, endpoints))) {
-    const page = readFileSync(join(root, file), 'utf8');
+  for (const [file, blocks] of Object.entries(tables(endpoints))) {
+    const page = readFileSync(file, 'utf8');
     files.set(file, Object.entries(blocks).reduce(withBlock, page));
   }
   return files;
@@ -37,17 +37,15 @@ const eventSchemas = () => ({
   ),
 });
 
-/** A page with the block between `<!-- NAME:begin -->` and `<!-- NAME:end -->` replaced. @throws Error when it has no such block */
+/** Replaces the block between `<!-- NAME:begin -->` and `<!-- NAME:end -->` of a page. @throws Error if it has no such block */
 function withBlock(page: string, [name, [head, rows]]: [string, Table]): string {
   const text = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
-  const [before, rest] = page.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`A page lacks its block ${name}.`);
-  return `${before}${begin}\n${text}\n${end}${after}`;
+  const block = new RegExp(`(<!-- ${name}:begin -->\n).*(\n<!-- ${name}:end -->)`, 's');
+  if (!block.test(page)) throw new Error(`A page lacks its block ${name}.`);
+  return page.replace(block, (_, begin, end) => begin + text + end);
 }
 
-/** JSON with one line for each field of the outermost object: an event then fits on a screen. */
+/** JSON with one line for each field of the outermost object. */
 function lineByField(value: object): string {
   const fields = Object.entries(value).map(([name, one]) => `  "${name}": ${JSON.stringify(one)}`);
   return `{\n${fields.join(',\n')}\n}\n`;
@@ -55,13 +53,8 @@ function lineByField(value: object): string {
 
 // Writes every generated file. A test fails while one is out of date.
 if (import.meta.main) {
-  const root = join(import.meta.dirname, '../..');
-  const files = generatedFiles(root);
-  for (const file of globSync('test/events/*.json', { cwd: root })) {
-    if (!files.has(file)) rmSync(join(root, file));
-  }
-  for (const [file, text] of files) {
-    mkdirSync(dirname(join(root, file)), { recursive: true });
-    writeFileSync(join(root, file), text);
-  }
+  process.chdir(join(import.meta.dirname, '../..'));
+  const files = generatedFiles();
+  for (const file of globSync('test/events/*.json')) if (!files.has(file)) rmSync(file);
+  for (const [file, text] of files) writeFileSync(file, text);
 }

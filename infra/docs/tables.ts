@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { logReasons } from '../../lib/foundation/reasons.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
@@ -18,7 +18,6 @@ const code = (text: string): string => `\`${text}\``;
 
 /** The generated tables of each page, by the names of their blocks. */
 export const tables = (
-  root: string,
   endpoints: ReadonlyMap<string, AnyEndpoint>,
 ): Record<string, Record<string, Table>> => ({
   'README.md': {
@@ -31,7 +30,7 @@ export const tables = (
           .join('<br>'),
       ]),
     ],
-    rooms: [['Room', 'Owns'], roomRows(root)],
+    rooms: [['Room', 'Owns'], roomRows()],
   },
   'docs/providers.md': {
     providers: [
@@ -40,7 +39,7 @@ export const tables = (
     ],
   },
   'docs/settings.md': {
-    settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf(root)],
+    settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf()],
   },
   'docs/events.md': {
     'published-events': [
@@ -84,9 +83,9 @@ export const tables = (
   },
 });
 
-/** The rows of the table of settings: each with its docstring, and what an error says that it must be. */
-function settingRowsOf(root: string): string[][] {
-  const source = readFileSync(join(root, 'infra/settings/settings.ts'), 'utf8');
+/** The rows of the table of settings, from the docstrings and the error messages. */
+function settingRowsOf(): string[][] {
+  const source = readFileSync('infra/settings/settings.ts', 'utf8');
   return settingNames.map((name) => {
     const [, docstring = ''] =
       new RegExp(`/\\*\\*((?:(?!\\*/).)*)\\*/\n  ${name}: v\\.`, 's').exec(source) ?? [];
@@ -98,7 +97,7 @@ function settingRowsOf(root: string): string[][] {
   });
 }
 
-/** The values that a setting may have, in words. No setting can be a function. */
+/** The values that a setting may have, in the words of its error message. No setting can be a function. */
 function allowedFor(name: string): string {
   try {
     readSettings({ [name]: () => {} });
@@ -109,7 +108,7 @@ function allowedFor(name: string): string {
   throw new Error(`The setting ${name} does not say what it must be.`);
 }
 
-/** The endpoints of a group: the token first, then from general to particular, and what deletes last. */
+/** Sorts the endpoints of a group: the token first, then from general to particular, deletions last. */
 function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
   const placeOf = ({ method, path }: AnyEndpoint): number =>
     (method === 'DELETE' ? 100 : 0) + (path.endsWith('/token') ? 0 : path.split('/').length);
@@ -122,7 +121,7 @@ function sentTo(id: ProviderId): string {
   return `${sent.join(', ')}${id === authorizationCodeProvider ? '; or `authorization_code`' : ''}`;
 }
 
-/** The chief file of each room, from the top of the house to its ground. It opens with a paragraph about the room. */
+/** The chief file of each room, from the top floor down. It opens with a paragraph about the room. */
 const chiefFiles = [
   'functions/issue-token.ts',
   'infra/app.ts',
@@ -145,10 +144,10 @@ const chiefFiles = [
   'lib/foundation/service-error.ts',
 ];
 
-const roomRows = (root: string): string[][] =>
+const roomRows = (): string[][] =>
   chiefFiles.map((file) => {
     const [folder = ''] = /^(lib\/)?[^/]+/.exec(dirname(file)) ?? [];
-    const [paragraph = ''] = readFileSync(join(root, file), 'utf8').split('\n\n');
+    const [paragraph = ''] = readFileSync(file, 'utf8').split('\n\n');
     if (!paragraph.startsWith('// '))
       throw new Error(`${file} doesn't open with a paragraph about its room.`);
     return [code(`${folder}/`), paragraph.replaceAll(/^\/\/ ?/gm, '').replaceAll('\n', ' ')];

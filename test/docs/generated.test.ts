@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { generatedFiles } from '../../infra/docs/generate.ts';
 
-const generated = generatedFiles('.');
+const generated = generatedFiles();
 
 test.each([...generated])('%s is what npm run generate writes', (file, text) => {
   // Of lines, jest prints the difference; of a long text, all of it.

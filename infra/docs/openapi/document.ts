@@ -74,9 +74,7 @@ export const tags = [
   { name: 'Metadata', description: 'What clients and servers can discover.' },
 ];
 
-const gatewayError = { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] };
-
-/** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. */
+/** The OpenAPI 3.1 document of the whole API, from the endpoints' records. JSON leaves out its undefined fields. */
 export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version: string): Json {
   const sent: Components = new Map();
   const received: Components = new Map();
@@ -88,7 +86,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
     };
   }
   const components: [name: string, schema: object][] = [
-    ['GatewayError', gatewayError],
+    ['GatewayError', { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] }],
     ...withNamedAlternatives(sent, { decoded: false }),
     ...withNamedAlternatives(received, { decoded: true }),
   ];
@@ -136,30 +134,27 @@ function operation(key: string, endpoint: AnyEndpoint, sent: Components, receive
   const { scheme, alternative } = authenticate;
   const instead = alternative === 'client_id' ? {} : { [String(alternative)]: [] };
   const parameters = parametersOf(endpoint, sent);
+  const others = (body?.others ?? []).map((other) => [
+    other.contentType,
+    { schema: jsonSchemaOf(other.schema, sent), example: other.example },
+  ]);
   return {
     operationId: key,
     tags: [tag],
     summary,
     description,
-    security: [...security[scheme], ...(alternative === undefined ? [] : [instead])],
-    ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: {
-        required: !body.isOptional,
-        content: {
-          [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
-          ...Object.fromEntries(
-            (body.others ?? []).map((other) => [
-              other.contentType,
-              { schema: jsonSchemaOf(other.schema, sent), example: other.example },
-            ]),
-          ),
-        },
+    security: alternative === undefined ? security[scheme] : [...security[scheme], instead],
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: body && {
+      required: !body.isOptional,
+      content: {
+        [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
+        ...Object.fromEntries(others),
       },
-    }),
+    },
     responses: {
       ...successes(endpoint, received),
-      ...(body && { 413: { $ref: '#/components/responses/ContentTooLarge' } }),
+      413: body && { $ref: '#/components/responses/ContentTooLarge' },
       429: { $ref: '#/components/responses/TooManyRequests' },
       ...errorsOf(endpoint, received),
       431: { $ref: '#/components/responses/HeadersTooLarge' },
@@ -167,30 +162,28 @@ function operation(key: string, endpoint: AnyEndpoint, sent: Components, receive
   };
 }
 
-const examplesOf = ({ body, bodies = {} }: ExampleRequest): Json =>
-  Object.keys(bodies).length === 0
+const examplesOf = ({ body, bodies }: ExampleRequest): Json =>
+  bodies === undefined
     ? { example: body }
     : { examples: Object.fromEntries(Object.entries(bodies).map(([name, value]) => [name, { value }])) };
 
-function parametersOf({ parameters = {}, example = {} }: AnyEndpoint, schemas: Components): Json[] {
-  const of = (place: 'path' | 'query' | 'header', entries: v.ObjectEntries = {}) =>
-    Object.entries(entries).map(([name, schema]) => {
+const parametersOf = ({ parameters = {}, example = {} }: AnyEndpoint, schemas: Components): Json[] =>
+  (['path', 'query', 'headers'] as const).flatMap((place) =>
+    Object.entries(parameters[place] ?? {}).map(([name, schema]) => {
       const { description, ...plain } = jsonSchemaOf(schema, schemas);
-      const shown = example[place === 'header' ? 'headers' : place]?.[name];
+      const shown = example[place]?.[name];
       return {
-        name: place === 'header' ? (headerNames[name] ?? name) : name,
-        in: place,
+        name: headerNames[name] ?? name,
+        in: place === 'headers' ? 'header' : place,
         // A parameter is required where its absence is an error.
         required: place === 'path' || !v.is(schema, undefined),
-        ...(description !== undefined && { description }),
+        description,
         ...(plain.type === 'array' && { style: 'form', explode: false }),
         schema: plain,
-        ...(shown !== undefined && { example: plain.type === 'integer' ? Number(shown) : shown }),
+        example: shown !== undefined && plain.type === 'integer' ? Number(shown) : shown,
       };
-    });
-  const { path, query, headers } = parameters;
-  return [...of('path', path), ...of('query', query), ...of('header', headers)];
-}
+    }),
+  );
 
 /** Names of headers as the standards write them; records have them in lower case, as events do. */
 const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
@@ -200,20 +193,19 @@ const linksOf = (links: Record<string, Link>): Json =>
   Object.fromEntries(
     Object.entries(links).map(([name, { requestBody, ...link }]) => [
       name,
-      { ...link, ...(requestBody && { 'x-request-body': requestBody }) },
+      { ...link, 'x-request-body': requestBody },
     ]),
   );
 
-function successes({ responses }: AnyEndpoint, schemas: Components): Record<string, Json> {
-  return Object.fromEntries(
+const successes = ({ responses }: AnyEndpoint, schemas: Components): Json =>
+  Object.fromEntries(
     Object.entries(responses).map(([status, { description, body, example, links }]) => [
       status,
       {
         description,
         headers: commonHeaders,
-        ...(body && { content: { 'application/json': { schema: jsonSchemaOf(body, schemas), example } } }),
-        ...(links && { links: linksOf(links) }),
+        content: body && { 'application/json': { schema: jsonSchemaOf(body, schemas), example } },
+        links: links && linksOf(links),
       },
     ]),
   );
-}

@@ -1,10 +1,9 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
-import type * as v from 'valibot';
 import { type ErrorRecord, statuses } from '../../../lib/foundation/service-error.ts';
 import { challenges, retryAfterSeconds } from '../../../lib/http/answers.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
-import { type Components, jsonSchemaOf, pascal } from './json-schema.ts';
+import { type Components, jsonSchemaOf, pascal, refTo } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 
@@ -35,14 +34,16 @@ export const headerComponents = {
   },
 };
 
+const headerRef = (name: keyof typeof headerComponents) => ({ $ref: `#/components/headers/${name}` });
+
 /** Headers that every response of the service has. */
 export const commonHeaders = {
-  'x-request-id': { $ref: '#/components/headers/RequestId' },
-  'Cache-Control': { $ref: '#/components/headers/CacheControl' },
+  'x-request-id': headerRef('RequestId'),
+  'Cache-Control': headerRef('CacheControl'),
 };
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-export function errorsOf({ errors = {}, authenticate, body }: AnyEndpoint, received: Components) {
+export function errorsOf({ errors = {}, authenticate, body }: AnyEndpoint, received: Components): Json {
   const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
   const { forbidden } = errors;
   const all: Record<string, ErrorRecord> = {
@@ -58,57 +59,51 @@ export function errorsOf({ errors = {}, authenticate, body }: AnyEndpoint, recei
   const statusOf = new Map<string, number>(Object.entries(statuses));
   const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf.get(code) ?? 500);
   return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
-      status,
-      errorResponse(status, codes, status === statuses.invalid_request ? others : [], received),
-    ]),
+    [...byStatus].map(([status, codes]) => {
+      const names = codes.map(([code]) => code);
+      const own = errorSchema(names, status === statuses.unprocessable_entity, received);
+      if (status === statuses.too_many_requests) return [status, throttled(codes, own)];
+      const alternatives = status === statuses.invalid_request ? others : [];
+      const oneOf = [own, ...alternatives.map((other) => jsonSchemaOf(other, received))];
+      return [
+        status,
+        {
+          description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
+          headers: {
+            ...commonHeaders,
+            'WWW-Authenticate': names.some((code) => code in challenges) ? headerRef('Challenge') : undefined,
+            'DPoP-Nonce': names.includes('use_dpop_nonce') ? headerRef('ProofNonce') : undefined,
+            'Retry-After': names.some((code) => code in retryAfterSeconds)
+              ? headerRef('RetryAfter')
+              : undefined,
+          },
+          content: contentOf(oneOf.length === 1 ? own : { oneOf }, codes),
+        },
+      ];
+    }),
   );
-}
-
-function errorResponse(
-  status: number,
-  codes: [string, ErrorRecord][],
-  others: v.GenericSchema[],
-  received: Components,
-): Json {
-  const names = codes.map(([code]) => code);
-  const own = errorSchema(names, status === 422, received);
-  if (status === statuses.too_many_requests) return throttled(codes, own);
-  const alternatives = others.map((other) => jsonSchemaOf(other, received));
-  const header = (name: keyof typeof headerComponents) => ({ $ref: `#/components/headers/${name}` });
-  return {
-    description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
-    headers: {
-      ...commonHeaders,
-      ...(names.some((code) => code in challenges) && { 'WWW-Authenticate': header('Challenge') }),
-      ...(names.includes('use_dpop_nonce') && { 'DPoP-Nonce': header('ProofNonce') }),
-      ...(names.some((code) => code in retryAfterSeconds) && { 'Retry-After': header('RetryAfter') }),
-    },
-    content: contentOf(alternatives.length === 0 ? own : { oneOf: [own, ...alternatives] }, codes),
-  };
 }
 
 function contentOf(schema: JsonSchema, codes: [string, ErrorRecord][]): Json {
   const examples = codes.map(([error, { example: message, field }]) => [
     error,
-    { value: { error, error_description: message, ...(field && { errors: [{ field, message }] }) } },
+    { value: { error, error_description: message, errors: field && [{ field, message }] } },
   ]);
   return { 'application/json': { schema, examples: Object.fromEntries(examples) } };
 }
 
-/** A 429 of the service, in whose place API Gateway may send its own, which has none of these headers. */
+/** A 429 of the service. API Gateway may send its own instead, without these headers: none is `required`. */
 function throttled(codes: [string, ErrorRecord][], own: JsonSchema): Json {
   const { RequestId, CacheControl, RetryAfter } = headerComponents;
-  const atTimes = ({ required: _, ...header }: { required: boolean }): Json => header;
   return {
     description: [
       ...codes.map(([code, { when }]) => `\`${code}\`: ${when} \`Retry-After\` says how long.`),
       'Or too many requests for the gateway, which answers before the service is asked.',
     ].join('\n\n'),
     headers: {
-      'x-request-id': atTimes(RequestId),
-      'Cache-Control': atTimes(CacheControl),
-      'Retry-After': atTimes(RetryAfter),
+      'x-request-id': { ...RequestId, required: undefined },
+      'Cache-Control': { ...CacheControl, required: undefined },
+      'Retry-After': { ...RetryAfter, required: undefined },
     },
     content: contentOf({ oneOf: [own, { $ref: '#/components/schemas/GatewayError' }] }, codes),
   };
@@ -121,16 +116,16 @@ function errorSchema(codes: string[], isValidation: boolean, received: Component
   received.set(`${name}Error`, {
     type: 'object',
     properties: {
-      error: { $ref: `#/components/schemas/${name}Code` },
+      error: refTo(`${name}Code`),
       error_description: {
         type: 'string',
         description: 'What is wrong and what is allowed, for developers.',
       },
       ...(isValidation && { errors: fieldErrors }),
     },
-    required: ['error', 'error_description', ...(isValidation ? ['errors'] : [])],
+    required: isValidation ? ['error', 'error_description', 'errors'] : ['error', 'error_description'],
   });
-  return { $ref: `#/components/schemas/${name}Error` };
+  return refTo(`${name}Error`);
 }
 
 const fieldErrors: JsonSchema = {

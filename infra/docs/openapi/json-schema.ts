@@ -2,15 +2,19 @@ import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchemaSource } from '../../../lib/schema/json-schema.ts';
 
-/** The schemas that have a title: each stands once in the document, and is referred to. */
+/** The JSON Schemas of the schemas with a title, which the rest of the document refers to. */
 export type Components = Map<string, JsonSchema>;
+
+export const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+export const pascal = (name: string) =>
+  name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The key under which a schema carries the JSON Schema that stands for it. */
 const converted = Symbol('converted');
 
 /**
- * The JSON Schema (2020-12) of what a schema reads, as it is on the wire. Schemas with a title become components.
- * @throws Error for a schema without a counterpart, such as a check: `wire` must give it one
+ * The JSON Schema (2020-12) of a schema's input on the wire. Schemas with a title become components.
+ * @throws Error for a schema without a counterpart, such as a check: `jsonSchema` must give it one
  */
 export const jsonSchemaOf = (schema: v.GenericSchema, components: Components): JsonSchema =>
   convert(substituted(schema, components));
@@ -27,8 +31,8 @@ function convert(schema: unknown): JsonSchema {
 }
 
 /**
- * Rewrites a JSON Schema in the form that generators of clients read best: a type beside each constant, no choice within a choice, and
- * no property that must not be there.
+ * Rewrites a JSON Schema for generators of clients: a type beside each constant, no choice within a choice, no forbidden
+ * property.
  */
 const plainer = (schema: JsonSchema): JsonSchema =>
   JSON.parse(JSON.stringify(schema), (_, part) => {
@@ -39,46 +43,42 @@ const plainer = (schema: JsonSchema): JsonSchema =>
     return { ...part, oneOf: part.oneOf.flatMap((one: JsonSchema) => one.oneOf ?? one) };
   });
 
-/** A property that must not be there has no type that a client could have; the object as a whole rules it out. */
+/** A forbidden property has no type that a client could use: `propertyNames` rules it out instead. */
 function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema {
   const { allowed = [], forbidden = [] } = Object.groupBy(Object.entries(properties), ([, schema]) =>
     JSON.stringify(schema) === '{"not":{}}' ? 'forbidden' : 'allowed',
   );
-  const names = forbidden.map(([name]) => name);
-  const ruled = names.length > 0 ? { propertyNames: { not: { enum: names } } } : {};
-  return { ...rest, properties: Object.fromEntries(allowed), ...ruled };
+  const plain = { ...rest, properties: Object.fromEntries(allowed) };
+  if (forbidden.length === 0) return plain;
+  return { ...plain, propertyNames: { not: { enum: forbidden.map(([name]) => name) } } };
 }
 
 const isSchema = (value: unknown): value is v.GenericSchema =>
   value instanceof Object && 'kind' in value && value.kind === 'schema';
 const anySchema = v.custom<v.GenericSchema>(isSchema);
 
-/** A schema with the metadata that it has itself, without what a schema in its pipe has. */
+/** The metadata that a schema has itself, without what a schema in its pipe has. */
 const ownMetadata = v.pipe(
   v.object({ pipe: v.optional(v.array(v.looseObject({ kind: v.string() })), []) }),
-  v.transform(({ pipe }) => ({ ...v.any(), pipe: pipe.filter(({ kind }) => kind === 'metadata') })),
+  v.transform(({ pipe }) => Object.assign({}, ...pipe.filter(({ kind }) => kind === 'metadata'))),
+  v.object({
+    title: v.optional(v.string()),
+    description: v.optional(v.string()),
+    metadata: v.optional(v.custom<{ wire: JsonSchemaSource; rules: object }>((is) => is instanceof Object)),
+  }),
 );
-const wireSchema = v.object({
-  wire: v.optional(v.custom<JsonSchemaSource>((value) => value instanceof Object)),
-  rules: v.optional(v.looseObject({})),
-});
 
-/**
- * Rewrites a schema with those inside it that have a title or a wire format replaced by ones that carry their JSON Schema:
- * the converter itself passes over what it finds in a pipe.
- */
+/** Replaces schemas with a title or a wire format by ones that carry their JSON Schema: the converter ignores them in pipes. */
 function substituted(value: unknown, components: Components, isComponent = false): unknown {
   if (Array.isArray(value)) return value.map((item) => substituted(item, components));
-  if (typeof value !== 'object' || value === null) return value;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const own = v.parse(ownMetadata, value);
-  const [title, description] = [v.getTitle(own), v.getDescription(own)];
-  const { wire, rules } = v.parse(wireSchema, v.getMetadata(own));
+  if (!(value instanceof Object) || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const { title, description, metadata } = v.parse(ownMetadata, value);
   if (title !== undefined && !isComponent) {
     components.set(title, convert(substituted(value, components, true)));
-    return carrying({ $ref: `#/components/schemas/${title}` });
+    return carrying(refTo(title));
   }
-  if (wire !== undefined) {
+  if (metadata !== undefined) {
+    const { wire, rules } = metadata;
     const format = isSchema(wire) ? jsonSchemaOf(wire, components) : wire;
     return carrying({ ...format, ...rules, ...(description !== undefined && { description }) });
   }
@@ -92,24 +92,20 @@ function substituted(value: unknown, components: Components, isComponent = false
 
 const carrying = (jsonSchema: JsonSchema): object => ({ ...v.any(), [converted]: jsonSchema });
 
-const refTo = (name: string) => `#/components/schemas/${name}`;
-export const pascal = (name: string) =>
-  name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
-
 type Alternatives = JsonSchema & {
   discriminator?: { propertyName: string; mapping: Record<string, string> };
 };
 
 /**
- * The components, with each `oneOf` in the form that generators of clients read best. The constants that tell its
- * alternatives apart are values of one enum: a generator that merges the alternatives would keep the last constant alone.
+ * The components, with the constants that tell the alternatives of a `oneOf` apart as values of one enum: a generator that merges
+ * the alternatives would keep only the last constant.
  * @param decoded whether clients receive them: then a `discriminator` says which alternative a value is
  */
 export function withNamedAlternatives(components: Components, { decoded }: { decoded: boolean }) {
   const named = new Map<string, Alternatives>(components);
   for (const [title, { oneOf = [], ...rest }] of components) {
     const alternatives = [...components].filter(([name]) =>
-      oneOf.some((one) => one instanceof Object && one.$ref === refTo(name)),
+      oneOf.some((one) => one instanceof Object && one.$ref === refTo(name).$ref),
     );
     for (const [property, constants] of Map.groupBy(constantsOf(alternatives), (one) => one.property)) {
       const values = [...new Set(constants.map(({ value }) => value))];
@@ -118,11 +114,11 @@ export function withNamedAlternatives(components: Components, { decoded }: { dec
       named.set(enumName, { type: 'string', enum: values });
       for (const { name, value } of constants) {
         const alternative = named.get(name);
-        const narrowed = { allOf: [{ $ref: refTo(enumName) }, { const: value }] };
+        const narrowed = { allOf: [refTo(enumName), { const: value }] };
         named.set(name, { ...alternative, properties: { ...alternative?.properties, [property]: narrowed } });
       }
       if (!decoded) continue;
-      const mapping = Object.fromEntries(constants.map(({ name, value }) => [value, refTo(name)]));
+      const mapping = Object.fromEntries(constants.map(({ name, value }) => [value, refTo(name).$ref]));
       named.set(title, { oneOf, ...rest, discriminator: { propertyName: property, mapping } });
     }
   }
