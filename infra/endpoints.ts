@@ -6,8 +6,7 @@ import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
 const folder = join(import.meta.dirname, '../functions');
 
 /**
- * Reads the records of all functions by their keys, the names of their files, at once, as a construct has to. No environment is
- * needed for that.
+ * Reads the records of all functions by the names of their files: synchronously, for a construct. Needs no environment.
  * @returns those that serve an endpoint, and those without a route
  */
 export function readFunctions() {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-// Runs before npm ci too, on whatever Node the machine has: so plain JavaScript, without packages.
+// Plain JavaScript without packages: it runs before npm ci, on any Node.
 const { platform, arch, versions } = process;
 if (!existsSync(new URL('../node_modules', import.meta.url)))
   fail('The packages are not installed yet. Run npm ci first.');

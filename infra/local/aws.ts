@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import type { EventBridgeEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import { commandHeader } from '../../lib/operator/operator-call.ts';
-import { type AwsAnswer, LocalSecrets, rejected } from './local-secrets.ts';
+import { type AwsAnswer, localSecrets, rejected } from './local-secrets.ts';
 import { readBody, serve } from './loopback-server.ts';
 import { answerIdentity, isSigned, localAccount } from './signature.ts';
 
-/** A function that can be invoked by name; its context is what the service reads of Lambda's. */
+/** A function that can be invoked by name, with the part of Lambda's context that the service reads. */
 export type InvocableFunction = (
   event: unknown,
   context: { awsRequestId: string; invokedFunctionArn?: string },
@@ -16,7 +16,7 @@ export type InvocableFunction = (
 /** A published event as EventBridge delivers it. Its time is to the second. */
 export type Envelope = EventBridgeEvent<string, Record<string, unknown>>;
 
-/** Receivers of what is published, and of what is sent to the dead-letter queue, in JSON. */
+/** Receivers of published events, and of messages to the dead-letter queue, in JSON. */
 export interface Bus {
   takeEvent?(event: Envelope): void;
   takeDeadLetter?(message: string): void;
@@ -26,15 +26,15 @@ export type LocalAws = Awaited<ReturnType<typeof startLocalAws>>;
 
 /**
  * Serves the AWS services that the service uses, apart from DynamoDB, on a loopback port: Lambda's Invoke, Secrets Manager,
- * EventBridge, SQS and STS. It has an access key of its own, with which requests must be signed.
+ * EventBridge, SQS and STS. Requests must be signed with its own access key.
  * @param functions by name; may be filled later
- * @param options.secretsFile keeps the secrets; without one they end with the process
+ * @param options.secretsFile keeps the secrets; without it they end with the process
  */
 export async function startLocalAws(
   functions: ReadonlyMap<string, InvocableFunction>,
   { secretsFile, ...bus }: Bus & { secretsFile?: string | undefined } = {},
 ) {
-  const secrets = new LocalSecrets(secretsFile);
+  const secrets = localSecrets(secretsFile);
   const secret_access_key = randomBytes(32).toString('base64url');
   const answer = async (request: IncomingMessage, requestId: string): Promise<AwsAnswer> => {
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
@@ -53,7 +53,9 @@ export async function startLocalAws(
   };
   const server = await serve(async (request, response) => {
     const requestId = randomUUID();
-    const { status, headers, body, xml } = await answer(request, requestId).catch(failed);
+    const { status, headers, body, xml } = await answer(request, requestId).catch((error) =>
+      rejected('InternalFailure', String(error), 500),
+    );
     const usual = { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': requestId };
     response.writeHead(status, { ...usual, ...headers }).end(xml ?? JSON.stringify(body));
   });
@@ -61,7 +63,6 @@ export async function startLocalAws(
 }
 
 const unsigned = rejected('InvalidSignatureException', 'The key is not that of this stack.', 403);
-const failed = (error: unknown) => rejected('InternalFailure', String(error), 500);
 
 async function invoke(
   functions: ReadonlyMap<string, InvocableFunction>,
@@ -80,15 +81,14 @@ async function invoke(
   }
 }
 
-const requestSchema = v.object({
+const putEventsSchema = v.object({
   Entries: v.array(
     v.object({ Source: v.string(), DetailType: v.string(), Time: v.number(), Detail: v.string() }),
   ),
 });
 
-/** Answers EventBridge's PutEvents: the bus takes everything. */
 function putEvents(bus: Bus, body: unknown) {
-  const { Entries } = v.parse(requestSchema, body);
+  const { Entries } = v.parse(putEventsSchema, body);
   const ids = Entries.map(({ Source, DetailType, Time, Detail }) => {
     const id = randomUUID();
     bus.takeEvent?.({

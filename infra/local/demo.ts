@@ -16,24 +16,15 @@ interface DemoStack {
 /** The content of `.local/demo.json`. */
 export type Demo = Awaited<ReturnType<typeof seedDemo>>;
 
-type Operate = ReturnType<typeof operateOn>;
-
-const operateOn =
-  ({ operator }: DemoStack) =>
-  (words: string, flags: Record<string, unknown>) =>
-    callOperator(operator, words, flags);
-
 /** Fills a stack with a demo, through the operator function alone. */
 export async function seedDemo(stack: DemoStack) {
-  const operate = operateOn(stack);
-  const settings = stack.sandbox.settings;
   const [login_app, other_login_app, login_app_without_mobile_application, account, other_account] =
     await Promise.all([
-      createLoginApp(operate, 'Demo', settings, ['ios', 'android']),
-      createLoginApp(operate, 'Other demo', settings, ['ios', 'android']),
-      createLoginApp(operate, 'Demo without mobile application', settings, []),
-      createAccount(operate, 'Demo back office'),
-      createAccount(operate, 'Other back office'),
+      createLoginApp(stack, 'Demo'),
+      createLoginApp(stack, 'Other demo'),
+      createLoginApp(stack, 'Demo without mobile application', []),
+      createAccount(stack, 'Demo back office'),
+      createAccount(stack, 'Other back office'),
     ]);
   return {
     base_url: stack.url,
@@ -45,60 +36,59 @@ export async function seedDemo(stack: DemoStack) {
     login_app_without_mobile_application,
     account,
     other_account,
-    access_request_id: await createAccessRequest(operate, account.account_id),
+    access_request_id: await createAccessRequest(stack, account.account_id),
   };
 }
 
-/** A demo that was kept, on the stack as it is now: the sandbox's providers have new keys and secrets. */
+/** Adapts a demo that was kept to the stack as it is now: the sandbox's providers have new keys and secrets. */
 export async function reviveDemo(stack: DemoStack, kept: Demo): Promise<Demo> {
-  const operate = operateOn(stack);
   const apps = [kept.login_app, kept.other_login_app, kept.login_app_without_mobile_application];
-  await Promise.all(
-    apps.map(({ login_app_id }) => setProviders(operate, login_app_id, stack.sandbox.settings)),
-  );
+  await Promise.all(apps.map(({ login_app_id }) => setProviders(stack, login_app_id)));
   return { ...kept, dynamodb_endpoint: stack.dynamoDbEndpoint, table_name: stack.tableName };
 }
 
-const setProviders = (operate: Operate, login_app_id: string, settings: Record<string, unknown>) =>
+const setProviders = ({ operator, sandbox }: DemoStack, login_app: string) =>
   Promise.all(
-    providerIds.map((provider) =>
-      operate('providers set', { 'login-app': login_app_id, provider, settings: settings[provider] }),
-    ),
+    providerIds.map((provider) => {
+      const settings = sandbox.settings[provider];
+      return callOperator(operator, 'providers set', { 'login-app': login_app, provider, settings });
+    }),
   );
 
-async function createLoginApp(
-  operate: Operate,
-  name: string,
-  settings: Record<string, unknown>,
-  platforms: string[],
-) {
-  const login_app_id = String((await operate('login-apps create', { name })).login_app_id);
+async function createLoginApp(stack: DemoStack, name: string, platforms = ['ios', 'android']) {
+  const { operator } = stack;
+  const login_app_id = String((await callOperator(operator, 'login-apps create', { name })).login_app_id);
   const [client] = await Promise.all([
-    operate('clients create', { 'login-app': login_app_id }),
-    setProviders(operate, login_app_id, settings),
+    callOperator(operator, 'clients create', { 'login-app': login_app_id }),
+    setProviders(stack, login_app_id),
     ...platforms.map((platform) =>
-      operate('mobile-applications set', { 'login-app': login_app_id, platform }),
+      callOperator(operator, 'mobile-applications set', { 'login-app': login_app_id, platform }),
     ),
   ]);
   return { login_app_id, client_id: String(client.client_id), client_secret: String(client.client_secret) };
 }
 
-async function createAccount(operate: Operate, name: string) {
-  const { account_id, account_secret } = await operate('accounts create', { name });
+async function createAccount({ operator }: DemoStack, name: string) {
+  const { account_id, account_secret } = await callOperator(operator, 'accounts create', { name });
   return { account_id: String(account_id), account_secret: String(account_secret) };
 }
 
-async function createAccessRequest(operate: Operate, account: string): Promise<number> {
-  const { access_request_id: id } = await operate('access-requests create', { account });
-  const add = (noun: string, type: string, actor: string, flags: object) =>
-    operate(`${noun} add`, { 'access-request': id, 'actor-type': type, 'actor-id': actor, ...flags });
-  await add('comments', 'login_user', '1001', { comment: 'Please have a look at this.' });
-  await add('reviews', 'custom', 'risk-desk', { status: 'rejected', comment: 'A page is missing.' });
-  await add('reviews', 'login_user', '1002', { status: 'approved', comment: '' });
+async function createAccessRequest({ operator }: DemoStack, account: string): Promise<number> {
+  const { access_request_id: id } = await callOperator(operator, 'access-requests create', { account });
+  const add = (command: string, type: string, actor: string, flags: object) =>
+    callOperator(operator, command, {
+      'access-request': id,
+      'actor-type': type,
+      'actor-id': actor,
+      ...flags,
+    });
+  await add('comments add', 'login_user', '1001', { comment: 'Please have a look at this.' });
+  await add('reviews add', 'custom', 'risk-desk', { status: 'rejected', comment: 'A page is missing.' });
+  await add('reviews add', 'login_user', '1002', { status: 'approved', comment: '' });
   return Number(id);
 }
 
-/** The README's lines after the variables: requests to all five endpoints of the interface, with curl and sed. */
+/** The README's lines after the variables: requests with curl and sed. */
 const [requests = ''] =
   readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').match(/^field\(\).*?(?=^```$)/ms) ?? [];
 

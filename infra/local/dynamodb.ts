@@ -3,6 +3,7 @@ import {
   DeleteTableCommand,
   DynamoDBClient,
   type KeySchemaElement,
+  type ProjectionType,
   PutItemCommand,
   paginateScan,
   waitUntilTableExists,
@@ -12,7 +13,7 @@ import { table } from '../../lib/storage/table.ts';
 import { localAws } from '../invoke-function.ts';
 import { type LoopbackServer, listen } from './loopback-server.ts';
 
-/** DynamoDB in this process: in memory, or in the folder that is named. */
+/** Starts DynamoDB in this process: in memory, or in a folder. */
 export function startDynalite(path?: string): Promise<LoopbackServer> {
   return listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path }), 0);
 }
@@ -22,40 +23,38 @@ const keys = (partitionKey: string, sortKey: string): KeySchemaElement[] => [
   { AttributeName: sortKey, KeyType: 'RANGE' },
 ];
 
+type Index = { partitionKey?: string; sortKey: string; projection: ProjectionType };
+
+const indexesOf = (indexes: Record<string, Index>) =>
+  Object.entries(indexes).map(([IndexName, { partitionKey = table.partitionKey, sortKey, projection }]) => ({
+    IndexName,
+    KeySchema: keys(partitionKey, sortKey),
+    Projection: { ProjectionType: projection },
+  }));
+
 /**
  * Creates the service's table, as the stack does, and waits until it is active.
  * @returns the ARN of its stream; undefined for a store without streams
  */
-export async function createTable(client: DynamoDBClient, name: string): Promise<string | undefined> {
-  const localIndexes = Object.entries(table.localIndexes);
-  const globalIndexes = Object.entries(table.globalIndexes);
-  const attributes = [
-    table.partitionKey,
-    table.sortKey,
-    ...localIndexes.map(([, { sortKey }]) => sortKey),
-    ...globalIndexes.flatMap(([, { partitionKey, sortKey }]) => [partitionKey, sortKey]),
-  ];
+export async function createTable(client: DynamoDBClient, TableName: string): Promise<string | undefined> {
+  const KeySchema = keys(table.partitionKey, table.sortKey);
+  const LocalSecondaryIndexes = indexesOf(table.localIndexes);
+  const GlobalSecondaryIndexes = indexesOf(table.globalIndexes);
+  const keySchemas = [{ KeySchema }, ...LocalSecondaryIndexes, ...GlobalSecondaryIndexes];
+  const names = new Set(keySchemas.flatMap((one) => one.KeySchema.map(({ AttributeName }) => AttributeName)));
   const { TableDescription } = await client.send(
     new CreateTableCommand({
-      TableName: name,
+      TableName,
       BillingMode: 'PAY_PER_REQUEST',
       StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
-      AttributeDefinitions: attributes.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
-      KeySchema: keys(table.partitionKey, table.sortKey),
-      LocalSecondaryIndexes: localIndexes.map(([IndexName, { sortKey, projection }]) => ({
-        IndexName,
-        KeySchema: keys(table.partitionKey, sortKey),
-        Projection: { ProjectionType: projection },
-      })),
-      GlobalSecondaryIndexes: globalIndexes.map(([IndexName, { partitionKey, sortKey, projection }]) => ({
-        IndexName,
-        KeySchema: keys(partitionKey, sortKey),
-        Projection: { ProjectionType: projection },
-      })),
+      AttributeDefinitions: [...names].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+      KeySchema,
+      LocalSecondaryIndexes,
+      GlobalSecondaryIndexes,
     }),
   );
   const soon = { minDelay: 0.05, maxDelay: 0.05, maxWaitTime: 60 };
-  await waitUntilTableExists({ client, ...soon }, { TableName: name });
+  await waitUntilTableExists({ client, ...soon }, { TableName });
   return TableDescription?.LatestStreamArn;
 }
 
@@ -63,8 +62,8 @@ export const deleteTable = (client: DynamoDBClient, name: string): Promise<unkno
   client.send(new DeleteTableCommand({ TableName: name }));
 
 /**
- * Copies all items to a new table, which builds its indexes anew. dynalite writes an item and its index entries one after the
- * other; so a process that was killed in between leaves indexes that differ from their table.
+ * Copies all items to a new table, and so builds its indexes anew: dynalite writes an item and its index entries one by one, and
+ * a kill in between leaves them different.
  */
 export async function copyTable(client: DynamoDBClient, from: string, to: string): Promise<void> {
   await createTable(client, to);
@@ -73,6 +72,6 @@ export async function copyTable(client: DynamoDBClient, from: string, to: string
   }
 }
 
-/** A client for a DynamoDB endpoint on this machine; these accept any credentials. */
+/** A client for a DynamoDB endpoint on this machine, where any credentials do. */
 export const localDynamoDb = (endpoint: string): DynamoDBClient =>
   new DynamoDBClient(localAws({ url: endpoint, secret_access_key: 'local' }));

@@ -12,9 +12,8 @@ interface Running {
 const running = new AsyncLocalStorage<Running>();
 
 /**
- * Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS. Whatever
- * the function makes of that, its caller learns of it.
- * @throws MissingRight
+ * Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS.
+ * @throws MissingRight even if the function caught it
  */
 export async function withTableRights<Result>(key: string, access: Access, run: () => Promise<Result>) {
   const store: Running = { key, rights: tableRightsOf(access) };
@@ -23,7 +22,7 @@ export async function withTableRights<Result>(key: string, access: Access, run: 
   return result;
 }
 
-/** The partition keys that a call is about; a query gives its own as `:pk`. */
+/** The partition keys of a call; a query has its own as `:pk`. */
 function leadingKeysOf(call: object): string[] {
   const keys: string[] = [];
   JSON.stringify({ ...call, ExclusiveStartKey: undefined }, (name, value) => {
@@ -40,13 +39,13 @@ const send = documentClient.send.bind(documentClient);
 Object.assign(documentClient, {
   send: async (command: Parameters<typeof send>[0]) => {
     const store = running.getStore();
-    // Outside of a function it is the local stack itself that asks.
+    // Outside of a function, the local stack itself asks.
     if (store) requireRight(store, operationOf(command), leadingKeysOf(command.input));
     return send(command);
   },
 });
 
-/** @throws Error also for a call whose keys are not recognised, so that none goes unchecked */
+/** @throws Error also for a call whose keys are not recognised */
 function requireRight(store: Running, action: string, keys: string[]): void {
   const { key, rights } = store;
   if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);

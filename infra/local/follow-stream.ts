@@ -9,7 +9,7 @@ const usualPause = 1_000;
 
 const recordSchema = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
 type StreamRecord = v.InferOutput<typeof recordSchema>;
-/** The fields of the answers to all actions on a stream. */
+/** The answer to any action on a stream. */
 const answerSchema = v.object({
   StreamDescription: v.optional(v.object({ Shards: v.array(v.object({ ShardId: v.string() })) })),
   ShardIterator: v.optional(v.string()),
@@ -19,32 +19,29 @@ const answerSchema = v.object({
 const batchAnswerSchema = v.object({ batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })) });
 
 /**
- * Calls a function with the records of a table's stream, as Lambda's event source mapping does: each shard in its order, and
- * again from the first record that failed.
+ * Calls a function with the records of a table's stream, each shard in its order, as Lambda's event source mapping does.
  * @param endpoint the address of DynamoDB Local
  * @returns ends it
  */
 export function followStream(endpoint: string, StreamArn: string, call: Call) {
   const stopping = new AbortController();
-  /** The place at which to go on in each shard; undefined in one that was read to its end. */
-  const places = new Map<string, string | undefined>();
-
-  const look = async (): Promise<void> => {
-    const { StreamDescription } = await request(endpoint, 'DescribeStream', { StreamArn });
-    for (const { ShardId } of StreamDescription?.Shards ?? []) {
-      if (!places.has(ShardId)) {
-        const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
-        places.set(ShardId, (await request(endpoint, 'GetShardIterator', input)).ShardIterator);
-      }
-      const ShardIterator = places.get(ShardId);
-      if (ShardIterator === undefined) continue;
-      const read = await request(endpoint, 'GetRecords', { ShardIterator, Limit: 100 });
-      await deliver(read.Records, call, stopping.signal);
-      places.set(ShardId, read.NextShardIterator);
-    }
-  };
+  /** The iterator of each shard; undefined for one that was read to its end. */
+  const iterators = new Map<string, string | undefined>();
   const follow = async (): Promise<void> => {
-    for (; !stopping.signal.aborted; await wait(usualPause)) await look();
+    for (; !stopping.signal.aborted; await wait(usualPause)) {
+      const { StreamDescription } = await request(endpoint, 'DescribeStream', { StreamArn });
+      for (const { ShardId } of StreamDescription?.Shards ?? []) {
+        if (!iterators.has(ShardId)) {
+          const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
+          iterators.set(ShardId, (await request(endpoint, 'GetShardIterator', input)).ShardIterator);
+        }
+        const ShardIterator = iterators.get(ShardId);
+        if (ShardIterator === undefined) continue;
+        const read = await request(endpoint, 'GetRecords', { ShardIterator, Limit: 100 });
+        await deliver(read.Records, call, stopping.signal);
+        iterators.set(ShardId, read.NextShardIterator);
+      }
+    }
   };
   const followed = follow().catch((error: unknown) => {
     process.stderr.write(`Events are no longer published: ${String(error)}\n`);
@@ -59,7 +56,7 @@ export function followStream(endpoint: string, StreamArn: string, call: Call) {
 const withEmptyMaps = (key: string, value: unknown) =>
   key !== 'M' && isDeepStrictEqual(value, {}) ? { M: {} } : value;
 
-/** DynamoDB Local wants a signature, but does not check it. Its records are, as JSON, those that Lambda passes on. */
+/** Sends a request to DynamoDB Local, which does not check the signature. Its records are the JSON that Lambda passes on. */
 async function request(endpoint: string, action: string, input: object) {
   const response = await fetch(endpoint, {
     method: 'POST',
@@ -77,8 +74,8 @@ async function request(endpoint: string, action: string, input: object) {
 }
 
 /**
- * Calls a function with records until it has done them all: again from the first one that failed, or with all of them when
- * the function itself failed.
+ * Calls a function with records until it has done them all: again from the first one that failed, or with all if the function
+ * itself failed.
  * @param pause milliseconds before it is called again
  */
 export async function deliver(records: StreamRecord[], call: Call, signal: AbortSignal, pause = usualPause) {

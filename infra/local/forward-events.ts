@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Envelope } from './aws.ts';
 
-/** Milliseconds between an attempt that failed and the next one. */
+/** Milliseconds after an attempt that failed. */
 const pause = 1_000;
 
 /**
- * Sends events to a consumer by POST, one at a time. One that the consumer does not answer with a 2xx goes to the end of the
- * line, and is sent until it does: at least once, as by EventBridge.
+ * Sends events to a consumer by POST, one at a time and at least once. One that is not answered with a 2xx goes to the end of the
+ * queue.
  * @param say takes lines about events that the consumer does not take
- * @param patience milliseconds that the consumer has for an answer; by default as many as an API destination of EventBridge has
+ * @param patience milliseconds for an answer; by default those of an API destination of EventBridge
  */
 export function forwardEvents(url: string, say: (line: string) => void, patience = 5_000) {
   let waiting = 0;
@@ -39,7 +39,7 @@ export function forwardEvents(url: string, say: (line: string) => void, patience
   };
 }
 
-/** Sends an event once. Why it was not taken; undefined when it was. */
+/** Sends an event once. @returns why it was not taken; undefined if it was */
 async function send(url: string, event: Envelope, patience: number): Promise<string | undefined> {
   try {
     const { ok, status, body } = await fetch(url, {

@@ -18,23 +18,23 @@ export interface Route {
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
 }
 
-/** The result of a handler; API Gateway would accept more. */
+/** The results that the service's handlers have; API Gateway accepts more. */
 const handlerResultSchema = v.object({
   statusCode: v.number(),
   headers: v.record(v.string(), v.string()),
   body: v.optional(v.string(), ''),
 });
 
-/** The most bytes of a body, and of the first line and the headers, that API Gateway takes. It doesn't document its responses. */
+/** The most bytes of a body, and of the request line and headers, that API Gateway takes. It doesn't document the responses. */
 const mostBodyBytes = 10 * 1024 * 1024;
 const mostHeaderBytes = 10_240;
 
 /**
- * Stands in for API Gateway: turns HTTP requests into HTTP API events (payload format 2.0) for the handlers,
- * and their results into responses.
+ * Stands in for API Gateway: turns HTTP requests into events (payload format 2.0) for the handlers, and their results into
+ * responses.
  * @param routes may be filled later
- * @param print takes a line for each request: with the code of an error, the reason that only the log holds, and the fields and
- * headers that have no effect, but nothing of its query, headers or body
+ * @param print takes a line for each request: its error code, the reason for the log and the names of fields and headers without
+ * effect, but no value of its query, headers or body
  */
 export function gateway(routes: readonly Route[], print: (line: string) => void = () => {}): RequestListener {
   return (request, response) => {
@@ -73,16 +73,16 @@ async function answer(
     ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
     const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
     const awsRequestId = event.requestContext.requestId;
-    // Longer than Lambda gives: here, all functions share one process.
+    // More than on Lambda: all functions share one process.
     const getRemainingTimeInMillis = () => 60_000;
     const result = await handler(event, { awsRequestId, functionName: 'local', getRemainingTimeInMillis });
     const { statusCode, headers, body: sent } = v.parse(handlerResultSchema, result);
     return void response.writeHead(statusCode, headers).end(sent);
   }
-  const endpoints = routes.map(({ endpoint }) => endpoint);
-  const hint = `There is ${nearestRoute(endpoints, { method, path: url.pathname })}.`;
+  const routeKeys = routes.map(({ endpoint }) => routeKeyOf(endpoint));
+  const hint = `There is ${nearestRoute(routeKeys, `${method} ${url.pathname}`)}.`;
   annotateLog({ reason: hint });
-  // The body is API Gateway's own, to the letter.
+  // A header, since the body is API Gateway's own.
   response.setHeader('x-hint', hint);
   return sendMessage(response, 404, 'Not Found');
 }
@@ -135,13 +135,11 @@ function eventOf(
   };
 }
 
-/** The expression that the paths of a route match, with a group for each parameter. */
-function patternOf(path: string): RegExp {
-  const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
-  return new RegExp(`^${segments}$`);
-}
+/** The pattern of the paths of a route, with a group for each parameter. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
-/** The content types whose bodies API Gateway passes on as text; it encodes all others in base64. */
+/** Whether API Gateway passes on a body of this type as text; it encodes others in base64. */
 const isTextType = (contentType = 'application/json'): boolean =>
   /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(contentType);
 

@@ -1,14 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
-import { routeKeyOf } from '../endpoints.ts';
 
 type Reader = Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
 
-/**
- * The names of what a request sends and its endpoint doesn't read: fields of a body that is accepted, and headers that look
- * like one of another endpoint.
- */
+/** The names of what a request sends in vain: fields of a body that is accepted, and headers like one of another endpoint. */
 export function ignoredNames(reader: Reader, headers: IncomingHttpHeaders, body: string): string[] {
   const read = reader.parameters?.headers ?? {};
   const similar = Object.keys(headers).filter((name) => name.includes('idempotency') && !(name in read));
@@ -25,7 +21,7 @@ function ignoredFields({ body }: Reader, text: string): string[] {
 
 const jsonSchema = v.pipe(v.string(), v.parseJson());
 
-/** The names of fields that the one has and the other lacks, at any depth. */
+/** The names of sent fields that are not read, at any depth. */
 function namesBeyond(sent: unknown, read: unknown, at = ''): string[] {
   if (!isObject(sent) || !isObject(read)) return [];
   return Object.entries(sent).flatMap(([name, value]) => {
@@ -37,19 +33,15 @@ function namesBeyond(sent: unknown, read: unknown, at = ''): string[] {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   value instanceof Object && !Array.isArray(value);
 
-/** A method and a path; those of a request may be any. */
-type Endpoint = Parameters<typeof routeKeyOf>[0];
-
 /** The key of the route that a request may have meant. */
-export function nearestRoute(endpoints: readonly Endpoint[], wanted: Endpoint): string | undefined {
-  const pairs = pairsOf(routeKeyOf(wanted));
-  return endpoints
-    .map(routeKeyOf)
+export function nearestRoute(routeKeys: string[], wanted: string): string | undefined {
+  const pairs = pairsOf(wanted);
+  return routeKeys
     .map((key) => ({ key, similarity: similarityOf(pairsOf(key), pairs) }))
     .sort((a, b) => b.similarity - a.similarity)[0]?.key;
 }
 
-/** From 0 to 1, by the pairs of letters that two routes share: the Jaccard index. */
+/** The Jaccard index of two routes' pairs of letters, from 0 to 1. */
 const similarityOf = (a: Set<string>, b: Set<string>): number => a.intersection(b).size / a.union(b).size;
 
 const pairsOf = (key: string): Set<string> => {

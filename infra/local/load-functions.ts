@@ -13,10 +13,7 @@ interface Surroundings {
   awsEndpoint: AwsEndpoint;
 }
 
-/**
- * Sets the environment, as Lambda does, but keeps an algorithm and lifetimes that are already set. The AWS clients read it when
- * the functions load.
- */
+/** Sets the environment as Lambda does, except for variables of tokens that are set. The functions read it when they load. */
 export function setEnvironment({ issuer, tableName, dynamoDbEndpoint, awsEndpoint }: Surroundings): void {
   const { url, secret_access_key } = awsEndpoint;
   Object.assign(process.env, {
@@ -55,7 +52,7 @@ export async function loadOtherFunctions(functions: Map<string, InvocableFunctio
   for (const [key, access] of others) functions.set(key, await handlerOf(key, access));
 }
 
-/** A handler that may do with the table what its role in a deployment may. */
+/** A handler with the rights to the table that its role has in a deployment. */
 async function handlerOf(key: string, access: Access) {
   const { handler } = await import(`../../functions/${key}.ts`);
   const { withTableRights } = await import('./enforce-table-rights.ts');

@@ -4,28 +4,27 @@ import * as v from 'valibot';
 import type { Demo } from './demo.ts';
 import { readWhole, writeWhole } from './local-files.ts';
 
-/** Values that have to be the same after a restart, besides the table and the secrets. */
+/** Values that must outlive a restart, besides the table and the secrets. */
 const savedStackSchema = v.object({
-  /** The issuer of the tokens; its port is listened on again. */
+  /** The issuer of the tokens, whose port is used again. */
   url: v.string(),
-  /** The sandbox's address. The Login Users of its providers are known by it. */
+  /** The sandbox's address, which is part of the identities of its Login Users. */
   sandbox_url: v.string(),
   table_name: v.string(),
   /** Whether the stack was stopped, rather than killed. */
   stopped: v.boolean(),
-  /** The ids and secrets of the demo. */
   demo: v.custom<Demo>((value) => value instanceof Object),
 });
 type SavedStack = v.InferOutput<typeof savedStackSchema>;
-/** Schema of that file until a first start has ended. */
-const firstStartSchema = v.strictObject({ pid: v.optional(v.number()) });
+/** The content of the file until the first start is complete. */
+const firstStartSchema = v.strictObject({});
 
-/** The folder in which a stack keeps its data from one start to the next. */
 export type LocalData = ReturnType<typeof openLocalData>;
 
 /**
- * Opens the folder that `LOCAL_DATA` names, and creates it where it is missing. Only its owner may read it: it holds secrets.
- * @throws Error when it holds something else, or a symbolic link, through which nothing is written
+ * Opens or creates the folder that `LOCAL_DATA` names, in which a stack keeps its data from one start to the next. Only the owner
+ * may read it: it holds secrets.
+ * @throws Error when it holds other files or a symbolic link
  */
 export function openLocalData(folder: string) {
   const stackFile = join(folder, 'login-service.json');
@@ -37,14 +36,14 @@ export function openLocalData(folder: string) {
     throw new Error(`LOCAL_DATA=${folder} holds other files or a symbolic link. Name an empty folder.`);
   if (entries.length === 0) writeWhole(stackFile, {});
   const saved = readWhole(stackFile, v.union([savedStackSchema, firstStartSchema]));
-  // The store gives its files the usual mode, so it is the folder that keeps others out.
+  // The store's files have the usual mode: the folder keeps others out.
   mkdirSync(tableFolder, { recursive: true });
   chmodSync(tableFolder, 0o700);
   return {
     folder,
     tableFolder,
     secretsFile: join(folder, 'secrets.json'),
-    /** The stack as it was; none at the first start. */
+    /** The stack as it was; undefined at the first start. */
     saved: 'url' in saved ? saved : undefined,
     save: (stack: SavedStack): void => writeWhole(stackFile, stack),
   };

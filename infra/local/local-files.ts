@@ -4,15 +4,15 @@ import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
 
-/** The folder and files in which a running stack describes itself. */
 type LocalFiles = ReturnType<typeof filesIn>;
 
-/** The folder of everything that is written here, which npm scripts keep beside their git-ignored one. */
+/** The git-ignored folder of everything that is written here. */
 const localFolder = resolve('.local');
 
 /** Files of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
 export const localFiles = (): LocalFiles => filesIn(process.env.LOCAL_DIR ?? localFolder);
 
+/** The files in which a running stack describes itself. */
 export const filesIn = (directory: string) => ({
   directory,
   /** The audit lines; they stay until the next stack writes its first. */
@@ -22,15 +22,14 @@ export const filesIn = (directory: string) => ({
 });
 
 const stackFileSchema = v.object({
-  /** The process that serves it. */
   pid: v.number(),
-  /** The address of the stack's API. */
+  /** The address of its API. */
   url: v.string(),
   aws_endpoint: v.object({ url: v.string(), secret_access_key: v.string() }),
 });
 type StackFile = v.InferOutput<typeof stackFileSchema>;
 
-/** The running stack that these files describe; none if it was killed and left its files behind. */
+/** The running stack that these files describe; undefined if there is none, or it was killed and left them behind. */
 export async function runningStack(files: LocalFiles): Promise<StackFile | undefined> {
   try {
     const stack = readStackFile(files);
@@ -42,7 +41,7 @@ export async function runningStack(files: LocalFiles): Promise<StackFile | undef
   }
 }
 
-/** Audit lines go to their own file from now on, which the first of them begins anew; the terminal shows the requests. */
+/** Sends audit lines to their own file, which the first one begins anew. */
 export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
   let flag = 'w';
   auditTrail.write = (line) => {
@@ -65,10 +64,7 @@ export const readStackFile = ({ stack }: LocalFiles): StackFile => readWhole(sta
 export const readWhole = <Content>(file: string, schema: v.GenericSchema<unknown, Content>): Content =>
   v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
 
-/**
- * Writes a file that only its owner may read, never through a symbolic link. Whoever reads it, at any time, finds all of the old
- * or all of the new content.
- */
+/** Writes a file that only its owner may read, never through a symbolic link. Readers find either the old content or the new. */
 export function writeWhole(file: string, content: object): void {
   const draft = `${file}.new`;
   rmSync(draft, { force: true });
@@ -76,17 +72,14 @@ export function writeWhole(file: string, content: object): void {
   renameSync(draft, file);
 }
 
-/** A folder below the git-ignored `.local/`, made when it is not there. */
+/** A folder below `.local/`, which is created if it is missing. */
 export function localDirectory(...names: string[]): string {
   const directory = join(localFolder, ...names);
   mkdirSync(directory, { recursive: true });
   return directory;
 }
 
-/**
- * A folder with something that takes long to install. It is installed once for each content of `versionFile`, which
- * says what is installed. What was left of an installation that failed is thrown away.
- */
+/** A folder with something that takes long to install: once for each content of `versionFile`, anew after a failure. */
 export async function installed(
   name: string,
   versionFile: string,

@@ -20,7 +20,6 @@ const textsSchema = v.record(v.string(), v.string());
 const secretSchema = v.object({ values: textsSchema, stages: textsSchema });
 type Secret = v.InferOutput<typeof secretSchema>;
 
-/** An answer of an AWS service: JSON, or XML. */
 export interface AwsAnswer {
   status: number;
   body?: unknown;
@@ -28,44 +27,37 @@ export interface AwsAnswer {
   headers?: Record<string, string>;
 }
 
-/** The part of AWS Secrets Manager that reads and rotates secrets: in memory, and in a file if one is named. */
-export class LocalSecrets {
-  readonly #secrets: Record<string, Secret>;
-  readonly #file: string | undefined;
-
-  constructor(file?: string) {
-    this.#file = file;
-    this.#secrets = file && existsSync(file) ? readWhole(file, v.record(v.string(), secretSchema)) : {};
-  }
-
-  /** Creates a secret, unless there is one of that name. */
-  create(id: string, value: string): void {
-    if (this.#secrets[id]) return;
-    const version = randomUUID();
-    this.#secrets[id] = { values: { [version]: value }, stages: { AWSCURRENT: version } };
-    this.#save();
-  }
-
-  /** The value that a secret has now; undefined if there is no such secret. */
-  current(id: string): string | undefined {
-    const { values, stages } = this.#secrets[id] ?? {};
-    return values?.[stages?.AWSCURRENT ?? ''];
-  }
-
-  /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
-  answer(target: string, body: unknown): AwsAnswer {
-    const action = actions[target.replace('secretsmanager.', '')];
-    const input = v.parse(callSchema, body);
-    const secret = this.#secrets[input.SecretId];
-    if (!action || !secret) return notFound;
-    const answer = action(secret, input);
-    if (target.includes('Put') || target.includes('Update')) this.#save();
-    return answer;
-  }
-
-  #save(): void {
-    if (this.#file) writeWhole(this.#file, this.#secrets);
-  }
+/** The calls of AWS Secrets Manager that read and rotate secrets: in memory, and in a file if one is named. */
+export function localSecrets(file?: string) {
+  const secrets: Record<string, Secret> =
+    file && existsSync(file) ? readWhole(file, v.record(v.string(), secretSchema)) : {};
+  const save = (): void => {
+    if (file) writeWhole(file, secrets);
+  };
+  return {
+    /** Creates a secret, unless there is one of that name. */
+    create(id: string, value: string): void {
+      if (secrets[id]) return;
+      const version = randomUUID();
+      secrets[id] = { values: { [version]: value }, stages: { AWSCURRENT: version } };
+      save();
+    },
+    /** The current value of a secret; undefined if there is no such secret. */
+    current(id: string): string | undefined {
+      const { values, stages } = secrets[id] ?? {};
+      return values?.[stages?.AWSCURRENT ?? ''];
+    },
+    /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
+    answer(target: string, body: unknown): AwsAnswer {
+      const action = actions[target.replace('secretsmanager.', '')];
+      const input = v.parse(callSchema, body);
+      const secret = secrets[input.SecretId];
+      if (!action || !secret) return notFound;
+      const answer = action(secret, input);
+      if (target.includes('Put') || target.includes('Update')) save();
+      return answer;
+    },
+  };
 }
 
 const done = (body: object): AwsAnswer => ({ status: 200, body });

@@ -4,18 +4,16 @@ import { createServer } from 'node:http';
 
 export interface LoopbackServer {
   url: string;
-  /** Closes it and every open connection. */
   close(): Promise<void>;
 }
 
 /**
- * Listens on a port of 127.0.0.1; port 0 takes a free one. No web page reaches the server but those of its own address.
+ * Listens on a port of 127.0.0.1; port 0 takes a free one. Web pages of other addresses get a 403.
  * @throws the listen error, such as EADDRINUSE
  */
 export async function listen(server: Server, port: number): Promise<LoopbackServer> {
   refuseStrangers(server);
-  // Only clients end idle connections. Otherwise a request may meet a connection that is just being closed, when its
-  // client was busy for seconds.
+  // Only clients end idle connections: a request of one that was busy for seconds could meet a connection that is closing.
   server.keepAliveTimeout = 0;
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
@@ -32,7 +30,7 @@ export async function listen(server: Server, port: number): Promise<LoopbackServ
 }
 
 export const serve = (listener: RequestListener, port = 0): Promise<LoopbackServer> =>
-  // How long headers may be, the listener decides.
+  // The listener decides how long headers may be.
   listen(createServer({ maxHeaderSize: 1024 * 1024 }, listener), port);
 
 function refuseStrangers(server: Server): void {
@@ -46,8 +44,8 @@ function refuseStrangers(server: Server): void {
 }
 
 /**
- * Whether a web page of somebody else sends a request. Its name may have been pointed at this machine (DNS rebinding), which
- * an IP address cannot be: emulators have one for the machine that they run on.
+ * Whether another web page sends a request. The name of its site may point at this machine (DNS rebinding), so any name but
+ * localhost is strange. IP addresses are not: emulators have one for the machine that they run on.
  */
 function isStrange({ headers: { host = '', origin } }: IncomingMessage): boolean {
   const { hostname = '' } = URL.parse(`http://${host}`) ?? {};

@@ -5,7 +5,7 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import { presignQuestion } from '../call-operator.ts';
 import { localAws } from '../invoke-function.ts';
 
-/** The account of the local stack, which no real one can be. */
+/** The account of the local stack: no real one has this id. */
 export const localAccount = '000000000000';
 
 /** 20260131T080000Z as a date. */
@@ -28,20 +28,24 @@ export async function isSigned(request: IncomingMessage, secretAccessKey: string
   const { pathname: path, searchParams } = new URL(url, 'http://localhost');
   const { headers: expected } = await new SignatureV4({ service, region, credentials, sha256 }).sign(
     {
-      ...{ method, path, protocol: 'http:', hostname: '' },
+      method,
+      path,
+      protocol: 'http:',
+      hostname: '',
       query: Object.fromEntries(searchParams),
       headers: Object.fromEntries(signed.split(';').map((name) => [name, String(headers[name])])),
     },
     { signingDate: signingDateOf(headers['x-amz-date']) },
   );
-  const [sent, wanted] = [Buffer.from(authorization), Buffer.from(expected.authorization ?? '')];
+  const sent = Buffer.from(authorization);
+  const wanted = Buffer.from(expected.authorization ?? '');
   return sent.length === wanted.length && timingSafeEqual(sent, wanted);
 }
 
 /**
- * The answer to a presigned GetCallerIdentity request, as XML: whose signature it is. Access keys are named after their users.
- * Without the right signature, there is none.
- * @param command the header with its hash
+ * The answer to a presigned GetCallerIdentity request, as XML: the ARN of the user, whose name is the id of the access key.
+ * @param command the header with the command's hash
+ * @returns undefined if the signature is wrong
  */
 export async function answerIdentity(query: URLSearchParams, command: unknown, secret_access_key: string) {
   const [accessKeyId = ''] = (query.get('X-Amz-Credential') ?? '').split('/');

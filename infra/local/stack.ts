@@ -20,20 +20,19 @@ const serviceSecrets = ['refresh-tokens', 'provider-settings'];
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
   port: number;
-  /** Starts the stack's store. @default the embedded one */
+  /** Starts the store. @default the embedded one */
   startStore?: ((path?: string) => Promise<LoopbackServer>) | undefined;
   /** Keeps the data for the next start; without it they end with the process. */
   data?: LocalData | undefined;
   /** Takes a line for each request. */
   print?: (line: string) => void;
-  /** Receives what is published. */
   bus?: Bus;
 }
 
 /**
- * Starts everything that a deployment has, and the sandbox of identity providers, on the loopback interface. The
- * handlers run in this process, so there is one stack per process.
- * @throws the listen error, such as EADDRINUSE, when the port is taken
+ * Starts all parts of a deployment, and the sandbox of identity providers, on the loopback interface. The handlers run in this
+ * process, so there is one stack per process.
+ * @throws the listen error, such as EADDRINUSE
  */
 export async function startStack(options: StackOptions) {
   const { port, startStore = startDynalite, data, print, bus } = options;
@@ -58,10 +57,10 @@ export async function startStack(options: StackOptions) {
   if (problem !== undefined) throw new Error(problem);
   await recordFormat();
   await loadOtherFunctions(functions);
-  // The owner's login hook is invoked by the path of its file.
+  // The name of the login hook is the path of its file.
   const { LOGIN_HOOK } = process.env;
   if (LOGIN_HOOK) functions.set(LOGIN_HOOK, (await import(pathToFileURL(resolve(LOGIN_HOOK)).href)).handler);
-  // RSA keys take a while; they are made on other threads, while this one loads the routes.
+  // RSA keys are generated on other threads while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
   await Promise.all([data?.saved ? followAlgorithm(aws) : rotateAll(), loadRoutes(routes)]);
 
@@ -75,14 +74,14 @@ export async function startStack(options: StackOptions) {
   const operator: FunctionTarget = { name: 'operator', endpoint: aws.endpoint };
   return {
     url: api.url,
-    /** Routes that the API serves; more may be added. */
+    /** The API's routes; more may be added. */
     routes,
     sandbox,
     dynamoDbEndpoint: store.url,
     tableName,
     awsEndpoint: aws.endpoint,
     operator,
-    /** Whether the store has streams: without, nothing is published. */
+    /** Whether events are published: whether the store has streams. */
     publishes: endStream !== undefined,
     close: async () => {
       clearInterval(schedule);
@@ -94,7 +93,7 @@ export async function startStack(options: StackOptions) {
   };
 }
 
-/** The stack's table: the one that was kept, or a new one. Where the store has streams, with the stream of it. */
+/** The table that was kept, or a new one, with its stream if the store has streams. */
 async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) {
   const saved = data?.saved;
   if (saved?.stopped) {
@@ -112,7 +111,7 @@ async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) 
 /** The steps of a rotation, in their order. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
 
-/** Does what Secrets Manager does at the first deployment and then regularly. @param rotation the name of the rotation function */
+/** Rotates a secret as Secrets Manager does. @param rotation the name of the rotation function */
 export async function rotateSecret(endpoint: AwsEndpoint, rotation: string, SecretId: string): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of rotationSteps) {
@@ -128,8 +127,8 @@ export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void>
 }
 
 /**
- * Lets signing keys that were kept sign with the algorithm that is set now. A rotation publishes a key of it, which then
- * signs at once: no other process has cached the keys, so nothing has to wait for a day.
+ * Lets kept signing keys sign with the algorithm that is set now. A rotation publishes a key of it, which signs at once instead
+ * of a day later: no other process has cached the keys.
  */
 async function followAlgorithm({ secrets, endpoint }: LocalAws): Promise<void> {
   const SecretId = 'signing-keys';

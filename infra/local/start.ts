@@ -25,11 +25,10 @@ import { type StackOptions, startStack } from './stack.ts';
 
 const near = /^(terminal|http:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/.*)?)$/;
 
-/** Schema of the environment variables that change how `npm start` runs the service. */
+/** The environment variables of `npm start`. */
 const startSettingsSchema = v.object({
   PORT: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number), v.maxValue(65_535))),
   DYNAMODB_ENDPOINT: v.optional(v.pipe(v.string(), v.regex(/^(https?:\/\/.+)?$/, 'must be an address'))),
-  /** Events go nowhere but to the terminal and this machine. */
   EVENTS_TO: v.optional(v.pipe(v.string(), v.regex(near, 'must be terminal or an address of this machine'))),
   LOCAL_DATA: v.optional(v.string()),
   JOIN: v.optional(v.string()),
@@ -41,8 +40,8 @@ const startSettingsSchema = v.object({
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 /**
- * Starts the service on this machine, fills it with a demo and serves until it is interrupted. `JOIN` names the
- * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
+ * Starts the service on this machine, fills it with a demo and serves until it is interrupted. If `JOIN` names the `LOCAL_DIR` of
+ * a running stack, it serves that stack's API in a second process.
  */
 async function main(): Promise<void> {
   const flags = process.argv.slice(2);
@@ -53,7 +52,6 @@ async function main(): Promise<void> {
   const { success, output, issues } = v.safeParse(startSettingsSchema, process.env);
   if (!success) throw new Error(`${v.getDotPath(issues[0])}: ${issues[0].message}.`);
   const { JOIN, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = output;
-  // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
   if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT || EVENTS_TO))
     throw new Error(
@@ -84,7 +82,7 @@ async function main(): Promise<void> {
   if (EVENTS_TO) options.startStore = () => startDynamoDbLocal(print);
   if (DYNAMODB_ENDPOINT)
     options.startStore = async () => ({ url: DYNAMODB_ENDPOINT, close: () => Promise.resolve() });
-  const stack = JOIN ? await joinStack(JOIN, options) : await startDemo(options);
+  const stack = JOIN ? await joinStack(JOIN, port) : await startDemo(options);
   const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
   let stopping = false;
@@ -124,12 +122,8 @@ async function startDemo(options: StackOptions) {
   return { ...stack, demo, close };
 }
 
-/**
- * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. A
- * deployment has many such processes.
- * @param directory the `LOCAL_DIR` of the other stack
- */
-async function joinStack(directory: string, { port }: StackOptions) {
+/** Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. */
+async function joinStack(directory: string, port: number) {
   const files = filesIn(directory);
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
   const { aws_endpoint: awsEndpoint } = readStackFile(files);

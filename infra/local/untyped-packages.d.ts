@@ -10,7 +10,7 @@ declare module 'dynalite' {
   }): Server;
 }
 
-/** The part of oidc-provider that the sandbox uses; the package ships no types of its own. */
+/** The part of oidc-provider that the sandbox uses; its types are a package of their own. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -21,15 +21,13 @@ declare module 'oidc-provider' {
     exp: number;
   }
 
-  type Model = new (properties: object) => { save(): Promise<string> };
+  type Model<More = object> = new (properties: object) => More & { save(): Promise<string> };
 
   export default class Provider {
     constructor(issuer: string, configuration: object);
     silent: boolean;
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-    readonly Grant: new (
-      properties: object,
-    ) => { save(): Promise<string>; addOIDCScope(scope: string): void };
+    readonly Grant: Model<{ addOIDCScope(scope: string): void }>;
     readonly AccessToken: Model & { find(id: string): Promise<AccessToken | undefined> };
     readonly AuthorizationCode: Model;
   }

@@ -11,12 +11,12 @@ import { readSettings } from '../settings/settings.ts';
 import { deployService } from '../stack/deployment.ts';
 import { bundlesFolder, resourceOf, ServiceFunction } from '../stack/service-function.ts';
 
-// Builds what `npm pack` packs: the code as JavaScript with declarations, since Node strips no types in node_modules; the
-// functions in bundles, as a deployment from here has them; and a package.json for those who install it.
+// Builds the content of the package: JavaScript with declarations, since Node strips no types in node_modules; the functions as
+// bundles; and a package.json for those who install it.
 const root = join(import.meta.dirname, '../..');
 const dist = join(root, 'dist');
 
-/** Bundles each function as `cdk deploy` does, so that its hash, and with it the template, is the same. */
+/** Bundles each function as `cdk deploy` does: with the same hash, and so in the same template. */
 function bundleFunctions(): void {
   const outdir = mkdtempSync(join(tmpdir(), 'login-service-bundles-'));
   const context = { 'aws:cdk:enable-asset-metadata': true };
@@ -30,8 +30,8 @@ function bundleFunctions(): void {
 }
 
 /**
- * Puts the package.json of the package in the place of the project's, which `postpack` restores. The project's would give
- * those who install it a Node of its own, in the place of theirs.
+ * Puts the package's own package.json in place of the project's, which `postpack` restores. The project's would install a Node
+ * beside the user's.
  */
 function usePackageJson(): void {
   const file = join(root, 'package.json');

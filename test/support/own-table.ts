@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from '@jest/globals';
 import { createTable, deleteTable, localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
-import { LocalSecrets } from '../../infra/local/local-secrets.ts';
+import { localSecrets } from '../../infra/local/local-secrets.ts';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { clock } from '../../lib/foundation/clock.ts';
 
@@ -42,7 +42,7 @@ type SecretsFault = 'fails' | 'stalls' | undefined;
 
 /** Secrets Manager for code that runs in this process, which a test can watch and disturb. The environment then names it. */
 export async function startSecretsStandIn() {
-  const secrets = new LocalSecrets();
+  const secrets = localSecrets();
   const server = await serve(async (request, response) => {
     const target = String(request.headers['x-amz-target']);
     const input = JSON.parse((await readBody(request)).toString());

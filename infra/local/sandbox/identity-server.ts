@@ -10,31 +10,31 @@ import { readWhole, writeWhole } from '../local-files.ts';
 import { type App, type Apps, epochSeconds, profile } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
-  /** The URL it is mounted at. */
+  /** The URL that it is mounted at. */
   issuer: string;
   apps: Apps;
-  /** A folder that keeps the key that signs its tokens; without one it has a new key. */
+  /** A folder that keeps the signing key; without it the key is new. */
   keysFolder?: string | undefined;
-  /** The `id` of a subject that the user info has besides `sub`. */
+  /** The `id` of a subject in the user info, besides `sub`. */
   idOf?: ((subject: string) => string) | undefined;
 }
 
-/** Content of a token: its person, its app and its end in epoch seconds. */
 interface Issue {
   subject: string;
   app: App;
+  /** Epoch seconds. */
   iat: number;
+  /** Epoch seconds. */
   exp: number;
 }
 
-/** The address that authorization codes are sent to. */
 export const redirectUri = 'https://app.example/callback';
 
 const scope = 'openid';
 const alg = 'ES256';
 
 /**
- * A certified OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser.
+ * An OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser.
  * @see https://github.com/panva/node-oidc-provider/blob/main/docs/README.md
  */
 export async function createIdentityServer(options: IdentityServerOptions) {
@@ -43,11 +43,11 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const privateKey = await importJWK(jwk, alg);
   const claimsOf = new Map<string, object>();
   const provider = new Provider(options.issuer, configurationOf(options, jwk, claimsOf));
-  // Callers under test hang up on purpose; Koa would print each time.
+  // Otherwise Koa prints a line whenever a caller hangs up.
   provider.silent = true;
   const handle = provider.callback();
 
-  /** Each token has a grant of its own: when a replayed code ends its grant, no other token ends with it. */
+  /** Gives each token a grant of its own: a replayed code ends its grant, and should end no other token. */
   async function granted({ subject, app, iat, exp }: Issue) {
     const properties = { accountId: subject, clientId: app.id, iat, exp };
     const grant = new provider.Grant(properties);
@@ -56,7 +56,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   }
 
   return {
-    /** A JWT with exactly these claims: none is added or checked. An id token has no type in its header. */
+    /** A JWT with exactly these claims. @param typ absent for an id token */
     signJwt: (claims: JWTPayload, typ?: 'at+jwt' | 'secevent+jwt' | 'logout+jwt'): Promise<string> =>
       new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
     issueAccessToken: async (issue: Issue): Promise<string> =>
@@ -66,13 +66,13 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod };
       return new provider.AuthorizationCode({ ...(await granted(issue)), ...definedOnly(code) }).save();
     },
-    /** Sets the claims of a profile that the user info has from now on, and the id tokens that come for codes. */
+    /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
-    /** An access token that has not expired. */
+    /** An unexpired access token. */
     findAccessToken: (token: string): Promise<AccessToken | undefined> => provider.AccessToken.find(token),
-    /** Answers a request whose path, below the issuer's own, is `path`. */
+    /** Answers a request. @param path below the issuer's own */
     answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-      // Mounted as Express would do it, so that oidc-provider finds its own prefix for the URLs it publishes.
+      // As Express mounts it: oidc-provider then finds the prefix of the URLs that it publishes.
       const belowIssuer = path + (request.url ?? '').replace(/^[^?]*/, '');
       Object.assign(request, { originalUrl: request.url, url: belowIssuer });
       return handle(request, response);
@@ -91,7 +91,7 @@ async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promis
   return jwk;
 }
 
-/** Every default that oidc-provider would warn about in the terminal is set here. */
+/** The configuration, with every default that oidc-provider would warn about in the terminal. */
 function configurationOf(
   { apps, idOf = (subject) => subject }: IdentityServerOptions,
   jwk: JWK,
@@ -118,11 +118,10 @@ function configurationOf(
     features: {
       devInteractions: { enabled: false },
       revocation: { enabled: true },
-      // Any app may ask about any token, so that our service alone decides whose tokens count.
+      // Any app may ask about any token: the service alone has to decide.
       introspection: { enabled: true, allowedPolicy: () => true },
     },
     issueRefreshToken: () => true,
-    // No slack, so that what has expired is rejected at once.
     clockTolerance: 0,
     ttl: { AccessToken: hour, AuthorizationCode: hour, Grant: hour, IdToken: hour, RefreshToken: hour },
   };
@@ -130,7 +129,7 @@ function configurationOf(
 
 type Stored = { grantId?: string; consumed?: number };
 
-/** Storage for oidc-provider's models. Its own one in memory warns at start and forgets beyond 1000 records. */
+/** A store for oidc-provider's models. Its own in memory warns at start, and keeps only 1000 records. */
 const memoryAdapter = (records: Map<string, Stored>) => (model: string) => ({
   upsert: async (id: string, record: Stored) => void records.set(`${model}:${id}`, record),
   find: async (id: string) => records.get(`${model}:${id}`),

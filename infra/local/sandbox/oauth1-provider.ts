@@ -13,10 +13,11 @@ interface OAuth1Token {
 }
 
 /**
- * An OAuth 1.0 provider that tells a signed request whose token it carries, as Twitter has it.
+ * An OAuth 1.0 provider, like Twitter: a signed request is answered with the person of its token.
  * @see https://developer.x.com/en/docs/x-api/v1/accounts-and-users/manage-account-settings/api-reference/get-account-verify_credentials
  */
-export function createOAuth1Provider(url: string, id: string): SandboxProvider {
+export function createOAuth1Provider(sandboxUrl: string, id: string): SandboxProvider {
+  const url = `${sandboxUrl}/${id}`;
   const apps = newApps(id);
   const ours = apps['our-app'];
   const tokens = new Map<string, OAuth1Token>();
@@ -48,8 +49,8 @@ export function createOAuth1Provider(url: string, id: string): SandboxProvider {
 }
 
 /**
- * Whether a request signed by HMAC-SHA1 speaks for a token. It shares no code with the library by which the service signs,
- * so that the two check each other.
+ * Whether a request is signed with a token by HMAC-SHA1. It shares no code with the library that the service signs with: the two
+ * check each other.
  * @see RFC 5849, section 3.2
  */
 function isProven(method: string, url: string, parameters: ReadonlyMap<string, string>, token: OAuth1Token) {
@@ -68,7 +69,7 @@ export function parseOAuth1Header(header = ''): Map<string, string> {
   return new Map(Array.from(pairs, ([, name = '', value = '']) => [name, decodeURIComponent(value)]));
 }
 
-/** The signature of a request, whatever `oauth_signature` it has. @see RFC 5849, section 3.4 */
+/** The signature that a request should have. @see RFC 5849, section 3.4 */
 export function oauth1Signature(
   method: string,
   url: string,
@@ -78,7 +79,7 @@ export function oauth1Signature(
 ): string {
   const { origin, pathname, searchParams } = new URL(url);
   const signed = [...searchParams, ...parameters].filter(([name]) => name !== 'oauth_signature');
-  // All is ASCII once it is encoded, so code units are bytes; no byte of a name or value is less than the 1 between them.
+  // Encoded, all is ASCII, so code units are bytes; all bytes of a name or value are greater than the 1 between them.
   const sorted = signed.map((pair) => pair.map(encode).join('\x01')).sort();
   const normalized = sorted.map((pair) => pair.replace('\x01', '=')).join('&');
   const base = [method, `${origin}${pathname}`, normalized].map(encode).join('&');

@@ -11,18 +11,14 @@ import {
   validity,
 } from './sandbox-provider.ts';
 
-/** The parts in which OAuth 2.0 providers differ: how one says whom a token was issued to, and the like. */
+/** The differences between OAuth 2.0 providers. */
 interface Kind {
-  /** The settings of its audience validation, but for the audiences. */
-  validation: (url: string, app: App) => object;
-  /** The `id` that it gives a person; without it, a person is known by `sub`. */
-  idOf?: (subject: string) => string;
+  /** The settings of its audience validation, without the audiences. */
+  validation(url: string, app: App): object;
+  /** The `id` of a person; by default, a person is known by `sub`. */
+  idOf?(subject: string): string;
   /** The answer of its own endpoint `/token_info`. @param accessToken the parameter of that name */
-  tokenInfo?: (
-    accessToken: string | null,
-    token: AccessToken | undefined,
-    app: App,
-  ) => [status: number, body: object];
+  tokenInfo?(accessToken: string | null, token: AccessToken | undefined, app: App): [number, object];
   /** Whether it issues authorization codes, too. @see RFC 6749, section 4.1.3 */
   issuesCodes?: true;
   /** Whether it sends signed requests, as Facebook does. */
@@ -34,7 +30,7 @@ const digestOf = (subject: string): Buffer => createHash('sha256').update(subjec
 /** An opaque id such as `U2bd806c97f0e00af1a1fc3328fa763a9`. */
 const opaqueId = (subject: string): string => `U${digestOf(subject).toString('hex').slice(0, 32)}`;
 
-/** A decimal id of 63 bits, most of them more than a double can hold. */
+/** A decimal id of 63 bits, mostly too large for a double. */
 const decimalId = (subject: string): string => (digestOf(subject).readBigUInt64BE() >> 1n).toString();
 
 const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
@@ -53,7 +49,7 @@ export const kinds = {
   introspection,
   codes: { ...introspection, issuesCodes: true },
   /**
-   * A token-info endpoint that anyone may ask, as LINE and Google have it.
+   * A token-info endpoint for anybody, as LINE and Google have it.
    * @see https://developers.line.biz/en/reference/line-login/#verify-access-token
    */
   tokenInfo: {
@@ -72,8 +68,7 @@ export const kinds = {
     },
   },
   /**
-   * A token-info endpoint that wants the asking app's own token, as Facebook has it. A token that doesn't count is still
-   * a 200, which says so.
+   * A token-info endpoint that takes the caller's own token, too, as Facebook has it. An invalid token gets a 200 that says so.
    * @see https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging
    */
   debugToken: {
@@ -99,13 +94,14 @@ export const kinds = {
   },
 } satisfies Record<string, Kind>;
 
-export async function createOAuth2Provider(url: string, id: string, kind: Kind): Promise<SandboxProvider> {
+export async function createOAuth2Provider(sandboxUrl: string, id: string, kind: Kind) {
+  const url = `${sandboxUrl}/${id}`;
   const apps = newApps(id);
   const ours = apps['our-app'];
   const server = await createIdentityServer({ issuer: url, apps, idOf: kind.idOf });
   return {
     settings: {
-      // All providers of the sandbox have one host, and each has people of its own.
+      // All providers share one host, but each has people of its own.
       namespace: `${id}.sandbox`,
       user_info: { url: `${url}/me`, subject_field: kind.idOf ? 'id' : 'sub', profile },
       audience_validation: { ...kind.validation(url, ours), audiences: [ours.id] },
@@ -145,5 +141,5 @@ export async function createOAuth2Provider(url: string, id: string, kind: Kind):
       const token = await server.findAccessToken(query.get('input_token') ?? accessToken ?? '');
       return sendJson(response, ...kind.tokenInfo(accessToken, token, ours));
     },
-  };
+  } satisfies SandboxProvider;
 }

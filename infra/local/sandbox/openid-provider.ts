@@ -6,15 +6,12 @@ import { createIdentityServer, redirectUri } from './identity-server.ts';
 import { epochSeconds, newApps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
 /**
- * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens. The first one is set
- * up for authorization codes, too, as Apple is.
+ * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens. The first one takes
+ * authorization codes, too, like Apple.
  * @see OpenID Connect Core 1.0, section 2
  */
-export async function createOpenIdProvider(
-  url: string,
-  id: string,
-  keysFolder?: string,
-): Promise<SandboxProvider> {
+export async function createOpenIdProvider(sandboxUrl: string, id: string, keysFolder?: string) {
+  const url = `${sandboxUrl}/${id}`;
   const apps = newApps(id);
   const { id: client_id, secret: client_secret } = apps['our-app'];
   const issuerAt = async (issuer: string) => ({
@@ -76,12 +73,9 @@ export async function createOpenIdProvider(
       path.startsWith('/second/')
         ? second.server.answer(path.replace('/second', ''), ...exchange)
         : first.server.answer(path, ...exchange),
-  };
+  } satisfies SandboxProvider;
 }
 
-/**
- * The left half of the hash that goes with the signing algorithm, here SHA-256 with ES256.
- * @see OpenID Connect Core 1.0, section 3.1.3.6
- */
+/** The left half of the signing algorithm's hash, SHA-256 for ES256. @see OpenID Connect Core 1.0, section 3.1.3.6 */
 const accessTokenHash = (accessToken: string): string =>
   createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url');

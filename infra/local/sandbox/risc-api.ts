@@ -10,8 +10,8 @@ const streamSchema = v.pipe(
 );
 
 /**
- * Google's API for security events, as far as the service calls it. The event that it is asked for comes from a provider
- * of the sandbox. Whose key has signed a request, it cannot know.
+ * The part of Google's API for security events that the service calls. A provider of the sandbox makes the event. Signatures of
+ * requests are not checked.
  * @see https://developers.google.com/identity/protocols/risc
  */
 export function createRiscApi({ notify }: SandboxProvider): Pick<SandboxProvider, 'answer'> {

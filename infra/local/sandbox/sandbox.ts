@@ -13,14 +13,13 @@ import {
   type SandboxProvider,
 } from './sandbox-provider.ts';
 
-/** Each provider is mounted below the address, under its identifier. */
 export interface Sandbox extends LoopbackServer {
   /** Settings by provider, as an operator would give them for our app there. */
   settings: Record<string, object>;
 }
 
 /**
- * Starts all six identity providers on one loopback port. State lives in memory and ends with the sandbox.
+ * Starts all six identity providers on one loopback port, each below its identifier. They keep their state in memory.
  * @param port 0 takes a free one
  * @param keysFolder keeps the keys of the OpenID provider, since the service remembers them
  */
@@ -29,7 +28,7 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
   // The providers know their own address, so they are mounted once the server listens.
   const { url, close } = await serve((request, response) => {
     answer(mounted, request, response).catch((error: unknown) => {
-      // A caller that hung up is owed no answer.
+      // The caller hung up.
       if (response.closed || response.headersSent) return;
       const [status, where] = v.isValiError(error) ? [400, v.getDotPath(error.issues[0])] : [500, 'sandbox'];
       sendJson(response, status, {
@@ -38,14 +37,13 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
       });
     });
   }, port);
-  const at = (id: ProviderId): [url: string, id: ProviderId] => [`${url}/${id}`, id];
   const providers: Record<ProviderId, SandboxProvider> = {
-    provider_a: await createOAuth2Provider(...at('provider_a'), kinds.introspection),
-    provider_b: await createOAuth2Provider(...at('provider_b'), kinds.codes),
-    provider_c: createOAuth1Provider(...at('provider_c')),
-    provider_d: await createOAuth2Provider(...at('provider_d'), kinds.tokenInfo),
-    provider_e: await createOAuth2Provider(...at('provider_e'), kinds.debugToken),
-    provider_f: await createOpenIdProvider(...at('provider_f'), keysFolder),
+    provider_a: await createOAuth2Provider(url, 'provider_a', kinds.introspection),
+    provider_b: await createOAuth2Provider(url, 'provider_b', kinds.codes),
+    provider_c: createOAuth1Provider(url, 'provider_c'),
+    provider_d: await createOAuth2Provider(url, 'provider_d', kinds.tokenInfo),
+    provider_e: await createOAuth2Provider(url, 'provider_e', kinds.debugToken),
+    provider_f: await createOpenIdProvider(url, 'provider_f', keysFolder),
   };
   for (const [id, provider] of Object.entries(providers)) mounted.set(id, provider);
   mounted.set('risc', createRiscApi(providers.provider_f));
