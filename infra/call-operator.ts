@@ -11,7 +11,7 @@ import {
 } from '../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
-/** Runs a command, such as `accounts create`, in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
+/** Runs a command in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
 export async function callOperator(target: FunctionTarget, words: string, flags: Record<string, unknown>) {
   const [noun = '', ...rest] = words.split(' ');
   const command = { noun, verb: rest.join(' '), flags };
@@ -37,10 +37,7 @@ function isLost(error: unknown): boolean {
 /** Seconds for which a proof is meant; STS accepts it for up to 15 minutes. */
 const lifetime = 60;
 
-/**
- * Proves whose AWS credentials these are, without showing them: the query of a GetCallerIdentity request, presigned for this
- * command. On this machine, it holds the name of the user who is logged in.
- */
+/** Proves whose AWS credentials these are, for one command. On this machine, the proof names the user who is logged in. */
 export async function proveIdentity(target: FunctionTarget, command: OperatorCall): Promise<string> {
   const config = target.endpoint ? localAws(target.endpoint, userName()) : {};
   return String(await presignQuestion(config, hashOfCommand(target.name, command), { expiresIn: lifetime }));

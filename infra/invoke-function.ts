@@ -17,11 +17,7 @@ export interface FunctionTarget {
 /** Milliseconds until a function must have answered; none that is invoked here may run for longer. */
 const requestTimeout = 60_000;
 
-/**
- * Invokes a function and returns its result.
- * @param attempts how often it is invoked when no answer comes
- * @throws Error when it fails or cannot be invoked
- */
+/** Invokes a function and returns its result. @param attempts at most @throws Error when it fails or cannot be invoked */
 export async function invokeFunction(target: FunctionTarget, event: unknown, attempts = 3): Promise<unknown> {
   const { name, endpoint } = target;
   const client = new LambdaClient({

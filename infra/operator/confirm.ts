@@ -5,7 +5,6 @@ import type { CommandLine } from './parse-command-line.ts';
 import { harmless } from './readable.ts';
 import type { Call, Target } from './target.ts';
 
-/** The streams on which questions are asked and answered. */
 export interface Terminal {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stderr: Pick<NodeJS.WriteStream, 'write'>;
@@ -50,7 +49,7 @@ const namedSchema = v.looseObject({
   tokens: v.optional(v.array(v.looseObject({ token_id: v.string(), name: v.string() })), []),
 });
 
-/** The flags as they are typed. Login Apps, their tokens and accounts have their names beside them: ` --account ac_1 (Reports)`. */
+/** The flags as they are typed, with the names of Login Apps, their tokens and accounts: ` --account ac_1 (Reports)`. */
 async function describeFlags(flags: CommandLine['flags'], call: Call): Promise<string> {
   const names = new Map<unknown, string>();
   for (const [flag, noun] of Object.entries({ 'login-app': 'login-apps', account: 'accounts' })) {

@@ -31,7 +31,6 @@ const mostNamed = 20;
 /** The most reasons that are told apart: some name lines. */
 const mostReasons = 200;
 
-/** A reason why lines were rejected, with their count and the numbers of the first 20. */
 interface Reason {
   reason: string;
   count: number;
@@ -144,7 +143,6 @@ const withNewId =
 
 const jsonSchema = v.pipe(v.string(), v.parseJson());
 
-/** Shows the progress on a terminal. */
 export const progressOn =
   (stream: Output): Progress =>
   (share, lines) => {

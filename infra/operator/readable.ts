@@ -5,10 +5,7 @@ type Row = Record<string, unknown>;
 /** Whether a command shows something, so that a terminal gets a table rather than JSON. */
 export const isShown = (words: string): boolean => / (list|show|find)$/.test(words);
 
-/**
- * A result for people: its fields, one a line, then each list of objects as a table. Epoch seconds become ISO times, and no
- * value can end a line or steer the terminal.
- */
+/** A result for people: its fields, one a line, then each list of objects as a table. Epoch seconds become ISO times. */
 export function readable(result: Row): string {
   const { next, ...fields } = result;
   const entries = Object.entries(fields);
@@ -66,13 +63,9 @@ const escaped = (character: string): string =>
 /** A text of one line in which no character can steer a terminal. */
 export const harmless = (text: string): string => text.replaceAll(steering, escaped);
 
-/** Standard output or standard error. */
 export type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 
-/**
- * Output that can't steer a terminal, since names, subjects and addresses come from others. JSON keeps its value. A program
- * gets everything as it is.
- */
+/** Output that can't steer a terminal; escapes keep the value of JSON. A program gets everything as it is. */
 export const harmlessOn = (output: Output) => ({
   isTTY: output.isTTY,
   write: (text: string): boolean =>

@@ -46,7 +46,6 @@ const stepSchema = v.looseObject({
 
 /**
  * Calls a command until it is done: a large deletion takes several steps, any other command one.
- * @param pause waits for some seconds before the next step
  * @returns the result of the last step, with what all of them removed
  */
 export async function untilDone(call: Run, pause: (seconds: number) => Promise<void>): ReturnType<Run> {

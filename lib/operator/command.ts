@@ -77,9 +77,8 @@ export type Grouping = (line: object) => { group: string; member: string } | und
 
 type Flags = Record<string, Flag>;
 
-/** The values of a command's flags, by name. */
 export type FlagValues<Taken extends Flags> = { [Name in keyof Taken]: v.InferOutput<Taken[Name]['schema']> };
-/** The values of a command's flags, with what ids stand for in the place of the ids. */
+/** The values of a command's flags, where `find` replaces ids by what they stand for. */
 type FoundValues<Taken extends Flags> = {
   [Name in keyof Taken]: Taken[Name] extends { find(id: never): Promise<infer Found> }
     ? Found
@@ -148,18 +147,13 @@ export const found = <Schema extends v.GenericSchema, Found>(
   read: (id: v.InferOutput<Schema>) => Promise<Found | undefined>,
 ) => ({ ...named, find: async (id: v.InferOutput<Schema>) => existing(await read(id), kind) });
 
-/** A flag that may be left out. */
 export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) => ({
   ...needed,
   optional: true as const,
   schema: v.optional(needed.schema),
 });
 
-/**
- * Checks and reads the flags of a command. The operator function repeats the check of the command line, since anything
- * with IAM permission can invoke it.
- * @throws ServiceError with every problem of the flags
- */
+/** Checks and reads flags; the function repeats it, as it can be invoked directly. @throws ServiceError with every problem */
 export function readFlags<Taken extends Flags>(words: string, known: Taken, given: Record<string, unknown>) {
   const values: Record<string, unknown> = {};
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(known, name));

@@ -55,7 +55,6 @@ const parameters = [
  * Asks STS who signed the proof. The signature covers the hash of the command, so whoever sees a proof can at most repeat that
  * command, for 15 minutes. Only identities of the function's own AWS account count: in another account, a caller could choose
  * the names of users and roles, and so stay unknown.
- * @param functionArn of the operator function
  * @returns the ARN of a user or an assumed role
  * @throws ServiceError `unauthorized` for a proof that is malformed or that STS does not accept
  * @see Signature Version 4 signing process; the IAM authentication of Vault and EKS works alike

@@ -49,11 +49,7 @@ function readPlace(text: string): Place {
 /** The error for a `start` that the reader of a list did not write. */
 export const wrongPlace = () => invalid('--after must be the next of the page before.');
 
-/**
- * Reads a page of lists in the index `by_list`.
- * @param prefix of the positions
- * @throws ServiceError for an `after` that is not the `next` of such a page
- */
+/** Reads a page of lists in the index `by_list`. @param prefix of the positions @throws ServiceError as readPageAcross does */
 export async function readPage(lists: string | string[], after: string | undefined, prefix = '') {
   const { members, ...page } = await readPageAcross([lists].flat(), after, async (list, from) => {
     if (from.start && from.start.list !== list) throw wrongPlace();
@@ -63,10 +59,7 @@ export async function readPage(lists: string | string[], after: string | undefin
   return { items: await readMembers(members), ...page };
 }
 
-/**
- * Picks a page of members that are read already, sorted by id.
- * @param after the `next` of the page before: its last id
- */
+/** Picks a page of members that are sorted by id. @param after the `next` of the page before: its last id */
 export function pageOf<Member>(members: Iterable<Member>, idOf: (member: Member) => string, after?: string) {
   const rest = [...members].filter((member) => after === undefined || idOf(member) > after);
   const page = rest.slice(0, pageSize);

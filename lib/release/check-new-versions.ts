@@ -32,7 +32,7 @@ const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookE
  * Tells CodeDeploy whether the new versions work, before any of them gets a request. With few requests, the alarm on five
  * failed ones would come too late.
  * @param remaining milliseconds that the function may still run
- * @param apiId in the place of the API's id, by which a version knows a direct invocation
+ * @param apiId stands for the API's id, so that a version recognises a direct invocation
  */
 export async function checkNewVersions(event: unknown, remaining: () => number, apiId: string) {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
@@ -46,7 +46,7 @@ export async function checkNewVersions(event: unknown, remaining: () => number, 
 }
 
 /**
- * Tries the new versions, and answers whether they work. Errors are logged: without an answer, CodeDeploy waits for an hour.
+ * Tries the new versions, and returns whether they work. Errors are only logged: without an answer, CodeDeploy waits for an hour.
  * No request begins in the last 20 seconds, so that each is over when the probe is removed.
  * @param milliseconds after which the probe is removed, whatever is under way
  */
@@ -142,7 +142,7 @@ async function tryExamples(probe: Probe, ofPerson: string, send: Send) {
 
 const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
 
-/** Invokes a version as API Gateway would (payload format 2.0), and returns the JSON of the body. @param abortSignal ends the wait */
+/** Invokes a version as API Gateway would (payload format 2.0). @returns the JSON of the body @param abortSignal ends the wait */
 async function invokeVersion(key: string, given: Request, apiId: string, abortSignal: AbortSignal) {
   const { status = 200, ...request } = given;
   const { routeKey } = request;

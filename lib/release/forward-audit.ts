@@ -15,7 +15,7 @@ const logs = new CloudWatchLogsClient();
 /** The most lines of one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
 const mostLines = 400;
 
-/** The message that CloudWatch Logs sends for a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
+/** The message of a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
 const deliverySchema = v.object({ awslogs: v.object({ data: v.string() }) });
 
 const contentSchema = v.object({

@@ -42,10 +42,7 @@ const issuerOf = (loginAppId: string): string => `${probeIssuer}${loginAppId}`;
 /** An id of the usual form, with 96 random bits. */
 const probeId = (prefix: string): string => `${prefix}${randomBytes(12).toString('base64url')}`;
 
-/**
- * Makes a probe, uses it and removes it.
- * @param end cuts its use short; a login of its person may then still be under way
- */
+/** Makes a probe, uses it and removes it. @param end cuts its use short; a login may then still be under way */
 export async function withProbe(use: (probe: Probe) => Promise<void>, end: AbortSignal): Promise<void> {
   const probe = await createProbe();
   try {

@@ -16,10 +16,7 @@ export const probeSchema = v.object({
 });
 export type Probe = v.InferOutput<typeof probeSchema>;
 
-/**
- * Sends a request to the deployment: POST with a form, otherwise GET.
- * @returns the body of the answer; undefined for a wrong answer, which it notes itself
- */
+/** Sends a request: POST with a form, otherwise GET. @returns the body; undefined for a wrong answer, which it notes itself */
 type Send = <Schema extends v.GenericSchema>(
   step: 'signing keys' | 'token' | 'search',
   body: Schema,
@@ -30,7 +27,7 @@ const keySchema = v.looseObject({ kty: v.string(), kid: v.string() });
 
 /**
  * Uses a deployment as a stranger would: issues a token, verifies it with the published keys, and searches.
- * @param note takes a problem of an answer
+ * @param note reports a problem
  * @see RFC 9068, section 4
  */
 export async function smokeTest(

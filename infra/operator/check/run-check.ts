@@ -10,10 +10,7 @@ import { harmless } from '../readable.ts';
 import { callOf, type Target } from '../target.ts';
 import { checkService } from './check-service.ts';
 
-/**
- * Tries a stack out with a probe, which it removes again. Only a deployed stack has a version.
- * @throws Error when the operator function can't be called
- */
+/** Tries a stack out with a probe, which it removes again. @throws Error when the operator function can't be called */
 export async function runCheck(target: Target) {
   const call = callOf(target);
   const own = v.parse(probeSchema, await call('probes create', {}));
@@ -48,10 +45,7 @@ export function readableCheck(check: Awaited<ReturnType<typeof runCheck>>): stri
     .join('\n');
 }
 
-/**
- * Reads from CloudFormation which version a stack has (undefined before 1.0.0), and its problems: a failed update, production
- * without termination protection, other settings than those of its file.
- */
+/** Reads a stack's version (undefined before 1.0.0) and its problems from CloudFormation. */
 export async function lookAtStack(StackName: string, folder = deploymentFolder) {
   const client = new CloudFormationClient({});
   try {
@@ -73,7 +67,7 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder) 
   }
 }
 
-/** Differences between the settings that a stack keeps and those of its file, if it has one. @throws SettingsError for a wrong file */
+/** Settings that a stack keeps and its file, if it has one, says otherwise. @throws SettingsError for a wrong file */
 function pinProblems(stack: string, kept: ReadonlyMap<unknown, unknown>, folder: string): string[] {
   const missing = pins.filter((pin) => !kept.has(`${pinName(pin)}Value`));
   const unkept = `The stack doesn't keep ${missing.join(', ')}: deploy it once more, without change.`;

@@ -72,7 +72,6 @@ async function readServed(client: LambdaClient, alias: StackResourceSummary, dep
     deployedAt: alias.LastUpdatedTimestamp,
     /** Whether a canary gets a part of the requests. */
     isShifting: Object.keys(RoutingConfig?.AdditionalVersionWeights ?? {}).length > 0,
-    /** Changes with the alias. */
     revisionId: RevisionId,
   };
 }

@@ -78,10 +78,7 @@ const setFlags = { 'login-app': loginApp, provider, ...settingsFlags };
 /** The settings by provider, as `providers show` shows them. */
 const shownSchema = v.object({ providers: v.record(v.string(), v.record(v.string(), v.unknown())) });
 
-/**
- * Names of the issuers and namespaces that `providers set` would remove with these flags.
- * @param shown the result of `providers show` before
- */
+/** Issuers and namespaces that `providers set` would remove. @param shown the result of `providers show` before */
 export function issuersRemovedBy(flags: Record<string, unknown>, shown: Record<string, unknown>): string[] {
   const given = readFlags('providers set', setFlags, flags);
   const { provider } = given;
