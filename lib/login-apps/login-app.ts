@@ -4,7 +4,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { isId, newId } from '../foundation/ids.ts';
-import { type Item, type ItemOf, itemKind, putItem, updateOwnItem } from '../storage/items.ts';
+import { type Item, type ItemOf, itemKind, putItem } from '../storage/items.ts';
 import {
   loginAppKey,
   loginAppPartition,
@@ -74,7 +74,3 @@ export async function createLoginApp(
   await putItem(loginAppItem(loginAppId), created, { ifAbsent: true });
   return { login_app_id: loginAppId };
 }
-
-/** False when there is no such Login App. */
-export const renameLoginApp = (id: string, name: string): Promise<boolean> =>
-  updateOwnItem(loginAppItem(id), { set: named(loginAppsList, id, name) });

@@ -5,7 +5,8 @@ import { jsonSchema } from '../schema/json-schema.ts';
 export const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
 
 /** Whether an address is harmless in a page: no `javascript:` or `data:`. */
-const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+const isWebAddress = (text: string): boolean =>
+  isPlain(text) && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
 const textField = (maxLength: number, means: string, isUsable: (text: string) => boolean = isPlain) =>
   v.pipe(
@@ -25,21 +26,14 @@ const flagField = (means: string) =>
     v.description(means),
   );
 
-/**
- * Claims that settings can name. Lengths are in UTF-16 units.
- * @see OpenID Connect Core 1.0, section 5.1; RFC 5321, section 4.5.3.1 for e-mail; RFC 5646, section 4.4.1 for locales
- */
+/** @see OpenID Connect Core 1.0, section 5.1; RFC 5321, section 4.5.3.1 for e-mail; RFC 5646, section 4.4.1 for locales */
 const profileEntries = {
   email: textField(254, 'Not unique, and no proof of who somebody is.'),
   email_verified: flagField('Whether the provider says that the address is theirs.'),
   name: textField(255, 'Their full name, to be shown.'),
   given_name: textField(255, 'Their first names.'),
   family_name: textField(255, 'Their last names.'),
-  picture: textField(
-    2_048,
-    'The address of a picture of them.',
-    (text) => isPlain(text) && isWebAddress(text),
-  ),
+  picture: textField(2_048, 'The address of a picture of them.', isWebAddress),
   locale: textField(35, 'Their language and region.'),
   phone_number: textField(64, 'Not unique, and no proof of who somebody is.'),
   phone_number_verified: flagField('Whether the provider says that the number is theirs.'),

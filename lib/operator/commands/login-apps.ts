@@ -10,8 +10,9 @@ import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login
 import { offerOf } from '../../providers/offer.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
-import { deleteItem, setTimestamp } from '../../storage/items.ts';
+import { deleteItem, setTimestamp, updateOwnItem } from '../../storage/items.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
+import { named } from '../../storage/lists.ts';
 import { tokenPath } from '../../tokens/issuer.ts';
 import { choice, defineCommands, existing, id, onOff } from '../command.ts';
 import { readPage } from '../pages.ts';
@@ -77,7 +78,8 @@ export const loginAppCommands = defineCommands({
     summary: 'Give a Login App another name',
     flags: { 'login-app': loginAppId, name },
     run: async ({ 'login-app': login_app_id, name }) => {
-      existing(await loginApps.renameLoginApp(login_app_id, name), 'Login App');
+      const set = named(loginAppsList, login_app_id, name);
+      existing(await updateOwnItem(loginApps.loginAppItem(login_app_id), { set }), 'Login App');
       return { login_app_id, name };
     },
   },

@@ -37,9 +37,8 @@ export const shownIdentitySchema = v.pipe(
   }),
   v.title('Identity'),
 );
-export type ShownIdentity = v.InferOutput<typeof shownIdentitySchema>;
 
-export function shownIdentity(identity: UserIdentity): ShownIdentity {
+export function shownIdentity(identity: UserIdentity): v.InferOutput<typeof shownIdentitySchema> {
   const { identity_id: id, provider, linked_at, last_login_at, provider_revocation } = identity;
   const { profile: said = {}, told_by_app: told = {} } = identity;
   // The provider's claims win; it has verified its own address.
@@ -57,7 +56,7 @@ export function shownIdentity(identity: UserIdentity): ShownIdentity {
   });
 }
 
-/** Selects the identities that a person really has: the index items of interrupted links don't agree. */
+/** Leaves out identities whose index items don't agree, since their links were interrupted. */
 export async function ownIdentities(identities: UserIdentity[]): Promise<UserIdentity[]> {
   // Two may have the same index item, and a batch read takes each key only once.
   const slots = [...new Set(identities.flatMap(({ slot }) => slot ?? []))];

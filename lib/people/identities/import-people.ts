@@ -81,10 +81,9 @@ interface Options {
 }
 
 /**
- * Imports people with their identities. Lines with the same external id are one person, and the first is the first identity of
- * somebody new. A person who has logged in keeps everything, and gets the external id. Each write is conditional, so the same
- * lines can be sent again, beside logins and other imports.
- * @param lines including all those of each person
+ * Imports people with their identities. Lines with the same external id are one person, all in one call; the first is the first
+ * identity of somebody new. A person who has logged in keeps everything, and gets the external id. Each write is conditional, so
+ * the same lines can be sent again, beside logins and other imports.
  * @throws Error when it has to stop; what was imported stays
  */
 export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
@@ -164,8 +163,11 @@ async function importPerson(
   if (!isKnown && !(await give())) return undefined;
 
   // 4. They have the identities.
-  for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined))
-    outcomes.set(identity, await link(person, identity));
+  for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined)) {
+    const { lines: _, provider, ...verified } = identity;
+    const linked = linkIdentity(person, provider, verified, { byOperator: true });
+    outcomes.set(identity, await linked.then(({ isNew }) => (isNew ? 'added' : 'repeated'), refusal));
+  }
   const imported = identities.filter((identity) => typeof outcomes.get(identity) === 'string');
   if (replace) await unlinkReplaced(person.login_user_id, imported);
   return outcomes;
@@ -211,14 +213,6 @@ async function createPerson(
     when: whileFree,
   });
   return done;
-}
-
-async function link(
-  person: Parameters<typeof linkIdentity>[0],
-  { lines: _, provider, ...verified }: ImportedIdentity,
-): Promise<LineOutcome> {
-  const linked = linkIdentity(person, provider, verified, { byOperator: true });
-  return linked.then(({ isNew }) => (isNew ? 'added' : 'repeated'), refusal);
 }
 
 /** Unlinks a person's other identities in the namespaces of imported ones. */
