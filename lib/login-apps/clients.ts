@@ -75,11 +75,7 @@ export async function authenticateClient(
   return isClient(client) ? authenticated(client) : 'secret_wrong';
 }
 
-/**
- * The client with an id, if the proof holds for it. A proof that fails for a cached client is tried with the stored one, at most
- * once a second, so that a new key works at once.
- * @param prove may throw, if no other key could help
- */
+/** The client with an id, if the proof holds for the cached one or else, at most once a second, for the stored one. */
 export async function authenticateClientBy(
   clientId: string,
   prove: (client: LoginAppClient) => Promise<boolean>,

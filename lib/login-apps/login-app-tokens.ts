@@ -13,10 +13,7 @@ export const loginAppTokenItem = itemKind(
 );
 export type StoredLoginAppToken = ItemOf<typeof loginAppTokenItem>;
 
-/**
- * Creates a Login App Token to ship inside a mobile app, `LOGIN_APP_ID.TOKEN_ID.SECRET`: no JWT, since it is valid until it is
- * revoked and signing keys rotate.
- */
+/** Creates a long-lived Login App Token to ship inside a mobile app. It is no JWT, since signing keys rotate. */
 export async function createLoginAppToken(loginAppId: string, name: string) {
   const token_id = newId('t');
   const secret = newSecret('las');

@@ -31,10 +31,7 @@ export type LoginAppStatus = ReturnType<typeof statusOf>;
 
 const findStored = cached(readStored);
 
-/**
- * The status of a Login App, up to 30 s old, whether it grants or denies. Only for ids of authenticated clients and of our tokens:
- * made-up ones would cost a read each.
- */
+/** The status of a Login App, up to 30 s old. Only for ids of authenticated clients and our tokens: others would cost reads. */
 export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
   statusOf(await findStored([loginAppId], () => true));
 
@@ -42,8 +39,7 @@ export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
   statusOf(await readStored(loginAppId));
 
 /**
- * Ends every session of a Login App that began before now. Since sessions know the second in which they began and clocks differ,
- * those of the next two seconds end too.
+ * Ends every session of a Login App that began until now or, since clocks differ, in the next two seconds.
  * @returns epoch seconds from which sessions are valid
  * @throws ServiceError when there is no such Login App, or somebody else changed it meanwhile
  */

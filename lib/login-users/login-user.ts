@@ -86,10 +86,7 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
 export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: LoginUser) =>
   imported_at !== undefined && last_session_id === undefined ? undefined : last_login_at;
 
-/**
- * The person of a token. @throws ServiceError `invalid_token` for one who is being deleted, `not_found` when a session outlived
- * its Login User, or `blockedAs`
- */
+/** @throws ServiceError `invalid_token` during a deletion, `not_found` when the session outlived the person, or `blockedAs` */
 export function requireActiveUser(
   { user, isDeleted }: AuthenticatedUser,
   blockedAs: BlockedCode = 'forbidden',
@@ -111,10 +108,7 @@ export const listAttributes = ['list', 'list_position'];
 export const peopleLists = (loginAppId: string): string[] =>
   shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));
 
-/**
- * The id of an identity's first index item, which becomes the Login User at the first login: a hash, so no race creates two. It
- * leaves out the provider's identifier, under which another company may follow.
- */
+/** The id of an identity's first index item, which becomes the Login User at the first login: a hash, so no race creates two. */
 export function firstIndexId(loginAppId: string, { namespace, subject }: Identity): string {
   const hash = hashOf(loginAppId, namespace, subject);
   // The function that checks new versions may remove only the people of probes.
@@ -135,10 +129,7 @@ export const readLoginUser = async (loginUserId: string): Promise<LoginUser | un
 export const deletedError = (): ServiceError =>
   new ServiceError('invalid_token', 'The Login User has been deleted.', 'session_ended');
 
-/**
- * The codes for a blocked person: for a login (RFC 6749 section 5.2), for a refresh (apps keep the token, which works again once
- * the person is unblocked), for their account, for relating a device.
- */
+/** The code for a login, a refresh (apps keep the token, which works again later), the account, and a device. */
 type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
 
 export function blockedError(code: BlockedCode): ServiceError {

@@ -12,20 +12,14 @@ const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
 export const isLoginRecent = ({ started_at }: AuthenticatedUser): boolean =>
   maxAge() === 0 || epochSeconds() - started_at <= maxAge();
 
-/**
- * Protects what can't be undone from whoever has stolen a token.
- * @throws ServiceError `insufficient_user_authentication` unless the login is recent @see RFC 9470 section 3
- */
+/** @throws ServiceError `insufficient_user_authentication` unless the login is recent @see RFC 9470 section 3 */
 export function requireRecentLogin(user: AuthenticatedUser): void {
   if (isLoginRecent(user)) return;
   const message = `This needs a login at most ${maxAge()} seconds ago: log in again and repeat the request.`;
   throw insufficient(message, 'login_not_recent', { max_age: maxAge() });
 }
 
-/**
- * Protects an account from being taken over or deleted.
- * @throws ServiceError `insufficient_user_authentication` unless the login is recent and has an `acr` that the deployment demands
- */
+/** @throws ServiceError `insufficient_user_authentication` unless the login is recent, with an `acr` that the deployment wants */
 export function requireStepUp(user: AuthenticatedUser): void {
   const acr_values = optionalEnvironment('STEP_UP_ACR_VALUES');
   const message =

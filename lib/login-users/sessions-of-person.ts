@@ -45,9 +45,8 @@ export function endWithOthers(person: Item | undefined, session: v.InferOutput<t
 }
 
 /**
- * Whether a device's relation still counts. It ends with the session that made it, or when another session takes its place. One
- * whose session has expired and is gone ends with all sessions.
- * @param stored the item at the session's place
+ * Whether a device's relation still counts. It ends with the session that made it, or when another one takes its place. After the
+ * session has expired, it ends with all sessions. @param stored the item at the session's place
  */
 export function sessionAllows(
   person: Item | undefined,

@@ -114,10 +114,7 @@ async function answerTo(event: object): Promise<v.InferOutput<typeof answerSchem
 
 let sign: ReturnType<typeof requestSigner> | undefined;
 
-/**
- * Invokes the owner's function, once: a retry might repeat what it does. The client of the SDK would make the bundle half as large
- * again. @see AWS Lambda API reference, Invoke
- */
+/** Invokes the owner's function once: a retry might repeat its work. The SDK's client would enlarge the bundle by half. */
 async function invoke(event: object): Promise<unknown> {
   const { config } = documentClient;
   const region = await config.region();

@@ -74,6 +74,7 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   if (typeof item.external_id === 'string')
     await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
   const revocations = await revokeStoredTokens(item, signal);
+  // The place in the list keeps the Login App, whose settings are needed to revoke the rest.
   const inList = new Set(revocations.not_revoked > 0 ? listAttributes : []);
   const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);
   const remove = Object.keys(item).filter((name) => !remains(name));
@@ -83,10 +84,7 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   return { identities: identities.length, revocations };
 }
 
-/**
- * The attributes that remain, so that nobody gets the id again. While a token is to be revoked, so does the place in the list of
- * people: it keeps the Login App from being deleted.
- */
+/** The attributes that remain, so that nobody gets the id again. */
 const remaining = /^(pk|sk|login_user_id|login_app_id|deleted_at|next_slot|write_id|created_by)$/;
 
 /** Whether the deletion of a Login User has begun. */
@@ -97,9 +95,8 @@ export const hasBegun = async (loginUserId: string): Promise<boolean> =>
 const underWayFor = 600_000;
 
 /**
- * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next call goes on. Each gets an audit
- * line. One that fails is marked anew, so it comes last.
- * @returns the numbers of finished and failed ones, and whether it got to the end
+ * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next call goes on. One that fails is
+ * marked anew, so it comes last.
  */
 export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
   const writeAuditLine = (mark: DeletionMark, result: 'done' | 'failed') =>

@@ -42,9 +42,8 @@ export interface Message {
 const patience = 1_500;
 
 /**
- * Does what the provider settings say when a provider reports something about a person. Reports from before the latest login
- * with the identity are ignored: the person has consented again, or somebody repeats an old message.
- * @returns the answer to a request to delete somebody's data
+ * Does what the provider settings say when a provider reports something about a person, unless they have logged in with the
+ * identity since. @returns the answer to a request to delete somebody's data
  * @throws ServiceError `invalid_request` for a message that is not the provider's, ProviderFailure
  */
 export async function receiveNotification(loginAppId: string, provider: ProviderId, message: Message) {

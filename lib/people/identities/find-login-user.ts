@@ -12,10 +12,7 @@ interface Authority {
   issuer?: string | undefined;
 }
 
-/**
- * Finds the person whom a provider knows by a subject.
- * @throws ServiceError when the issuer is needed: the provider was removed, or several of its issuers know the subject
- */
+/** The person whom a provider knows. @throws ServiceError if the provider was removed or several issuers know the subject */
 export async function findLoginUser(
   { login_app_id, providers }: LoginApp,
   { subject, provider, issuer }: Authority & { subject: string },

@@ -36,9 +36,8 @@ export interface IdentityIndexItem {
 }
 
 /**
- * The index item where an identity logs in: one read, and one more for each time that a Login User was deleted who had it first,
- * or unlinked it. Then the first index item is made to lead straight to the last.
- * @param known the first index item, if it has been read
+ * The index item where an identity logs in. There is another one for each deletion, and each unlinking of it as a first identity;
+ * after several, the first is made to lead straight to the last. @param known the first one, if it has been read
  */
 export async function findIndexItem(
   loginAppId: string,
@@ -118,10 +117,7 @@ export async function findExternalId(loginAppId: string, externalId: string) {
   return { claim, user: user?.external_id === externalId ? user : undefined };
 }
 
-/**
- * Makes an external id lead to a Login User, before they get it. False while another import may be giving it away.
- * @param claim the index item as read; one without effect after a minute is left from an interrupted import
- */
+/** Makes an external id lead to a Login User, before they get it. False while another import may be giving it away. */
 export async function claimExternalId(
   { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
   externalId: string,

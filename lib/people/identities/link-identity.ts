@@ -26,13 +26,7 @@ import type { ProviderId } from '../../providers/provider-ids.ts';
 import { unprocessableEntity } from '../../schema/validation.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { readItem, updateItem } from '../../storage/items.ts';
-import {
-  attributesLeft,
-  isUnderWay,
-  ownIdentities,
-  type ShownIdentity,
-  shownIdentity,
-} from './identities-of-person.ts';
+import { attributesLeft, isUnderWay, ownIdentities, shownIdentity } from './identities-of-person.ts';
 import {
   claimIdentity,
   confirmedOwner,
@@ -61,7 +55,7 @@ export async function linkIdentity(
   provider: ProviderId,
   verified: VerifiedIdentity,
   { byOperator = false, move = false, ask = async () => {} } = {},
-): Promise<{ isNew: boolean; identity: ShownIdentity }> {
+) {
   const { login_user_id, login_app_id, identities } = person;
   const place = { loginAppId: login_app_id, provider };
   const linkOnce = async () => {
@@ -126,10 +120,7 @@ async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIde
   return done ? identityOf(owner) : undefined;
 }
 
-/**
- * Counts the linked identities that take room: those whose index items agree, and those whose links may be under way, but for a
- * link of the index item itself, which was interrupted and is being repeated.
- */
+/** Counts the identities whose index items agree or whose links may be under way, but for a link that is being repeated. */
 async function countLinked(others: UserIdentity[], indexId: string): Promise<number> {
   const own = await ownIdentities(others);
   const takesRoom = (identity: UserIdentity) =>
@@ -148,10 +139,9 @@ const tooMany = `The Login User has ${mostLinked} linked identities, which is th
 const belongsToAnother = 'The identity belongs to another Login User of this Login App.';
 
 /**
- * Unlinks an identity from a Login User if another one remains.
- * @param options `byOperator` unlinks from a blocked person too, `evenLast` even if no other one remains
- * @throws ServiceError `not_found` for no such identity, `unprocessable_entity` for the last one, `forbidden` for a person who was
- *   blocked meanwhile
+ * Unlinks an identity from a Login User.
+ * @param options `byOperator` unlinks from a blocked person too, `evenLast` the last one too
+ * @throws ServiceError `not_found` for no such identity, `unprocessable_entity` for the last one, `forbidden` if blocked
  */
 export async function unlinkIdentity(
   { login_user_id, identity_id }: Owner,

@@ -56,11 +56,7 @@ export const tooManyRejected: ErrorRecord = {
   example: 'Too many credentials were rejected. Try again later.',
 };
 
-/**
- * The identity that a person proves by a credential. A code beside an id token is an error if the settings of the issuer don't say
- * how to exchange it.
- * @throws ServiceError, `too_many_requests` after too many rejected credentials; ProviderFailure
- */
+/** The identity of a credential. @throws ServiceError, `too_many_requests` after too many rejected ones; ProviderFailure */
 export async function verifyNewIdentity(
   user: LoginUser,
   proofKey: string | undefined,
@@ -75,6 +71,7 @@ export async function verifyNewIdentity(
     if (error instanceof ServiceError && error.code === 'invalid_grant') await countRejection(user);
     throw error;
   });
+  // A code that the settings of the issuer don't exchange is not ignored.
   const { id_token, authorization_code } = credential;
   if (!identity.code && id_token !== undefined && authorization_code !== undefined)
     throw invalid(`The parameter id_token must not be supplied ${withCode}.`);

@@ -23,11 +23,7 @@ import {
 /** Seconds for which an ended session is stored: longer than an unseen device stays active. */
 const markSeconds = 365 * 86_400;
 
-/**
- * Ends a session with its tokens and the relations of its devices, so the next user of the phone gets no messages for this
- * person. After a failure it can be repeated.
- * @param reason the one for subscribers, unless it is `ended`
- */
+/** Ends a session and the relations of its devices; can be repeated. @param reason for subscribers, unless it is `ended` */
 export async function endSession(
   loginUserId: string,
   sessionId: string,
@@ -55,8 +51,7 @@ export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, 
 
 /**
  * Ends all sessions of a Login User by one write, after the relations of devices: an interrupted request can be repeated. The write
- * has the number of sessions, so a retry spares later logins and never revives sessions.
- * @param person the Login User as read before
+ * has the number of sessions, so a retry spares later logins and revives no session.
  * @param except the id of a session that goes on
  */
 export async function endSessions(
@@ -89,10 +84,7 @@ export async function endSessionsAtProvider(
   providerSession: string,
   time: number,
 ): Promise<string | undefined> {
-  const all =
-    loginUserId === undefined
-      ? await findAtProvider(loginAppId, providerSession)
-      : await readSessions(loginUserId);
+  const all = await (loginUserId ? readSessions(loginUserId) : findAtProvider(loginAppId, providerSession));
   const found = all.filter(({ provider_session }) => provider_session === providerSession);
   const ending = found.filter((session) => isOpen(session) && session.started_at <= time);
   await forEachInBatches(ending, ({ login_user_id, session_id }) =>
@@ -106,10 +98,7 @@ async function findAtProvider(loginAppId: string, providerSession: string): Prom
   return (await Array.fromAsync(readMemberPages(list))).flat().map(sessionItem.parse);
 }
 
-/**
- * Ends the open sessions of a Login User that began until a time in epoch seconds, for a provider, and all relations of devices
- * but those of later sessions.
- */
+/** Ends the sessions that began until a time in epoch seconds, and all relations of devices but those of later sessions. */
 export async function endSessionsBegunBy(loginUserId: string, time: number): Promise<void> {
   const { person, sessions } = await readPersonWithSessions(loginUserId);
   const open = sessions.filter(isOpen);

@@ -46,7 +46,6 @@ interface Login extends TokenPlace {
 
 /**
  * Records the login of a verified identity, and starts a session, which the caller stores.
- * @param name of the session, for people to tell their sessions apart
  * @throws ServiceError `invalid_grant` when the Login User is blocked, or would be new where sign-ups are closed
  */
 export async function logIn(
@@ -127,10 +126,7 @@ async function askAboutLogin(client_id: string, login: Login) {
   return { owner, kept: { identity_id: owner.identity_id, hook_claims } };
 }
 
-/**
- * Records and counts a login by one conditional write, which creates the Login User at the first login.
- * @param prefix the random part of the session's id
- */
+/** Records and counts a login by one conditional write, which creates the Login User at the first login. */
 async function recordLogin(owner: Owner, login: Login, prefix: string) {
   const { login_user_id, identity_id } = owner;
   const { loginAppId, provider, verified, mayCreate } = login;
@@ -163,11 +159,7 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
   });
 }
 
-/**
- * The owner of an identity after the login could not be recorded for the expected one.
- * @param found the item of the expected one
- * @throws ServiceError `invalid_grant` when they are blocked, or the login may not create a person
- */
+/** The owner when the login was not recorded for the expected one, whose item was found. @throws ServiceError `invalid_grant` */
 async function nextOwner(expected: Owner, login: Login, found: Item | undefined): Promise<Owner> {
   const { login_user_id, identity_id } = expected;
   const { loginAppId, verified } = login;

@@ -31,10 +31,8 @@ const mostGenerations = 3;
 
 /**
  * Moves the session of a refresh token to its next generation. An outdated token ends the session, as does a predecessor that
- * comes back late in several generations in a row: somebody else has a copy.
- * @param content of the refresh token; undefined for a text that is none of ours
+ * comes back late in several generations in a row: somebody else has a copy. @see RFC 9700 section 4.14.2
  * @throws ServiceError `invalid_grant`, `invalid_dpop_proof` for another key, `unauthorized_client` for a blocked person
- * @see RFC 9700 section 4.14.2
  */
 export async function refreshSession(
   client: AuthenticatedClient,
@@ -125,11 +123,7 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
 
 const noAnswer = 'The login could not be checked; send the request again.';
 
-/**
- * Counts a late replay of the latest predecessor, once per generation. A lost response may cause one; in several generations in a
- * row, two parties take turns.
- * @returns whether the session must end
- */
+/** Counts a late replay, once per generation. One may be a lost response; several in a row are two parties who take turns. */
 async function isLateReplayTooMany(session: Session): Promise<boolean> {
   const { generation, refreshed_at = 0, replayed_generation, late_replays = 0 } = session;
   if (epochSeconds() - refreshed_at <= replaySeconds()) return false;

@@ -54,7 +54,6 @@ export const sessionItem = itemKind(
 );
 export type Session = ItemOf<typeof sessionItem>;
 
-/** The external id of a person, if the deployment puts it into access tokens. */
 export const externalIdForTokens = (person: { external_id?: unknown } | undefined): string | undefined =>
   optionalEnvironment('EXTERNAL_ID_IN_TOKENS') === 'true'
     ? v.parse(v.optional(v.string()), person?.external_id)
@@ -87,7 +86,6 @@ function withCurrentEnd(person: Item | undefined, session: Session): Session {
   return ended_at === undefined ? session : { ...session, ended_at };
 }
 
-/** Whether a session is neither ended nor expired. */
 export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
   ended_at === undefined && expires_at > epochSeconds();
 
@@ -106,10 +104,7 @@ export function requireSameKey({ proof_key }: Session, { proofKey }: Authenticat
 export const hasIssued = (session: Session, claims: { aud: string; client_id: string }): boolean =>
   claims.aud === session.login_app_id && claims.client_id === session.client_id;
 
-/**
- * The state of a session's refresh token of a generation. The predecessor is accepted until the current one is used, so a lost
- * response, or two requests at once, ends no login. @see RFC 9700 section 4.14
- */
+/** The state of a refresh token: the predecessor is accepted until the current one is used. @see RFC 9700 section 4.14 */
 export function stateOfGeneration(session: Session, generation: number) {
   if (generation === session.generation) return 'current';
   const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
