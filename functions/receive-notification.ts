@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { idForms } from '../lib/foundation/ids.ts';
 import type { LogReason } from '../lib/foundation/reasons.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { type Body, form, json, text } from '../lib/http/body.ts';
+import { type Body, form, json, securityEventToken } from '../lib/http/body.ts';
 import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
 import { type Message, receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
@@ -116,7 +116,7 @@ export const { endpoint, handler } = serve({
     ...json(appleSchema, invalidRequest),
     others: [
       {
-        ...text('application/secevent+jwt', securityEventSchema),
+        ...securityEventToken(securityEventSchema),
         badRequest: badSecurityEvent,
         example: 'SECURITY_EVENT_TOKEN',
       },

@@ -8,28 +8,24 @@ import { ProviderFailure } from '../providers/provider-failure.ts';
 import { bodyFor } from './body.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
-/** An answer as it is sent. */
 interface Response {
   status: number;
-  /** Becomes JSON; undefined leaves the body empty. */
+  /** Sent as JSON; undefined for none. */
   body?: unknown;
   headers?: Record<string, string | undefined>;
-  /** Seconds for which it may be cached. @default not at all (RFC 6749 section 5.1) */
+  /** Seconds that it may be cached. @default none (RFC 6749 section 5.1) */
   cacheSeconds?: number | undefined;
 }
 
-export const jsonResponse = (
-  { status, body, headers, cacheSeconds }: Response,
-  requestId: string,
-): APIGatewayProxyStructuredResultV2 => ({
+export const jsonResponse = ({ status, body, headers, cacheSeconds }: Response, requestId: string) => ({
   statusCode: status,
   headers: definedOnly({
     'content-type': body === undefined ? undefined : 'application/json',
     'cache-control': cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`,
     pragma: cacheSeconds === undefined ? 'no-cache' : undefined,
     'x-request-id': requestId,
-    // Browsers guess no type, and leave TLS for no plain HTTP for two years (RFC 6797 section 6.1).
     'x-content-type-options': 'nosniff',
+    // Two years (RFC 6797 section 6.1).
     'strict-transport-security': 'max-age=63072000',
     ...headers,
   }),
@@ -47,60 +43,54 @@ export const challenges: Partial<Record<ErrorCode, string>> = {
 /** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */
 const challengeWithoutError = 'Bearer realm="login service"';
 
-/** Seconds after which a client may send a request again, unless the error knows better. @see RFC 9110 section 10.2.3 */
+/** Seconds after which a client may repeat a request, unless the error says so. @see RFC 9110 section 10.2.3 */
 export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   temporarily_unavailable: 10,
   too_many_requests: 600,
 };
 
-/** Turns errors into responses. Unexpected ones are logged; a plain 500 only says whether the provider could not be reached. */
+/** Turns errors into responses. Unexpected ones are logged; the caller gets a plain 500. */
 export const renderErrors = ({
   errorEvent = 'request_refused',
   body,
 }: AnyEndpoint): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
   onError: (request) => {
-    const { requestId } = request.event.requestContext;
-    const { error } = request;
+    const { error, event } = request;
+    const { requestId } = event.requestContext;
     if (error instanceof ServiceError) {
       const fields = definedOnly({ error: error.code, reason: error.detail.reason });
       logEvent(errorEvent, fields);
       annotateLog(fields);
       const response = responseTo(error);
-      const own = response.status === 400 && body && bodyFor(body, request.event).badRequest?.render(error);
+      const own = response.status === 400 && body && bodyFor(body, event).badRequest?.render(error);
       request.response = jsonResponse({ ...response, ...own }, requestId);
     } else {
-      const fault = error instanceof ProviderFailure ? error.code : undefined;
-      logFailure(fault ? 'provider_failed' : 'request_failed', error, {});
-      annotateLog(definedOnly({ error: 'internal_server_error', reason: fault }));
-      const isUnreachable = fault === 'unreachable' || fault === 'timed_out';
-      const description = isUnreachable ? providerUnreachable : unknownError(requestId);
-      const content = { error: 'internal_server_error', error_description: description };
+      const reason = error instanceof ProviderFailure ? error.code : undefined;
+      logFailure(reason ? 'provider_failed' : 'request_failed', error, {});
+      annotateLog(definedOnly({ error: 'internal_server_error', reason }));
+      const isUnreachable = reason === 'unreachable' || reason === 'timed_out';
+      const error_description = isUnreachable
+        ? 'The identity provider could not be reached; try again.'
+        : `Something failed on our side. Please quote the request id ${requestId}.`;
+      const content = { error: 'internal_server_error', error_description };
       request.response = jsonResponse({ status: 500, body: content }, requestId);
     }
   },
 });
 
-function responseTo(error: ServiceError) {
-  const { code, message, detail } = error;
-  const { errors, reason } = detail;
+function responseTo({ code, message, detail }: ServiceError) {
+  const { errors, reason, challenge, proofNonce } = detail;
   const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
   const scheme = lacksToken ? challengeWithoutError : challenges[code];
-  const needed = detail.challenge && Object.entries({ error_description: message, ...detail.challenge });
-  const told = needed?.map(([name, value]) => `, ${name}=${JSON.stringify(value)}`) ?? [];
-  const challenge = scheme && [scheme, ...told].join('');
-  const retryAfter = detail.retryAfterSeconds ?? retryAfterSeconds[code];
+  const needed = Object.entries(challenge ? { error_description: message, ...challenge } : {});
+  const parameters = needed.map(([name, value]) => `, ${name}=${JSON.stringify(value)}`);
   return {
     status: statuses[code],
     body: { error: code, error_description: message, errors },
     headers: {
-      'www-authenticate': challenge,
-      'retry-after': retryAfter?.toString(),
-      'dpop-nonce': detail.proofNonce,
+      'www-authenticate': scheme && `${scheme}${parameters.join('')}`,
+      'retry-after': (detail.retryAfterSeconds ?? retryAfterSeconds[code])?.toString(),
+      'dpop-nonce': proofNonce,
     },
   };
 }
-
-const unknownError = (requestId: string): string =>
-  `Something failed on our side. Please quote the request id ${requestId}.`;
-
-const providerUnreachable = 'The identity provider could not be reached; try again.';

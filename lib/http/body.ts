@@ -13,33 +13,32 @@ type EventWithBody = ApiEvent & { body: string };
 export interface Body<Content> {
   contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'application/secevent+jwt';
   parser: MiddlewareObj<EventWithBody>;
-  /** The fault of a body that must not be parsed. */
+  /** The error in a body that must not be parsed. */
   problem?: (event: ApiEvent) => string | undefined;
   schema: v.GenericSchema<unknown, Content>;
-  /** Whether a request without a body is one with an empty object. */
+  /** No body counts as an empty object. */
   isOptional?: true;
-  /** The error for a body that cannot be read, or is not what the schema says. */
   makeError: MakeError;
-  /** Bodies of other content types that the endpoint takes besides. */
+  /** Bodies of other content types that the endpoint takes. */
   others?: Body<Content>[];
-  /** A body as it is sent, of one among `others`. */
+  /** For one of `others`. */
   example?: unknown;
-  /** The form of a 400 to a request with such a body, where its protocol has one of its own. */
+  /** The form of a 400, where the protocol has its own. */
   badRequest?: {
     schema: v.GenericSchema;
     render: (error: ServiceError) => { body: object; headers: Record<string, string> };
   };
 }
 
-/** The body of a request: the one of its content type, or else the first. */
+/** The body for the content type of a request, or else the first. */
 export function bodyFor<Content>(body: Body<Content>, { headers }: Pick<ApiEvent, 'headers'>): Body<Content> {
   const [type = ''] = headers['content-type']?.split(';') ?? [];
   return body.others?.find(({ contentType }) => contentType === type.trim().toLowerCase()) ?? body;
 }
 
-/** The most bytes of a body that are parsed. The longest comment, with every character escaped, is shorter. */
+/** More than the longest comment with every character escaped. */
 const mostBodyBytes = 256 * 1024;
-/** The most parameters of a form. The parser itself would silently ignore those after the thousandth. */
+/** The most parameters of a form. The parser would silently ignore those after the thousandth. */
 const mostParameters = 100;
 
 export const json = <Content>(
@@ -54,20 +53,16 @@ export const json = <Content>(
 });
 
 /**
- * API Gateway passes JSON on as text, in which U+FFFD stands for bytes that are no UTF-8. The text then has another length
- * than the body had, unless each U+FFFD stands for three bytes, or was sent.
- * @see RFC 8259 section 8.1
+ * Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD in the place of other bytes, which changes the length
+ * unless it stands for three of them.
  */
 function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
   if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
   return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
 }
 
-export const text = <Content>(
-  contentType: Body<Content>['contentType'],
-  schema: v.GenericSchema<unknown, Content>,
-): Body<Content> => ({
-  contentType,
+export const securityEventToken = <Content>(schema: v.GenericSchema<unknown, Content>): Body<Content> => ({
+  contentType: 'application/secevent+jwt',
   parser: {
     before: ({ event }) => {
       event.body = textOf(event);
@@ -77,7 +72,7 @@ export const text = <Content>(
   makeError: invalidRequest,
 });
 
-/** The parameters of a form that have a value. @see RFC 6749 section 3.2: those without count as omitted */
+/** Leaves out parameters without a value. @see RFC 6749 section 3.2 */
 const filledParameters = v.pipe(
   v.record(v.string(), v.union([v.string(), v.array(v.string())])),
   v.transform((form): unknown =>
@@ -90,7 +85,7 @@ const filledParameters = v.pipe(
   ),
 );
 
-/** A form: each name with its value, or with its values when it is repeated. */
+/** A form: each name with its value, or its values if it is repeated. */
 export const form = <Content>(
   schema: v.GenericSchema<unknown, Content>,
   makeError = invalidRequest,
@@ -110,23 +105,23 @@ const textOf = ({ body = '', isBase64Encoded }: ApiEvent): string =>
 
 const isTooLarge = ({ body = '' }: ApiEvent): boolean => body.length > mostBodyBytes;
 
-/** The parameters that a body has as a form, whatever it is; none if it is too large. */
+/** The parameters of a body, read as a form; none if it is too large. */
 export const rawFormOf = (event: ApiEvent): URLSearchParams =>
   new URLSearchParams(isTooLarge(event) ? '' : textOf(event));
 
-/** Parses the body, unless it is too large. @throws ServiceError of the endpoint, also for what the parser throws */
-export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<EventWithBody> => ({
+/** Reads the body as its schema says. @throws ServiceError of the endpoint */
+export const readBody = <Content>(
+  expected: Body<Content> | undefined,
+): MiddlewareObj<EventWithBody & { body: Content }> => ({
   before: async (request) => {
     if (!expected) return;
     const { event } = request;
     const body = bodyFor(expected, event);
-    if (body.isOptional && !event.body) {
-      event.headers = { ...event.headers, 'content-type': body.contentType };
-      event.body = '{}';
-    }
+    if (body.isOptional && !event.body)
+      Object.assign(event, { headers: { ...event.headers, 'content-type': body.contentType }, body: '{}' });
     const message = isTooLarge(event) ? 'The body is too large.' : body.problem?.(event);
     if (message !== undefined) throw body.makeError([{ field: '', message }]);
-    // The parsers don't know that white space may stand before the parameters (RFC 9110 section 5.6.6).
+    // The parsers don't accept white space before the parameters (RFC 9110 section 5.6.6).
     const [type, ...parameters] = event.headers['content-type']?.split(';') ?? [];
     if (type) event.headers['content-type'] = [type.trimEnd(), ...parameters].join(';');
     try {
@@ -134,10 +129,11 @@ export const parseBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ev
     } catch (error) {
       throw body.makeError([{ field: '', message: faultOf(error, body, event) }]);
     }
+    Object.assign(event, { body: validated(body.schema, event.body, body.makeError) });
   },
 });
 
-/** The message for a body that a parser has rejected. Its own quotes the body, so that is not passed on. */
+/** The message for what a parser throws, whose own message quotes the body. */
 function faultOf(error: unknown, { contentType, others = [] }: Body<unknown>, { body }: ApiEvent): string {
   if (error instanceof Error && 'statusCode' in error && error.statusCode === 415)
     return `The content type must be ${[contentType, ...others.map((one) => one.contentType)].join(' or ')}.`;
@@ -145,14 +141,3 @@ function faultOf(error: unknown, { contentType, others = [] }: Body<unknown>, { 
     return 'The body has the key __proto__, or constructor with prototype.';
   return body ? 'The body is not valid JSON.' : 'The body is missing.';
 }
-
-/** Reads the parsed body as its schema says. @throws ServiceError of the endpoint */
-export const validateBody = <Content>(
-  expected: Body<Content> | undefined,
-): MiddlewareObj<Pick<ApiEvent, 'headers'> & { body: Content }> => ({
-  before: ({ event }) => {
-    if (!expected) return;
-    const { schema, makeError } = bodyFor(expected, event);
-    event.body = validated(schema, event.body, makeError);
-  },
-});

@@ -6,24 +6,22 @@ import { type ErrorRecord, ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 
-/** The header in which a content delivery network proves that a request came through it. */
 export const originSecretHeader = 'x-origin-secret';
 
-/** The header in which CloudFront tells the client's address. @see its developer guide, "Add CloudFront request headers" */
+/** The header with the client's address. @see Amazon CloudFront developer guide, "Add CloudFront request headers" */
 export const viewerAddressHeader = 'CloudFront-Viewer-Address';
 
-/** Stands for the API's id in a direct invocation, for which AWS demands a permission. API Gateway sets the id itself. */
+/** The API's id in a direct invocation, for which AWS demands a permission. Elsewhere, API Gateway sets it. */
 export const directInvocation = 'direct-invocation';
 
-/** The error for a request that did not come through the edge. */
 export const originError: ErrorRecord = {
   when: 'The request did not come through the public address of the service, and this deployment demands it.',
   example: 'Send requests to the public address of the service.',
 };
 
 /**
- * Rejects a request without the origin secret, if the deployment has set one. `ORIGIN_SECRET_HASHES` holds the SHA-256 of one
- * secret, or during a rotation of two, in hex and separated by a comma.
+ * Rejects a request without the origin secret, if there is one. `ORIGIN_SECRET_HASHES` holds its SHA-256 in hex and, after a
+ * comma, that of a second one during a rotation.
  * @throws ServiceError `forbidden`
  */
 export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
@@ -36,7 +34,7 @@ export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
     const matches = hashes.map((hash) => equalInConstantTime(sent, hash));
     if (!secret || !matches.includes(true))
       throw new ServiceError('forbidden', originError.example, 'origin_secret_wrong');
-    // Only the edge of the deployment itself is known to set this header.
+    // Only the deployment's own edge is known to set this header.
     if (optionalEnvironment('VIEWER_ADDRESS') === 'trusted')
       annotateLog(addressIn(headers[viewerAddressHeader.toLowerCase()]));
   },

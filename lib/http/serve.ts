@@ -14,7 +14,7 @@ import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
 import { jsonResponse, renderErrors } from './answers.ts';
-import { parseBody, rawFormOf, validateBody } from './body.ts';
+import { rawFormOf, readBody } from './body.ts';
 import {
   type AnyAnswer,
   type AnyEndpoint,
@@ -32,16 +32,12 @@ export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
 export const accepted = () => ({ status: 202 as const, body: undefined });
 export const created = <Body>(body: Body) => ({ status: 201 as const, body });
 
-/** The answer without a body, once something is done. */
 export async function noContent(work?: Promise<unknown>) {
   await work;
   return { status: 204 as const, body: undefined };
 }
 
-/**
- * An endpoint with its Lambda handler. A request passes the middlewares from the first to the last: each checks it, or adds
- * to the event what it has read of it. The answer, or an error, passes them from the last to the first.
- */
+/** An endpoint with its Lambda handler. Responses and errors pass the middlewares from the last to the first. */
 export function serve<
   Caller,
   R extends Responses,
@@ -55,14 +51,13 @@ export function serve<
     .use(requireOriginSecret)
     .use(authenticate(endpoint.authenticate))
     .use(readParameters(endpoint.parameters))
-    .use(parseBody(endpoint.body))
-    .use(validateBody(endpoint.body))
+    .use(readBody(endpoint.body))
     .handler(async (request) => {
       if (endpoint.body) annotateIds(request.body);
       return renderAnswer(endpoint, await endpoint.handle(request), request.requestContext.requestId);
     });
 
-  // For middy, what the middlewares add belongs to the event from the start.
+  // Middy's type of the event has what the middlewares add.
   const handler = (event: Parameters<typeof chain>[0], context: Context) => {
     const { requestId, routeKey } = event.requestContext;
     return withRequest({ request_id: requestId, route: routeKey }, () => chain(event, context));
@@ -70,7 +65,7 @@ export function serve<
   return { endpoint, handler };
 }
 
-/** Finds out who calls, before the rest of the request is looked at. @throws ServiceError of the scheme */
+/** @throws ServiceError of the scheme */
 const authenticate = <Caller>(
   by: Authentication<Caller>,
 ): MiddlewareObj<ApiEvent & { headers: RequestHeaders; caller: Caller }> => ({
@@ -80,7 +75,7 @@ const authenticate = <Caller>(
   },
 });
 
-/** Writes the audit line of a request that may write anything, whatever its outcome. */
+/** Writes the audit line of a request that may write, whatever its outcome. */
 function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiResponse> {
   const write = ({ response }: Request<ApiEvent, ApiResponse>) => {
     if (!isAudited(endpoint)) return;
@@ -91,7 +86,7 @@ function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiRespo
   return { before: ({ event }) => annotateIds(event.pathParameters), after: write, onError: write };
 }
 
-/** Turns the answer of a handler into a response, and notes the ids that it names, for the audit line. */
+/** Renders the answer of a handler, and notes its ids for the audit line. */
 function renderAnswer({ responses, idIs }: AnyEndpoint, answer: AnyAnswer, requestId: string): ApiResponse {
   const { status, body, mayBeCached = true } = answer;
   const fields: object = Object(body);
@@ -101,8 +96,8 @@ function renderAnswer({ responses, idIs }: AnyEndpoint, answer: AnyAnswer, reque
 }
 
 /**
- * Reads the parameters that an endpoint's schemas describe: `event.path`, `event.query`, and headers in their place.
- * @throws ServiceError `invalid_request`, which names the first one that is malformed or, in the query, unknown
+ * Reads the parameters of an endpoint into `event.path`, `event.query` and `event.headers`.
+ * @throws ServiceError `invalid_request` for one that is malformed or, in the query, unknown
  */
 function readParameters<Schemas extends ParameterSchemas>(
   schemas: Schemas | undefined,
@@ -122,7 +117,7 @@ function readParameters<Schemas extends ParameterSchemas>(
 const objectOf = <Entries extends v.ObjectEntries>(entries: Entries | undefined) =>
   entries && v.object(entries);
 
-/** Each parameter with its values. Read from the raw query: API Gateway joins repeated ones with commas, which a value may contain. */
+/** Each query parameter with its values, from the raw query: API Gateway joins repeated ones with commas. */
 function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string, string[]> {
   const sent = new URLSearchParams(rawQueryString);
   const names = [...new Set(sent.keys())];

@@ -10,10 +10,7 @@ import { clientSecretBasic } from './client-secret-basic.ts';
 
 type Prove = (headers: RequestHeaders) => Promise<Pick<AuthenticatedClient, 'proofKey'>>;
 
-/**
- * Authentication of clients by HTTP Basic or an assertion, and of public ones by their id.
- * @param prove what a public client shows besides its id, which anybody can know; absent where none may call
- */
+/** Authentication by HTTP Basic, an assertion or, with `prove`, the id of a public client. @param prove checks a public client */
 const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient> => ({
   ...clientSecretBasic,
   table: { login_apps: ['GetItem'], issuer_keys: ['GetItem'], used_once: ['GetItem', 'PutItem'] },
@@ -31,7 +28,7 @@ const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient
   },
 });
 
-/** The client of an assertion in the form. @see RFC 7521, section 4.2; RFC 7523, section 2.2 */
+/** @see RFC 7521, section 4.2; RFC 7523, section 2.2 */
 async function clientOfAssertion(form: URLSearchParams): Promise<AuthenticatedClient> {
   const sent = parameter(form, 'client_assertion');
   if (sent && parameter(form, 'client_assertion_type') === jwtAssertionType)
@@ -40,7 +37,7 @@ async function clientOfAssertion(form: URLSearchParams): Promise<AuthenticatedCl
   throw new ServiceError('invalid_client', message, 'credentials_missing');
 }
 
-/** The public client with an id; undefined when there is none. @see RFC 6749, section 3.2.1 */
+/** @see RFC 6749, section 3.2.1 */
 async function publicClient(id: string): Promise<AuthenticatedClient | undefined> {
   if (isId('la_….c_…', id)) annotateLog({ client_id: id });
   const client = await findPublicClient(id);
@@ -50,13 +47,13 @@ async function publicClient(id: string): Promise<AuthenticatedClient | undefined
 
 export const confidentialClient = clientAuthentication();
 
-/** Authentication of any client at the endpoint with a path: a public one proves its key. @see RFC 9449, section 5 */
+/** Authentication of any client at a path, where a public one proves its key. @see RFC 9449, section 5 */
 export const clientAt = (path: string): Authentication<AuthenticatedClient> => ({
   ...clientAuthentication(async ({ dpop }) => ({ proofKey: await verifyProof(dpop, path) })),
   alternative: 'dpop_proof',
 });
 
-/** Authentication of any client where a public one needs to prove nothing. */
+/** Authentication of any client, where a public one proves nothing. */
 export const anyClient: Authentication<AuthenticatedClient> = {
   ...clientAuthentication(async () => ({})),
   alternative: 'client_id',

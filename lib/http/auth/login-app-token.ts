@@ -8,10 +8,7 @@ import { readAccessToken } from '../../tokens/access-token.ts';
 import type { Authentication } from '../endpoint.ts';
 import { requiredBearerToken } from './credentials.ts';
 
-/**
- * Login App Token: a bearer token that stands for the app itself. One that was issued to a client is valid while the Login
- * App has that client, a long-lived one until it is revoked; neither is while the Login App is disabled.
- */
+/** Authentication of a Login App by a token of one of its clients, or a long-lived one. */
 export const loginAppToken: Authentication<{ loginAppId: string }> = {
   scheme: 'login_app_token',
   error: {
@@ -32,7 +29,7 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
   },
 };
 
-/** The id of the Login App of a client's token; undefined once the client is revoked. */
+/** The id of the Login App; undefined once the client is revoked. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { claims, reason = 'login_user_token_sent' } = await readAccessToken(token);
   if (claims?.token_use !== 'login_app')

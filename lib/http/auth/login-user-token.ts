@@ -11,9 +11,8 @@ import { requiredBearerToken } from './credentials.ts';
 const ended = 'The session of this Login User Token has ended.';
 
 /**
- * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
- * interface names it; when both are sent, they must be equal. The token of a person whose deletion was interrupted passes,
- * to repeat it.
+ * Authentication of a person by a bearer token in the header `Authorization` or `Authentication`; both must agree. A token passes
+ * while a deletion is interrupted, to repeat it.
  */
 export const loginUserToken: Authentication<AuthenticatedUser> = {
   scheme: 'login_user_token',

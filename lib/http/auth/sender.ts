@@ -6,7 +6,7 @@ import type { Authentication } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 import { bearerToken } from './credentials.ts';
 
-/** Authentication by client id and secret, or by a token with the scope `recipients` while the Login App has the client. */
+/** Authentication of a client by its secret, or by a token with the scope `recipients`. */
 export const sender: Authentication<AuthenticatedClient> = {
   ...clientSecretBasic,
   alternative: 'recipients_token',
