@@ -1,4 +1,4 @@
-/** The variables that the loaded files have declared, each with its check. */
+/** The declared variables, each with its check. */
 const declared = new Map<string, () => unknown>();
 
 function declare<Value>(name: string, read: () => Value): () => Value {
@@ -6,10 +6,7 @@ function declare<Value>(name: string, read: () => Value): () => Value {
   return read;
 }
 
-/**
- * Declares an environment variable that the deployment sets. Nothing is read yet, so every file can be loaded without it.
- * @returns reads the value, and throws an Error that names a variable which is missing or malformed; so do those below
- */
+/** Declares an environment variable. @returns reads it, and throws an Error that names it if it is missing or malformed */
 export const environment = (name: string): (() => string) =>
   declare(name, () => {
     const value = process.env[name];
@@ -32,19 +29,16 @@ export function environmentNumber(name: string, form = 'a whole number'): () => 
 
 export const environmentSeconds = (name: string) => environmentNumber(name, inSeconds);
 
-/** Declares a variable that holds a number of seconds and need not be set. */
-export const optionalEnvironmentSeconds = (name: string): (() => number | undefined) =>
+/** Declares a variable that holds a number of seconds. @param otherwise the number when it isn't set */
+export const optionalEnvironmentSeconds = (name: string, otherwise: number): (() => number) =>
   declare(name, () => {
     const value = optionalEnvironment(name);
-    return value === undefined ? undefined : numberIn(name, value, /^\d{1,10}$/, inSeconds);
+    return value === undefined ? otherwise : numberIn(name, value, /^\d{1,10}$/, inSeconds);
   });
 
 export const optionalEnvironment = (name: string): string | undefined => process.env[name];
 
-/**
- * Checks every declared variable when a function is loaded by Lambda: a deployment that lacks one fails at its start,
- * not at its first request. Elsewhere functions are loaded to be described, without an environment.
- */
+/** Checks every declared variable, so that a function fails when Lambda loads it. Elsewhere functions are loaded without any. */
 export function requireEnvironmentInLambda(): void {
   if (!optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME')) return;
   for (const read of declared.values()) read();

@@ -4,8 +4,8 @@
 import type { LogReason } from './reasons.ts';
 
 /**
- * The codes of error responses, each with its HTTP status. Ten are OAuth's
- * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1, RFC 9449 section 5, RFC 9470 section 3).
+ * The codes of error responses, with their HTTP status.
+ * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 7009 section 2.2.1, RFC 9449 section 5, RFC 9470 section 3
  */
 export const statuses = {
   invalid_request: 400,
@@ -30,7 +30,6 @@ export type ErrorCode = keyof typeof statuses;
 
 /** An error code as the API document describes it. */
 export interface ErrorRecord {
-  /** The case in which the error occurs. */
   when: string;
   example: string;
   /** The field that the example is about, for 422. */
@@ -46,24 +45,21 @@ interface ErrorDetail {
   errors?: FieldError[] | undefined;
   /** For the log only. */
   reason?: LogReason | undefined;
-  /** Parameters of the challenge: the login that would be sufficient. @see RFC 9470 section 3 */
+  /** Parameters of the challenge: which login is sufficient. @see RFC 9470 section 3 */
   challenge?: Record<string, string | number>;
   /** The nonce that the next proof must have. @see RFC 9449 section 8 */
   proofNonce?: string;
-  /** Seconds to wait before the request is sent again, where they are known better than by the code. */
+  /** Seconds to wait before the request is sent again. @default that of the code */
   retryAfterSeconds?: number;
 }
 
-/**
- * An error that the caller may read. The description names what is wrong and what is allowed; it never contains a secret
- * or the value that was sent.
- */
+/** An error that the caller may read. Its description says what is allowed, and never contains a secret or what was sent. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
   readonly detail: ErrorDetail;
 
-  /** @param detail the reason for the log alone may stand for an object with nothing else */
+  /** @param detail may be the reason for the log alone */
   constructor(code: ErrorCode, description: string, detail: LogReason | ErrorDetail = {}) {
     super(description);
     this.code = code;
@@ -71,6 +67,6 @@ export class ServiceError extends Error {
   }
 }
 
-/** The error for a request that is malformed, or can't be done as it is. */
+/** The error `invalid_request`. */
 export const invalid = (description: string): ServiceError =>
   new ServiceError('invalid_request', description);

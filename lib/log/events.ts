@@ -2,7 +2,7 @@ import type { DefinedOnly } from '../foundation/defined-only.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import type { ErrorCode } from '../foundation/service-error.ts';
 
-/** A field of a line: its content for the docs, and its type; one that may be undefined may be left out. */
+/** A field of a line: its content as the docs say it, and its type. */
 interface Field<Type> {
   text: string;
   type?: Type;
@@ -10,13 +10,12 @@ interface Field<Type> {
 const of = <Type = string>(text: string): Field<Type> => ({ text });
 const maybe = <Type = string>(text: string): Field<Type | undefined> => ({ text });
 
-/** The choices of a field, as the docs write them: `a`, `b` or `c`. */
+/** A field with one of some values, as the docs list them: `a`, `b` or `c`. */
 const oneOf = <Choice extends string>(...choices: [...Choice[], Choice]): Field<Choice> => {
   const list = new Intl.ListFormat('en-GB', { type: 'disjunction' });
   return of(list.format(choices.map((choice) => `\`${choice}\``)));
 };
 
-/** The party that ended something of a person's. */
 const parties = ['operator', 'person', 'provider'] as const;
 const by = oneOf(...parties);
 const failure = of<Record<string, unknown>>('name, code, message and place of the error, and its cause');
@@ -27,7 +26,6 @@ const session_id = of('the session');
 const identity_id = of('the identity');
 const issuer = of('the provider');
 const fields = of('the names of the claims');
-/** A generation of a session, which a refresh token is of. */
 const session = {
   login_user_id,
   session_id,
@@ -43,7 +41,7 @@ const line = <const Fields extends Record<string, Field<unknown>>>(when: string,
   fields: own,
 });
 
-/** Every line that the service writes: its occasion, and its own fields. Those of the request come on top: `RequestFields`. */
+/** Every line that the service writes: when, and its fields besides those of the request (`RequestFields`). */
 export const logEvents = {
   token_issued: line('A token was issued', {}),
   token_refused: line('The token endpoint answered with an error', { error, reason }),
@@ -102,14 +100,20 @@ export const logEvents = {
     'A provider reported something about a person, for example that they deleted their account there',
     {
       kind: oneOf(
-        ...(['consent_revoked', 'account_deleted', 'account_disabled', 'account_enabled'] as const),
-        ...(['account_purged', 'sessions_revoked', 'tokens_revoked', 'credential_changed'] as const),
-        ...(['credential_compromised', 'unlinked', 'logout', 'data_deletion'] as const),
+        'consent_revoked',
+        'account_deleted',
+        'account_disabled',
+        'account_enabled',
+        'account_purged',
+        'sessions_revoked',
+        'tokens_revoked',
+        'credential_changed',
+        'credential_compromised',
+        'unlinked',
+        'logout',
+        'data_deletion',
       ),
-      outcome: oneOf(
-        ...(['session_ended', 'sessions_ended', 'deleted', 'nothing', 'outdated'] as const),
-        'person_unknown',
-      ),
+      outcome: oneOf('session_ended', 'sessions_ended', 'deleted', 'nothing', 'outdated', 'person_unknown'),
       confirmation_code: maybe('the code that the provider got for a deletion'),
       login_user_id: maybe('the person, if they are known'),
     },
@@ -206,38 +210,37 @@ export type LogEvent = keyof typeof logEvents;
 type TypeOf<One> = One extends Field<infer Type> ? Type : never;
 type FieldsOf<Fields> = DefinedOnly<{ -readonly [Name in keyof Fields]: TypeOf<Fields[Name]> }>;
 
-/** The own fields of each event. The lines about commands, and about writes, have the ids of what they are about as well. */
+/** The fields of each event. Lines about commands and writes have ids besides. */
 export type LogEvents = {
   [Event in LogEvent]: FieldsOf<(typeof logEvents)[Event]['fields']> &
     (Event extends 'audit' | 'operator_command_failed' ? Record<string, unknown> : unknown);
 };
 
-/** The events of unexpected errors. */
+/** The events with a `failure`. */
 export type FailureEvent = {
   [Event in LogEvent]: 'failure' extends keyof (typeof logEvents)[Event]['fields'] ? Event : never;
 }[LogEvent];
 
-/** Fields that all lines of a request have as soon as they are known. */
+/** Fields of all lines of a request, as soon as they are known. */
 export interface RequestFields {
   request_id: string;
   /** Method and path, as in API Gateway's route key. */
   route: string;
-  /** The caller's address, which the edge of the deployment has told. */
+  /** The caller's address, from the deployment's own edge. */
   source_ip: string;
   client_id: string;
-  /** Set for a public client; its id is known to anybody. */
   client_kind: 'public';
   /** The thumbprint of the key by which the client authenticated. */
   key_thumbprint: string;
   account_id: string;
   login_app_id: string;
-  /** The id of a long-lived Login App Token. */
+  /** A long-lived Login App Token. */
   token_id: string;
   grant_type: string;
   provider: string;
   login_user_id: string;
   session_id: string;
-  /** The end of a request that ends in an error; noted after the line about it is written. */
+  /** Set after the line about the error has been written. */
   error: string;
   reason: string;
 }

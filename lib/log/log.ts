@@ -7,7 +7,7 @@ import type { FailureEvent, LogEvent, LogEvents } from './events.ts';
 import { asMetrics } from './metrics.ts';
 import { requestFields } from './request-fields.ts';
 
-/** Writes one line. It holds no secrets, and nothing that a caller sent. */
+/** Writes a line, which must have no secrets and nothing that a caller sent. */
 export function logEvent<Event extends LogEvent>(event: Event, fields: LogEvents[Event]): void {
   writeLine('INFO', event, fields);
 }
@@ -21,7 +21,7 @@ export function logFailure<Event extends FailureEvent>(
   writeLine('ERROR', event, { ...fields, failure: describeError(error) });
 }
 
-/** The destination of audit lines. The stack on one's own machine has a file for them. */
+/** The destination of audit lines; the stack on one's own machine has a file for them. */
 export const auditTrail = { write: (line: string): void => void process.stdout.write(line) };
 
 /** Writes an audit line, whatever `LOG_LEVEL` says. */
@@ -29,7 +29,6 @@ export function logAudit(fields: LogEvents['audit']): void {
   auditTrail.write(lineOf('INFO', 'audit', fields));
 }
 
-/** Writes one JSON line to standard output. `LOG_LEVEL=ERROR` leaves out those of the level INFO. */
 function writeLine(level: Level, event: LogEvent, fields: object): void {
   if (level === 'INFO' && optionalEnvironment('LOG_LEVEL') === 'ERROR') return;
   process.stdout.write(lineOf(level, event, fields));
@@ -42,20 +41,17 @@ function lineOf(level: Level, event: LogEvent, fields: object): string {
   const start = { level, message: event, timestamp: timestamp(), service: 'login-service' };
   const whole = { ...start, ...line, ...asMetrics(event, line) };
   const json = JSON.stringify(whole);
-  // A short line has no long text; looking at each costs as much as the rest.
+  // A replacer for every line would double the cost.
   return `${json.length > longestText ? JSON.stringify(whole, cut) : json}\n`;
 }
 
-/** The most characters of a text in a line: providers and callers choose some of them. */
+/** The most characters of a text: providers and callers choose some. */
 const longestText = 1_000;
 
 const cut = (_name: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > longestText ? `${value.slice(0, longestText)}…` : value;
 
-/**
- * The parts of an unexpected error that may be logged: its name, its code and where it was thrown. The messages of
- * the language's own errors quote the value they failed on, so only those of the service and the SDK are logged.
- */
+/** The parts of an error that may be logged. Messages of the language's own errors may not: they quote the value that failed. */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, stack, cause } = error;

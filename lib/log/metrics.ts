@@ -5,23 +5,19 @@ import type { LogEvent } from './events.ts';
 
 interface Metric {
   name: string;
-  /** The events whose lines it counts. */
+  /** The events that it counts. */
   of: readonly LogEvent[];
   /** Only the lines with these fields. @default all */
   with?: { error: ErrorCode } | { client_kind: 'public' };
-  /** The field that is its value; without one each line counts 1. In milliseconds. */
+  /** The field with its value in milliseconds. @default each line counts 1 */
   value?: string;
-  /**
-   * Dimensions of the metric, each a field or several together. They have few values each, since every value is a metric that
-   * costs money. The fields `function` and `version` are those of the Lambda that writes the line.
-   */
+  /** Dimensions, each one field or several. Each value costs money, so they have few. */
   by: readonly (string | readonly string[])[];
 }
 
-/** A function's 5xx: of all its versions, of each, and of each by cause. */
+/** By function, by version, and by version and cause. */
 const versions = ['function', ['function', 'version'], ['function', 'version', 'event']] as const;
 
-/** The lines that are also a metric. */
 export const metrics = [
   { name: 'TokensIssued', of: ['token_issued'], by: ['grant_type', 'provider'] },
   { name: 'TokensRefused', of: ['token_refused'], by: ['error', 'reason', 'provider'] },
@@ -49,8 +45,8 @@ export const metrics = [
 const all: readonly Metric[] = metrics;
 
 /**
- * Fields that make CloudWatch read a log line as metrics too; none without a namespace, which is the name of the stack. The
- * Powertools library would write a second line, to be paid for again.
+ * Fields that make CloudWatch read a log line as metrics too; none without a namespace. Powertools would write a second line,
+ * which costs money.
  * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"
  */
 export function asMetrics(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {

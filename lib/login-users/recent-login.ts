@@ -6,8 +6,7 @@ import type { AuthenticatedUser } from './login-user.ts';
 
 /** Seconds for which a login is recent, unless the deployment sets another number. With 0, every login is. */
 export const defaultRecentLoginSeconds = 900;
-const recentLoginSeconds = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS');
-const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
+const maxAge = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS', defaultRecentLoginSeconds);
 
 export const isLoginRecent = ({ started_at }: AuthenticatedUser): boolean =>
   maxAge() === 0 || epochSeconds() - started_at <= maxAge();

@@ -13,7 +13,7 @@ import { requestSigner } from '../storage/signature.ts';
 /** The name or ARN of the owner's Lambda function or alias; undefined without a login hook. */
 const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');
 /** Seconds to wait for an answer. @default 3 */
-const hookSeconds = optionalEnvironmentSeconds('LOGIN_HOOK_SECONDS');
+const hookSeconds = optionalEnvironmentSeconds('LOGIN_HOOK_SECONDS', 3);
 
 /** Whether a login hook decides about the logins of a Login App. Checks of new versions don't ask it: they log nobody in. */
 export const hasLoginHook = (loginAppId: string): boolean =>
@@ -126,7 +126,7 @@ async function invoke(event: object): Promise<unknown> {
   sign ??= requestSigner(region, 'lambda');
   const request = { host, path, contentType: 'application/json', body, time };
   const headers = sign(request, await config.credentials());
-  const signal = AbortSignal.timeout((hookSeconds() ?? 3) * 1000);
+  const signal = AbortSignal.timeout(hookSeconds() * 1000);
   const response = await fetch(`${origin}${path}`, { method: 'POST', headers, body, signal });
   const fault = response.headers.get('x-amz-function-error') ?? (response.ok ? undefined : response.status);
   if (fault !== undefined) throw new Error(`The login hook failed: ${fault}.`);

@@ -2,18 +2,18 @@ import * as v from 'valibot';
 import { jsonSchema } from './json-schema.ts';
 import { keyRequired } from './validation.ts';
 
-/** The schema of a form with these parameters. Others are ignored (RFC 6749 section 3.2). */
+/** The schema of a form. Unknown parameters are ignored (RFC 6749 section 3.2). */
 export const parameters = <const Entries extends v.ObjectEntries>(entries: Entries) =>
   v.object(entries, keyRequired('The parameter '));
 
-/** A parameter that must be sent once, with a value. One without a value counts as omitted, before this is asked. */
+/** A parameter that must be sent once. `form` has left out those without a value. */
 export const required = (name: string) =>
   v.pipe(v.string(`The parameter ${name} is repeated.`), v.nonEmpty());
 
-/** A parameter that may be left out; otherwise it must be sent once, with a value. */
+/** A parameter that may be sent once. */
 export const optional = (name: string) => v.optional(required(name));
 
-/** A parameter that must not be sent: one that this endpoint knows, but that makes no sense in this request. */
+/** A parameter that makes no sense in this request, and must not be sent. */
 export const forbidden = (name: string, why: string) =>
   v.optional(v.never(`The parameter ${name} must not be supplied ${why}.`));
 
@@ -28,11 +28,10 @@ export function sorted(entries: v.ObjectEntries) {
   return { required, optional, forbidden };
 }
 
-/** The message for a parameter with a value that it does not take. */
 export const mustBeOneOf = (name: string, values: readonly string[]): string =>
   `The ${name} must be one of ${values.join(', ')}.`;
 
-/** The messages of a variant for the parameters that tell its forms apart. @param choices the values of each, by its name */
+/** The messages for the discriminators of a variant. @param choices the values of each, by its name */
 export const choiceProblem =
   (choices: Record<string, readonly string[]>) =>
   ({ path, input }: v.BaseIssue<unknown>): string => {
@@ -51,7 +50,7 @@ export const once = <Output>(name: string, schema: v.GenericSchema<string, Outpu
     schema,
   );
 
-/** A query parameter that may be left out. @param schema of its text @param keywords its JSON Schema */
+/** An optional query parameter. @param schema of its text @param keywords its JSON Schema */
 export const queryParameter = <Output>(
   name: string,
   schema: v.GenericSchema<string, Output>,
@@ -59,13 +58,11 @@ export const queryParameter = <Output>(
   description: string,
 ) => v.pipe(v.optional(once(name, schema)), jsonSchema(keywords), v.description(description));
 
-/** A query parameter that takes a text. */
 export const queryText = (name: string, description: string) => {
   const schema = v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`));
   return queryParameter(name, schema, { type: 'string', minLength: 1 }, description);
 };
 
-/** A query parameter that takes one of some values. */
 export const queryChoice = <const Options extends readonly string[]>(
   name: string,
   options: Options,
@@ -75,7 +72,7 @@ export const queryChoice = <const Options extends readonly string[]>(
   return queryParameter(name, schema, { type: 'string', enum: options }, description);
 };
 
-/** A query parameter that takes a whole number, in at most four decimal digits. @param keywords of its JSON Schema besides */
+/** A query parameter of at most four digits. @param keywords of its JSON Schema besides */
 export const queryInteger = (
   name: string,
   [minimum, maximum]: [least: number, most: number],

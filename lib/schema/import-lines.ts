@@ -13,7 +13,6 @@ export const importLinesSchema = v.array(
 );
 export type ImportLine = v.InferOutput<typeof importLinesSchema>[number];
 
-/** The outcome for each of them. */
 export const importResultSchema = v.object({
   added: v.number(),
   /** Lines whose content an earlier import has added. */
@@ -24,18 +23,18 @@ export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
 const objectSchema = jsonObject('The line must be a JSON object.');
 
-/** The outcome for one line: its content was added, or had been by an earlier import, or is refused. */
+/** The outcome for a line: added, already added by an earlier import, or refused. */
 export type LineOutcome = 'added' | 'repeated' | { reason: string };
 
-/** The outcome for a line that a ServiceError refuses. @throws any other error */
+/** The outcome for a line with a ServiceError. @throws any other error */
 export function refusal(error: unknown): LineOutcome {
   if (error instanceof ServiceError) return { reason: error.message };
   throw error;
 }
 
 /**
- * Reads the JSON objects of lines: those that can be imported, and a result that refuses the others, naming each wrong field.
- * It also returns what adds the outcome of a line to the result.
+ * Reads the JSON objects of lines.
+ * @returns those that can be imported, the result, which refuses the others, and `note`, which adds the outcome of a line to it
  */
 export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };

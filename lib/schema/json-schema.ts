@@ -6,9 +6,8 @@ type JsonKeywords = { readonly [keyword: string]: unknown };
 export type JsonSchemaSource = v.GenericSchema | JsonKeywords;
 
 /**
- * Says how a value looks on the wire where its schema alone does not: where text is read as a number, or a check
- * has no counterpart in JSON Schema. The API document takes it in the place of the schema; validation ignores it.
- * @param rules keywords that hold besides, such as a rule across fields, which a schema cannot say
+ * Tells the API document how a value looks on the wire, in place of its schema. Validation ignores it.
+ * @param rules keywords that hold besides, such as a rule across fields
  * @__NO_SIDE_EFFECTS__ so a bundle leaves out schemas that it doesn't use
  */
 export const jsonSchema = <Input>(format: JsonSchemaSource, rules: JsonKeywords = {}) =>
@@ -17,13 +16,9 @@ export const jsonSchema = <Input>(format: JsonSchemaSource, rules: JsonKeywords 
 /** A time as the service writes it: ISO 8601, UTC, with milliseconds. */
 export const timestampField = v.pipe(v.string(), jsonSchema({ type: 'string', format: 'date-time' }));
 
-/** A whole number that is not negative. */
 export const countField = v.pipe(v.number(), jsonSchema({ type: 'integer', minimum: 0 }));
 
-/**
- * A schema with its description for the API document and the docs.
- * @__NO_SIDE_EFFECTS__
- */
+/** A schema with its description for the docs. @__NO_SIDE_EFFECTS__ */
 export const described = <const Schema extends v.GenericSchema>(schema: Schema, text: string) =>
   v.pipe(schema, v.description(text));
 
@@ -31,8 +26,8 @@ const dateTime =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * Converts a time to UTC and to the millisecond; undefined for anything but a `date-time` of a real calendar date whose year in
- * UTC is 0000 to 9999. The second 60 is not accepted: neither `Date` nor epoch seconds can hold a leap second.
+ * Converts a time to UTC and milliseconds; undefined for anything but a `date-time` of a real calendar date with a year of
+ * four digits in UTC. Leap seconds are not accepted: neither `Date` nor epoch seconds can hold them.
  * @see RFC 3339 section 5.6
  */
 function utcTimestamp(text: string): string | undefined {
@@ -44,7 +39,7 @@ function utcTimestamp(text: string): string | undefined {
   return /^\d{4}-/.test(utc) ? utc : undefined;
 }
 
-/** An optional field that holds such a time. */
+/** An optional RFC 3339 time, converted to UTC. */
 export const timeField = (name: string) =>
   v.optional(
     v.pipe(

@@ -5,7 +5,7 @@
 import * as v from 'valibot';
 import { type FieldError, invalid, ServiceError } from '../foundation/service-error.ts';
 
-/** Turns what is wrong with an input into the error that is documented for it. The input is undefined when it was not parsed. */
+/** Makes the documented error for an invalid input, which is undefined if it was not parsed. */
 export type MakeError = (errors: FieldError[], input?: unknown) => ServiceError;
 
 /** `invalid_request`, naming the first parameter that is wrong. */
@@ -17,11 +17,11 @@ export const unprocessableEntity: MakeError = (errors) =>
     errors: errors.map(({ field, message }) => ({ field: field || 'body', message })),
   });
 
-/** `invalid_request` for a body that is not an object, else `unprocessable_entity` naming each field that is wrong. */
+/** `invalid_request` for a body that is not an object, else `unprocessable_entity`. */
 export const invalidFields: MakeError = (errors) =>
   errors.some(({ field }) => field === '') ? invalidRequest(errors) : unprocessableEntity(errors);
 
-/** Errors for an object within the body: `unprocessable_entity` for its fields, named by their path, else `invalid_request`. */
+/** `unprocessable_entity` for the fields of an object within the body, else `invalid_request`. */
 export const invalidFieldsOf =
   (object: string): MakeError =>
   (errors) => {
@@ -32,17 +32,16 @@ export const invalidFieldsOf =
     );
   };
 
-/** The message of an object's schema for a key that it lacks. @param before what stands before the key's name */
+/** The message for a missing key. @param before what stands before its name */
 export const keyRequired =
   (before = '') =>
   ({ path }: v.BaseIssue<unknown>): string =>
     `${before}${String(path?.[0]?.key)} is required.`;
 
-/** A JSON object: no list, and no null. */
 export const jsonObject = (message: string) =>
   v.custom<object>((value) => value instanceof Object && !Array.isArray(value), message);
 
-/** The output of a schema for an input. @throws ServiceError */
+/** The output of a schema. @throws ServiceError */
 export function validated<Schema extends v.GenericSchema>(
   schema: Schema,
   input: unknown,

@@ -15,8 +15,8 @@ import { type Item, type ItemOf, itemKind, readItem, readItems } from '../../sto
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
 
-/** Seconds after a refresh for which the replaced token is accepted; undefined for no limit. */
-const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
+/** Seconds after a refresh for which the replaced token is accepted. @default no limit */
+const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS', Infinity);
 
 export const sessionItem = itemKind(
   v.object({
@@ -108,7 +108,7 @@ export const hasIssued = (session: Session, claims: { aud: string; client_id: st
 export function stateOfGeneration(session: Session, generation: number) {
   if (generation === session.generation) return 'current';
   const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
-  const isInTime = age < (graceSeconds() ?? Infinity);
+  const isInTime = age < graceSeconds();
   return generation === session.generation - 1 && isInTime ? 'predecessor' : 'outdated';
 }
 
