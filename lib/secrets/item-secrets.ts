@@ -1,4 +1,4 @@
-// Apart from the secrets themselves, so that a function which only compares secrets doesn't bundle the storage.
+// A file of its own, since functions that only compare secrets need no storage.
 
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { type ItemKey, updateItem } from '../storage/items.ts';
@@ -6,10 +6,10 @@ import { newSecret, newSecretsVersion, type StoredSecret, storeSecret, type With
 
 export const shownSecret = ({ secret_id, created_at }: StoredSecret) => ({ secret_id, created_at });
 
-/** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
+/** A new secret, and the old one until it is revoked. */
 const mostSecrets = 2;
 
-/** Adds a secret to an item. @throws ServiceError when there are two already, or somebody else has changed them meanwhile */
+/** Adds a secret to an item. @throws ServiceError if there are two, or somebody else changes them meanwhile */
 export async function rotateSecretOf(
   key: ItemKey<unknown, WithSecrets>,
   stored: WithSecrets,
@@ -23,9 +23,9 @@ export async function rotateSecretOf(
 }
 
 /**
- * Takes one of its secrets away from an item, and returns those that are left.
+ * Removes a secret from an item. @returns the others
  * @param needsOne whether the last one must stay
- * @throws ServiceError when none has the id, it is the last one, or somebody else has changed them meanwhile
+ * @throws ServiceError if there is no such secret, it must stay, or somebody else changes them meanwhile
  */
 export async function revokeSecretOf(
   key: ItemKey<unknown, WithSecrets>,
@@ -43,7 +43,7 @@ export async function revokeSecretOf(
 
 const idsOf = ({ secrets }: WithSecrets): string => secrets.map(({ secret_id }) => secret_id).join(', ');
 
-/** Replaces the secrets of an item, or credentials that share their version. @throws ServiceError when somebody else was faster */
+/** Replaces secrets, or credentials with the same version. @throws ServiceError if somebody else was faster */
 export async function replaceCredentials<Written extends WithSecrets>(
   key: ItemKey<unknown, Written>,
   stored: WithSecrets,

@@ -2,21 +2,20 @@ import { clock } from '../foundation/clock.ts';
 import { logFailure } from '../log/log.ts';
 
 interface Reread<Value> {
-  /** The id of the secret that the value is made of. */
   secretId: () => string;
-  /** Milliseconds for which a warm function uses a value that it has read. */
+  /** Milliseconds that a value is used. */
   freshFor: number;
   read: (secretId: string) => Promise<Value>;
-  /** Whether a value that can't be read again is still good. */
+  /** Whether a value may stay in use while Secrets Manager fails. @default yes */
   isGood?: (value: Value) => Promise<boolean>;
 }
 
-/** Milliseconds for which a value is used, from when it was read, while Secrets Manager fails. */
+/** Milliseconds that a value is used while Secrets Manager fails, from when it was read. */
 const longestOutage = 6 * 3_600_000;
 /** Milliseconds between two attempts to read it then. */
 const pause = 60_000;
 
-/** Keeps a value of a secret in a warm function. While the secret can't be read, it stays in use, for six hours at most. */
+/** Caches what is made of a secret in a warm function. */
 export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async () => true }: Reread<Value>) {
   let last: { value: Value; readAt: number; readAgainAt: number } | undefined;
   let reading: Promise<Value> | undefined;

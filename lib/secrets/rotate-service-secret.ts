@@ -1,13 +1,13 @@
+import { randomBytes } from 'node:crypto';
+import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { environment, environmentSeconds } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
-import { giveUp, rotation } from './secret-store.ts';
+import { giveUp, rotation, staleReadSeconds } from './secret-store.ts';
 import {
-  isInTime,
-  longestRestoreSeconds,
   parseServiceSecret,
   readServiceSecret,
   type ServiceSecret,
-  serviceSecretAfter,
+  serviceSecretFreshFor,
 } from './service-secret.ts';
 
 const providerSettingsSecretId = environment('PROVIDER_SETTINGS_SECRET_ID');
@@ -15,16 +15,43 @@ const idleSeconds = environmentSeconds('SESSION_IDLE_SECONDS');
 
 const isOfProviderSettings = (secretId: string): boolean => secretId === providerSettingsSecretId();
 
+/** Seconds within which a rotation must be finished. */
+const finishSeconds = 240;
+
+/** Seconds after which every function knows a new secret: the rotation is finished, and no warm function has an older read. */
+const noticeSeconds = finishSeconds + serviceSecretFreshFor / 1000 + staleReadSeconds;
+
+/** A table can be restored as it was up to 35 days ago, with provider settings that were encrypted then. */
+const longestRestoreSeconds = 35 * 86_400;
+
 /**
- * For how long a secret is accepted after its rotation. Nobody is logged out: unused refresh tokens live no longer. Tokens of
- * providers that are kept to be revoked are not encrypted again, and a person may go for years without a login.
+ * Seconds for which a replaced secret is accepted: as long as an unused refresh token lives. Tokens of providers that are kept to
+ * be revoked are not encrypted again, and a person may go for years without a login.
  */
 const keepSeconds = (secretId: string): number =>
   isOfProviderSettings(secretId) ? 5 * 366 * 86_400 : Math.max(idleSeconds(), longestRestoreSeconds);
 
 /**
- * Makes the function that carries out the steps of a rotation of a service secret.
- * @param reencrypt encrypts all provider settings again, with the current key of a secret, and names those that it can't read
+ * The secret after a rotation. The first rotation only adds `next`.
+ * @param keptFor seconds that the replaced one is accepted
+ * @throws Error if the next secret may not be known everywhere yet
+ */
+export function serviceSecretAfter({ current, next, previous }: ServiceSecret, keptFor: number) {
+  const now = epochSeconds();
+  const following = { text: randomBytes(48).toString('base64url'), made_at: now };
+  if (!next) return { current, next: following, previous };
+  if (now < next.made_at + noticeSeconds) {
+    const again = isoTime(next.made_at + noticeSeconds);
+    throw new Error(`The next secret is not known everywhere yet. Rotate again after ${again}.`);
+  }
+  const keep_until = now + noticeSeconds + keptFor;
+  const kept = previous.filter((one) => one.keep_until > now);
+  return { current: next.text, next: following, previous: [{ text: current, keep_until }, ...kept] };
+}
+
+/**
+ * The function that rotates service secrets.
+ * @param reencrypt encrypts all provider settings again with the current key of a secret, and names those that it can't read
  */
 export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Promise<string[]>) =>
   rotation<ServiceSecret>({
@@ -33,9 +60,8 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
     next: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
     /**
-     * Encrypts all provider settings again, with the key that every function knows already as the next one. A repetition goes on
-     * with those that are left. Settings that nobody can read would stop every repetition, so the rotation is given up, as is one
-     * that was prepared too long ago.
+     * Encrypts all provider settings again, with the key that every function knows already as the next one. Settings that nobody
+     * can read would stop every repetition, so the rotation is given up.
      */
     async ready(secret, step) {
       const before = await readServiceSecret(step.SecretId);
@@ -47,7 +73,9 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
         const unreadable = `These provider settings can be decrypted with no key that is left: ${names}. Set them again, or remove them. Then rotate again.`;
         if (names !== '') await giveUp(step, unreadable);
       }
-      if (!isInTime(secret)) await giveUp(step, 'The rotation took too long. Rotate again.');
+      // `noticeSeconds` relies on it.
+      const isInTime = secret.next && epochSeconds() <= secret.next.made_at + finishSeconds;
+      if (!isInTime) await giveUp(step, 'The rotation took too long. Rotate again.');
     },
 
     async finish(_, secretId) {

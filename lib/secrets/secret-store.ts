@@ -9,25 +9,21 @@ import {
 import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 
-/** Two attempts: a login reads three secrets. */
+// Two attempts: a login reads three secrets.
 const client = new SecretsManagerClient(requestTimeouts(2));
 
-/**
- * The value of a version of a secret, or of the current one. Secrets Manager is eventually consistent: that may be the one
- * before for a while after it has changed.
- * @throws Error when it has no text value
- */
+/** The text of a version of a secret, or of the current one, eventually consistent. @throws Error if it has none */
 export async function readSecret(SecretId: string, VersionId?: string): Promise<string> {
   const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId, VersionId }));
   if (SecretString === undefined) throw new Error('The secret has no text value.');
   return SecretString;
 }
 
-/** The time of a secret's latest rotation; undefined when it never was rotated. */
+/** The time of a secret's latest rotation, if there was one. */
 export const lastRotation = async (SecretId: string): Promise<Date | undefined> =>
   (await client.send(new DescribeSecretCommand({ SecretId }))).LastRotatedDate;
 
-/** The value that a rotation has prepared under a version id; undefined when it has prepared none. */
+/** The value that a rotation has prepared under a version id, if any. */
 export async function readPendingSecret(SecretId: string, VersionId: string): Promise<string | undefined> {
   const pending = new GetSecretValueCommand({ SecretId, VersionId, VersionStage: 'AWSPENDING' });
   try {
@@ -42,7 +38,7 @@ export async function putCurrentSecret(secretId: string, value: string): Promise
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: value }));
 }
 
-/** The ids of the current version of a secret, and of the one that a rotation has prepared; undefined where there is none. */
+/** The ids of the current and of the prepared version of a secret, if any. */
 export async function versionsOf(secretId: string) {
   const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
   const at = (stage: string) =>
@@ -50,17 +46,17 @@ export async function versionsOf(secretId: string) {
   return { current: at('AWSCURRENT'), pending: at('AWSPENDING') };
 }
 
-/** Gives up a version that a rotation has prepared. The next rotation prepares another. */
+/** Gives up a prepared version. The next rotation prepares another. */
 export async function abandonPending(SecretId: string, RemoveFromVersionId: string): Promise<void> {
   const VersionStage = 'AWSPENDING';
   await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, RemoveFromVersionId }));
 }
 
-/** Reads the event with which Secrets Manager calls a rotation function, four times per rotation. */
+/** Reads the event of Secrets Manager, which calls a rotation function four times per rotation. */
 function readStep(event: unknown) {
   const stepSchema = v.object({
     SecretId: v.string(),
-    /** The id of the version that this rotation makes. */
+    /** The id of the prepared version. */
     ClientRequestToken: v.string(),
     Step: v.picklist(['createSecret', 'setSecret', 'testSecret', 'finishSecret']),
   });
@@ -68,22 +64,22 @@ function readStep(event: unknown) {
 }
 type RotationStep = ReturnType<typeof readStep>;
 
-/** Seconds for which a function may still read a secret as it was before: Secrets Manager is eventually consistent. */
+/** Seconds for which a function may still read the secret from before a change: reads are eventually consistent. */
 export const staleReadSeconds = 60;
 
-/** The parts of a rotation that differ from one kind of secret to another. Whatever is done for a step may be repeated. */
+/** The rotation of a kind of secret. Steps may be repeated. */
 interface Rotation<Value> {
-  /** Reads a value. @throws Error when the text is none */
+  /** @throws Error for another text */
   parse: (text: string, secretId: string) => Value;
-  /** Makes the value that follows the current one. @throws Error when it is too early for one */
+  /** Makes the value that follows the current one. @throws Error if it is too early */
   next: (secretId: string) => Promise<Value>;
-  /** Makes everything ready for a value that is to become the current one. @throws Error when it must not */
+  /** Makes everything ready for a value to become the current one. @throws Error if it must not */
   ready: (prepared: Value, step: RotationStep) => Promise<void>;
-  /** Does what is left to do when the value is the current one. */
+  /** Does what is left when the value is the current one. */
   finish: (current: Value, secretId: string) => Promise<void>;
 }
 
-/** Makes the function that carries out the steps of a rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
+/** A rotation function. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>) {
   async function makeReady(step: RotationStep): Promise<void> {
     const text = await readPendingSecret(step.SecretId, step.ClientRequestToken);
@@ -100,9 +96,9 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
     },
     setSecret: makeReady,
     testSecret: makeReady,
-    /** The current version is asked for first, so that a change of it while the value is checked makes this step fail. */
     async finishSecret(step) {
       const { SecretId, ClientRequestToken } = step;
+      // Read first: if the current version changes during the check, this step fails.
       const { current } = await versionsOf(SecretId);
       if (current !== ClientRequestToken) {
         await makeReady(step);
@@ -110,7 +106,7 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
         const VersionStage = 'AWSCURRENT';
         await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }));
       }
-      // By its version: the stage may still lead to the one before.
+      // By its version, since the stage may still lead to the one before.
       await finish(parse(await readSecret(SecretId, ClientRequestToken), SecretId), SecretId);
     },
   };
@@ -120,7 +116,7 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
   };
 }
 
-/** Gives up what a rotation has prepared, so that the next rotation prepares something else. @throws Error with the reason */
+/** Gives up a rotation. @throws Error with the reason */
 export async function giveUp({ SecretId, ClientRequestToken }: RotationStep, reason: string): Promise<never> {
   await abandonPending(SecretId, ClientRequestToken);
   throw new Error(reason);

@@ -3,23 +3,21 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 
-/** A secret as it is stored: its SHA-256 alone. A random 256-bit secret needs no slow password hash. */
+/** A secret in the table: its SHA-256. A random 256-bit secret needs no slow password hash. */
 const storedSecretSchema = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
 export type StoredSecret = v.InferOutput<typeof storedSecretSchema>;
 
-/** The attributes of an item that has secrets. Each change sets a new version. */
+/** Attributes of an item with secrets. Each change sets a new version. */
 export const secretAttributes = { secrets: v.array(storedSecretSchema), secrets_version: v.string() };
 export type WithSecrets = { secrets: StoredSecret[]; secrets_version: string };
 
-/** 256 random bits, URL-safe, after a prefix that secret scanners can look for: `lcs_…` */
+/** 256 random bits, URL-safe, after a prefix for secret scanners: `lcs_…` */
 export const newSecret = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`;
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** A version id for a set of secrets; random, so never used twice. */
 export const newSecretsVersion = (): string => newId('v');
 
-/** Attributes by which a new item stores its first secret. */
 export const firstSecret = (secret: string): WithSecrets => ({
   secrets: [storeSecret(secret)],
   secrets_version: newSecretsVersion(),
@@ -31,14 +29,13 @@ export const storeSecret = (secret: string): StoredSecret => ({
   created_at: timestamp(),
 });
 
-/** Compares two texts in a time that does not depend on where they differ. */
 export function equalInConstantTime(a: string, b: string): boolean {
   const left = createHash('sha256').update(a).digest();
   const right = createHash('sha256').update(b).digest();
   return timingSafeEqual(left, right);
 }
 
-/** Whether a presented secret is one of the stored ones. Looks at all of them, whichever fits. */
+/** Whether a secret is one of the stored ones. Compares all of them, in constant time. */
 export function matchesAny(presented: string, stored: StoredSecret[]): boolean {
   const digest = sha256(presented);
   return stored.map(({ sha256 }) => equalInConstantTime(digest, sha256)).includes(true);

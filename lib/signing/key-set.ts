@@ -7,15 +7,15 @@ import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 import type { TokenAlgorithm } from './settings.ts';
 
-/** Milliseconds for which a warm function signs with the key it has read. */
+/** Milliseconds that a warm function signs with a key. */
 export const signingKeyFreshFor = 4 * 60_000;
 
-/** Seconds for which a key of a new algorithm is published before it signs. */
+/** Seconds that a key of a new algorithm is published before it signs. */
 const noticeSeconds = 86_400;
 
 /**
- * Seconds after which verifiers know a new key: a warm function and the cache of the response keep the keys for five minutes
- * each, and the slowest verifier known, API Gateway's JWT authorizer, may keep them for two hours.
+ * Seconds after which verifiers know a new key: warm functions and caches of the response keep keys for five minutes each, and
+ * API Gateway's JWT authorizer for up to two hours.
  */
 const spreadSeconds = 7_200 + 600;
 
@@ -44,7 +44,6 @@ const privateJwkSchema = v.variant('alg', [
 ]);
 export type PrivateJwk = v.InferOutput<typeof privateJwkSchema>;
 
-/** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
 export const publishedKeySchema = v.object({
   key: publicJwkSchema,
   /** Epoch seconds from which its tokens are rejected; absent for keys that sign, or will. */
@@ -52,14 +51,14 @@ export const publishedKeySchema = v.object({
 });
 export type PublishedKey = v.InferOutput<typeof publishedKeySchema>;
 
-/** The signing keys as the secret holds them. Their algorithms may differ. */
+/** The signing keys in the secret. Their algorithms may differ. */
 export const keySetSchema = v.object({
   current: privateJwkSchema,
-  /** Published one period before it signs: until the next rotation, or until `takes_over_at`. */
+  /** Published, but doesn't sign yet. */
   next: privateJwkSchema,
-  /** Epoch seconds from which `next` signs in place of `current`; absent if only the next rotation decides. */
+  /** Epoch seconds from which `next` signs; absent if only the next rotation decides. */
   takes_over_at: v.exactOptional(v.number()),
-  /** Epoch seconds at which `next` was made and published. */
+  /** Epoch seconds. */
   next_made_at: v.number(),
 });
 export type KeySet = v.InferOutput<typeof keySetSchema>;
@@ -67,7 +66,7 @@ export type KeySet = v.InferOutput<typeof keySetSchema>;
 export const newKeySet = async (algorithm: TokenAlgorithm): Promise<KeySet> =>
   withNewNext(await newSigningKey(algorithm), algorithm);
 
-/** A key that signs, and a new one after it, which gets a day of notice if it is of another algorithm. */
+/** A key that signs, and a new next one, which takes over after a day if it is of another algorithm. */
 async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Promise<KeySet> {
   const next_made_at = epochSeconds();
   const notice = current.alg !== algorithm && { takes_over_at: next_made_at + noticeSeconds };
@@ -75,10 +74,9 @@ async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Prom
 }
 
 /**
- * The key set that a rotation replaces a set with. `next` signs at once; if it is not of the wanted algorithm, a new key of that
- * is published, and takes over after a day.
- * @param published what is published now. A table that was lost doesn't have `next`; waiting would help nobody then
- * @throws Error when verifiers may not know `next` yet
+ * The key set after a rotation. `next` signs at once, unless it is of another algorithm than the wanted one.
+ * @param published the published keys. After the loss of a table they lack `next`, and waiting would help nobody
+ * @throws Error if verifiers may not know `next` yet
  */
 export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm, published: PublishedKey[]) {
   if (set.next.alg !== algorithm) return withNewNext(keyThatSigns(set), algorithm);
@@ -91,7 +89,7 @@ export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm, publis
 const nextKnownFrom = ({ takes_over_at, next_made_at }: KeySet): number =>
   takes_over_at ?? next_made_at + spreadSeconds;
 
-/** Epoch seconds from which verifiers know the key that signs when a key set replaces another one at once. */
+/** Epoch seconds from which verifiers know the key that signs after another key set. */
 export function signingKeyKnownFrom(following: KeySet, before: KeySet): number {
   const { kid } = keyThatSigns(following);
   if (kid === keyThatSigns(before).kid) return 0;
@@ -99,8 +97,8 @@ export function signingKeyKnownFrom(following: KeySet, before: KeySet): number {
 }
 
 /**
- * The key set that replaces one with revoked keys; undefined when it has none. A revoked key that signs is replaced by
- * the other one, which has been published. If both are revoked, a new key signs at once.
+ * The key set in place of one with revoked keys; undefined if it has none. The published next key takes the place of the one that
+ * signs, or a new key if both are revoked.
  */
 export async function keySetWithout(set: KeySet, revoked: string[], algorithm: TokenAlgorithm) {
   const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);
@@ -112,7 +110,7 @@ export async function keySetWithout(set: KeySet, revoked: string[], algorithm: T
 export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>
   takes_over_at <= epochSeconds() ? next : current;
 
-/** The key set that a secret holds; undefined for none yet. */
+/** The key set in the text of a secret, if any. */
 export function parseKeySet(secret: string): KeySet | undefined {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), keySetSchema), secret);
   return result.success ? result.output : undefined;
@@ -121,7 +119,7 @@ export function parseKeySet(secret: string): KeySet | undefined {
 export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwkSchema, key);
 
 async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {
-  // The length is that of RSA keys; a P-256 key has its own.
+  // The length is ignored for ES256.
   const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
   return v.parse(privateJwkSchema, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
 }

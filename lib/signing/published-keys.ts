@@ -7,22 +7,22 @@ import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts
 import { publicSigningKeysKey } from '../storage/keys.ts';
 import { type PublicJwk, type PublishedKey, publishedKeySchema } from './key-set.ts';
 
-/** The most keys that may be published: a load balancer reads no more of a key set. */
+/** The most published keys, since load balancers read no more. */
 export const mostKeys = 10;
 
 const publishedKeysItem = itemKind(
   v.object({
     keys: v.optional(v.array(publishedKeySchema), []),
-    /** The ids of revoked keys. None of them is ever published again. */
+    /** The ids of keys that are never published again. */
     revoked: v.optional(v.array(v.string()), []),
-    /** Changes with every write, so that two writers don't overwrite each other. */
+    /** Changes with every write. */
     revision: v.exactOptional(v.string()),
   }),
   publicSigningKeysKey,
 );
 export type Published = ItemOf<typeof publishedKeysItem>;
 
-/** The published keys, with those of them that have been imported; undefined until the first rotation. */
+/** The published keys, and those of them that were imported; undefined until the first rotation. */
 const findPublished = cached(
   async () => {
     const { keys } = await readPublished();
@@ -35,12 +35,12 @@ const isValid = ({ keep_until = Infinity }: PublishedKey): boolean => keep_until
 
 /** Every key that a valid access token can be signed with. */
 export async function publicKeys(): Promise<PublicJwk[]> {
-  // That there is none is about to change.
+  // The first rotation is about to end.
   const { keys } = (await findPublished([], () => true)) ?? (await readPublished());
   return keys.filter(isValid).map(({ key }) => key);
 }
 
-/** The public key of a key id, and the one algorithm it is for. An unknown one is looked up at once, but at most every 10 s. */
+/** A public key and its one algorithm. An unknown id is looked up at once, at most every 10 s. */
 export async function publicKey(kid: string) {
   const withId = (keys: PublishedKey[]) => keys.find((one) => one.key.kid === kid && isValid(one));
   const published = await findPublished([], ({ keys }) => withId(keys) !== undefined);
@@ -55,9 +55,8 @@ export const readPublished = async (): Promise<Published> =>
   (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 
 /**
- * Makes the public keys known to all verifying functions, in place of those of a revision.
- * @throws Error when there are too many, since any that were left out could have signed a valid token; or when somebody else has
- *   published others meanwhile
+ * Publishes keys in place of those of a revision.
+ * @throws Error for too many, since any of them could have signed a valid token, or if somebody else was faster
  */
 export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { revision }: Published) {
   if (keys.length > mostKeys)

@@ -35,8 +35,8 @@ export const rotateSigningKeys = rotation<KeySet>({
   },
 
   /**
-   * The key set that follows the current one. Its public keys are published first: with that the notice begins that a new key
-   * needs. The key that signs until the last step gets no end yet, since that step may come late.
+   * Publishes the public keys of the next key set, since their notice begins then. The key that signs until the last step gets
+   * no end yet.
    */
   async next(secretId) {
     const published = await readPublished();
@@ -49,7 +49,7 @@ export const rotateSigningKeys = rotation<KeySet>({
     return following;
   },
 
-  /** Signs with each prepared key and verifies with what was published; none is revoked. */
+  /** Signs with each prepared key, and verifies with the published one. */
   async ready(set, { ClientRequestToken }) {
     const { keys, revoked } = await readPublished();
     requireNoneRevoked(set, revoked);
@@ -62,7 +62,7 @@ export const rotateSigningKeys = rotation<KeySet>({
     }
   },
 
-  /** Gives the keys that no longer sign an end. A key that was revoked after the check is replaced. */
+  /** Gives an end to keys that no longer sign. Replaces a key that was revoked after the check. */
   async finish(set, secretId) {
     const { current } = await replaceRevokedKeys(secretId, set, await readPublished());
     logEvent('signing_keys_rotated', { kid: current.kid });
@@ -75,10 +75,9 @@ function requireNoneRevoked({ current, next }: KeySet, revoked: string[]): void 
 }
 
 /**
- * Publishes the keys of the current key set, once those that are revoked have been replaced. A replacement is published
- * before it signs.
- * @param revoked the ids of all revoked keys, of which some may be new
- * @returns the key set that is current from now on
+ * Replaces revoked keys, and publishes the key set before it signs.
+ * @param revoked the ids of revoked keys, including new ones
+ * @returns the current key set
  */
 async function replaceRevokedKeys(
   secretId: string,
@@ -93,13 +92,12 @@ async function replaceRevokedKeys(
   return following;
 }
 
-/** Seconds for which a function may still sign with a key that was replaced: it may have read the key late. */
+/** Seconds that a function may still sign with a replaced key. */
 const signedForSeconds = staleReadSeconds + signingKeyFreshFor / 1000;
 
 /**
- * The keys to publish while functions sign with any of these key sets. Every other published key stays for as long as its tokens
- * may be valid, or, if it is revoked, for as long as a function may still sign with it: five minutes, so that none rejects what
- * another still issues.
+ * The keys to publish while functions sign with any of these key sets. Other published keys stay while their tokens are valid,
+ * or, if revoked, while a function may still sign with them: no function rejects what another issues.
  */
 function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedKey[] {
   const now = epochSeconds();
@@ -116,13 +114,13 @@ function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedK
     })
     .filter(({ keep_until }) => keep_until > now);
   const all = [...signing, ...others];
-  // There is no room for a revoked key beside the one that takes its place.
+  // There may be no room for a revoked key beside its replacement.
   return all.length > mostKeys ? all.filter((one) => !isRevoked(one)) : all;
 }
 
 const algorithmSetting = environment('TOKEN_ALGORITHM');
 
-/** The algorithm of new signing keys. @throws ValiError when the setting names none */
+/** The algorithm of new signing keys. @throws ValiError for another one */
 export function wantedAlgorithm(): TokenAlgorithm {
   const message = `The environment variable TOKEN_ALGORITHM must be ${tokenAlgorithms.join(' or ')}.`;
   return v.parse(v.picklist(tokenAlgorithms, message), algorithmSetting());
@@ -131,10 +129,9 @@ export function wantedAlgorithm(): TokenAlgorithm {
 const secretId = environment('SIGNING_KEYS_SECRET_ID');
 
 /**
- * Revokes a signing key: within five minutes no function signs with it, and none accepts its tokens. If it is a key that signs or
- * will, another one takes its place at once. It may be done again, for example after it was interrupted. The table comes first,
- * so that no rotation can bring the key back, and the key that takes its place is known before it signs.
- * @returns the key that signs from now on and what that breaks, or why nothing was revoked
+ * Revokes a signing key: after five minutes no function signs with it or accepts its tokens. Another key takes its place at once.
+ * May be repeated after an interruption. The table is written first, so that no rotation brings the key back.
+ * @returns the key that signs now with a warning, or why nothing was revoked
  */
 export async function revokeSigningKey(kid: string) {
   const id = secretId();
@@ -160,7 +157,7 @@ const warningUntil = (knownFrom: number): string =>
 const isKnown = (kid: string, { keys, revoked }: Published, { current, next }: KeySet): boolean =>
   [...keys.map(({ key }) => key.kid), ...revoked, current.kid, next.kid].includes(kid);
 
-/** Whether a key of the set was taken out of use: then it is the set before the last rotation. */
+/** Whether a key of the set is out of use: a read from before the last rotation. */
 const isOutdated = ({ current, next }: KeySet, { keys, revoked }: Published): boolean =>
   [current, next].some(
     ({ kid }) =>
@@ -168,7 +165,7 @@ const isOutdated = ({ current, next }: KeySet, { keys, revoked }: Published): bo
       keys.some(({ key, keep_until }) => key.kid === kid && keep_until !== undefined),
   );
 
-/** Gives up a rotation that has prepared a key set with a revoked key, which could never be finished. */
+/** Gives up a rotation to a key set with a revoked key, which could never end. */
 async function abandonRotationWith(id: string, revoked: string[]): Promise<void> {
   const { pending } = await versionsOf(id);
   const set = pending && parseKeySet((await readPendingSecret(id, pending)) ?? '');

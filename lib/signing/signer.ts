@@ -9,12 +9,12 @@ import { keySetSchema, keyThatSigns, signingKeyFreshFor } from './key-set.ts';
 import { readPublished } from './published-keys.ts';
 import { accessTokenLifetime } from './settings.ts';
 
-/** The private key that signs access tokens now. @throws ServiceError `temporarily_unavailable` until there is one */
+/** The private key that signs access tokens. @throws ServiceError `temporarily_unavailable` until there is one */
 const currentSigningKey = refreshAfter({
   secretId: environment('SIGNING_KEYS_SECRET_ID'),
   freshFor: signingKeyFreshFor,
   read: readSigningKey,
-  // A key that was revoked or rotated out signs no token that would be rejected before it expires.
+  // A key out of use signs no token that would outlive it.
   isGood: async ({ kid }) => {
     const { keys } = await readPublished();
     const { keep_until = Infinity } = keys.find(({ key }) => key.kid === kid) ?? { keep_until: 0 };
@@ -22,7 +22,7 @@ const currentSigningKey = refreshAfter({
   },
 });
 
-/** A new secret holds a random text, which is no JSON object. */
+// A new secret has a random text.
 const jsonObjectSchema = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
 
 async function readSigningKey(secretId: string) {
@@ -36,7 +36,7 @@ async function readSigningKey(secretId: string) {
 }
 
 /**
- * A JWT that the current key signs. It is signed at once: the thread of WebCrypto, which jose signs by, costs as much again.
+ * Signs a JWT with the current key. WebCrypto, by which jose signs, would cost twice as much.
  * @see RFC 7515, section 7.1; RFC 7518, sections 3.3 and 3.4
  */
 export async function signJwt(typ: string, claims: object): Promise<string> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseServiceSecret, serviceKeysFrom, serviceSecretAfter } from '../../lib/secrets/service-secret.ts';
+import { serviceSecretAfter } from '../../lib/secrets/rotate-service-secret.ts';
+import { parseServiceSecret, serviceKeysFrom } from '../../lib/secrets/service-secret.ts';
 import { stopClock } from '../support/own-table.ts';
 
 const pass = stopClock();
