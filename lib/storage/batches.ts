@@ -1,7 +1,7 @@
-/** How many members are under way side by side. */
+/** The size of a batch. */
 const atOnce = 25;
 
-/** Does the same with each member, some at a time, while there is time. False when there was not enough. */
+/** Acts on members in batches while there is time. @returns whether there was enough */
 export async function forEachInBatches<Member>(
   members: readonly Member[],
   act: (member: Member) => Promise<unknown>,
@@ -14,28 +14,27 @@ export async function forEachInBatches<Member>(
   return true;
 }
 
-/** Does the same with each member of some lists, whose pages are read one after the other, as `forEachInBatches` does. */
+/** Acts on the members of lists, page by page, as `forEachInBatches` does. */
 export async function forEachOfLists<Member>(
   lists: AsyncIterable<Member[]>[],
   act: (member: Member) => Promise<unknown>,
   hasTime: () => boolean,
 ): Promise<boolean> {
-  // A page may be empty, since an index lags behind.
   for (const pages of lists)
     for await (const page of pages)
       if (!hasTime() || !(await forEachInBatches(page, act, hasTime))) return false;
   return true;
 }
 
-/** Tells whether there is time to begin another piece of work that can be continued. A function of an endpoint has 10 s. */
+/** Tells whether there is time for another piece of work. Functions of endpoints have 10 s. */
 export function timeLimit(milliseconds = 5_000): () => boolean {
   const endsAt = performance.now() + milliseconds;
   return () => performance.now() < endsAt;
 }
 
 /**
- * Repeats an attempt that reads items and writes them on the condition that nobody has changed them since.
- * @param attempt returns undefined when somebody else was faster
+ * Repeats an attempt to write items if nobody has changed them since they were read.
+ * @param attempt returns undefined if somebody has
  * @throws Error `busy` after ten attempts
  */
 export async function retryOnConflict<Result>(attempt: () => Promise<Result | undefined>, busy: string) {

@@ -1,22 +1,20 @@
 import { clock, isYounger } from '../foundation/clock.ts';
 
-/** Milliseconds for which a warm function may use a record again without reading it. */
+/** Milliseconds that a warm function may use a record without reading it again. */
 export const freshForMilliseconds = 30_000;
-/** The most records that are kept. Made-up ids crowd out others, at a read each: less than they cost themselves. */
+/** Made-up ids crowd out records, which costs a read each: less than the requests themselves. */
 const mostRecords = 1_000;
 
 /**
- * Caches records for 30 s in a warm function. A cached record may grant access, but it denies only for the second after it
- * was read and denied: guessing causes at most one read per record and second, and a new secret works at once unless
- * somebody is guessing the secrets of that very record.
- * @param times milliseconds for which a record is not read again when it grants, and when it has denied
+ * Caches records in a warm function. A cached record may grant access for 30 s, but denies it only for a second: guessing causes
+ * one read per record and second, and a new secret works at once unless somebody is guessing those of that record.
  */
 export function cached<Ids extends string[], Record>(
   read: (...ids: Ids) => Promise<Record | undefined>,
   { freshFor = freshForMilliseconds, deniedFor = 1_000 } = {},
 ) {
   const records = new Map<string, { record: Record | undefined; readAt: number; denied: boolean }>();
-  /** @param grants whether a record grants what the caller needs; the caller applies it to the answer too */
+  /** @param grants whether a record grants what the caller needs; the caller applies it to the answer, too */
   return async (ids: Ids, grants: (record: Record) => boolean): Promise<Record | undefined> => {
     const name = ids.join(' ');
     const now = clock.now().getTime();

@@ -1,50 +1,47 @@
 import { definedOnly } from '../foundation/defined-only.ts';
 import type { Placement } from './table.ts';
 
-/** Attributes of an item as the store takes them. One that is undefined is not stored. */
+/** Attributes of an item for the store, which leaves out undefined ones. */
 export type Stored<Attributes> = Attributes & Placement;
 
-/** Change of one item, as attribute names and values. */
+/** A change of one item. */
 export interface Change<Attributes> {
-  /** An attribute that is undefined here is removed. */
+  /** Undefined attributes are removed. */
   set?: Partial<Stored<Attributes>>;
-  /** Set only where the item has no such attribute yet. */
+  /** Set if the item has no such attribute. */
   setIfAbsent?: Partial<Stored<Attributes>>;
-  /** Set to what another attribute was before the change, by its name; to null where the item had none. */
+  /** Set to the earlier value of another attribute, by its name; null if it had none. */
   copy?: Record<string, string>;
-  /** Numbers to raise; where the item has no such attribute yet, from 0 on. */
+  /** Numbers to raise, from 0 if the item has none. */
   count?: Record<string, { by: number }>;
   remove?: string[];
-  /** All must hold, or nothing is written. */
   when?: Conditions;
 }
 
 export type Conditions = Record<string, Condition>;
 
-/**
- * A condition on an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
- * absent meets `isNot`, `isNotFrom` and `isNotUpTo`, so they hold where there is no item.
- */
+/** A condition on an attribute. An absent one meets `isNot`, `isNotFrom` and `isNotUpTo`, which hold where there is no item. */
 export type Condition =
-  /** Equal to the value; or, for undefined, absent as well. */
+  /** Equal to the value; absent for undefined. */
   | { is: string | number | undefined }
   | { isNot: string }
-  /** Not equal to the value, and not after it in order. */
+  /** Less than the value. */
   | { isNotFrom: string | number }
-  /** Not equal to the value, and not before it in order. */
+  /** Greater than the value. */
   | { isNotUpTo: number }
+  /** For `pk`, whether there is an item. */
   | { exists: boolean };
 
 /** Bytes that an expression may have. @see Amazon DynamoDB developer guide, "Constraints" */
 const longest = 4096;
 
-/** Change of one item whose types have been checked. */
+/** A change whose types have been checked. */
 interface Assignments extends Pick<Change<unknown>, 'copy' | 'count' | 'remove'> {
   set?: object;
   setIfAbsent?: object;
 }
 
-/** Builds DynamoDB expressions. Every name and every value is a placeholder, so nothing needs to be quoted. */
+/** Builds DynamoDB expressions, with a placeholder for each name and value. */
 export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
@@ -89,7 +86,7 @@ export class Expressions {
     return `${exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
   }
 
-  /** A number, since an attribute's name may have characters that a placeholder must not have. */
+  /** Numbered, since a placeholder can't have all characters of a name. */
   private name(attribute: string): string {
     const known = Object.keys(this.names).find((placeholder) => this.names[placeholder] === attribute);
     const placeholder = known ?? `#n${Object.keys(this.names).length}`;

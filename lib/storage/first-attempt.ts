@@ -8,7 +8,6 @@ import { requestSigner } from './signature.ts';
 
 const contentType = 'application/x-amz-json-1.0';
 
-/** The address of the store. */
 const endpointSchema = v.object({
   protocol: v.string(),
   hostname: v.string(),
@@ -18,7 +17,7 @@ const endpointSchema = v.object({
 });
 type Endpoint = v.InferOutput<typeof endpointSchema>;
 
-/** The answer to a request, in the form of the SDK's own. */
+/** An answer in the SDK's form. */
 interface Answer {
   statusCode: number;
   headers: Record<string, unknown>;
@@ -27,15 +26,14 @@ interface Answer {
 
 type Command = Parameters<DynamoDBDocumentClient['send']>[0];
 
-/** The operation of the store that a command of the document client stands for: `GetItem`. */
+/** The operation of a command of the document client: `GetItem`. */
 export const operationOf = (command: Command): string => Object(command).clientCommand.schema[2];
 
 /**
- * Lets a client make the first attempt of each call by itself, without the SDK's middlewares, which take most of a call's CPU time:
- * it sends a signed POST with a JSON body. Whatever comes of it but a 200, the SDK gets as if it had sent the request itself: it reads the error,
- * corrects the clock and repeats, with its own pauses and counts. The first call of all goes the SDK's way, which tells the
- * endpoint. Middlewares see only calls that the SDK makes; a signal that aborts a call is not heard here.
- * @param milliseconds without a sign of the store after which an attempt is given up
+ * Lets a client make the first attempt of each call without the SDK's middlewares, which take most of its CPU time. Any outcome
+ * but a 200 goes to the SDK as if it had sent the request: it reads the error, corrects the clock and repeats. The first call
+ * goes the SDK's way, which tells the endpoint. Middlewares see only calls of the SDK, and abort signals are ignored.
+ * @param milliseconds without a sign of the store, after which an attempt fails
  * @see Amazon DynamoDB developer guide, "DynamoDB low-level API"
  */
 export function makeFirstAttempts(client: DynamoDBDocumentClient, milliseconds: number): void {
@@ -81,7 +79,7 @@ export function makeFirstAttempts(client: DynamoDBDocumentClient, milliseconds: 
   Object.assign(client, { send });
 }
 
-/** Lets the SDK take what came of the first attempt of a command as what came of its own. */
+/** Lets the SDK take the outcome of the first attempt for its own. */
 function beginWith(command: Command, outcome: () => Answer): void {
   let isFirst = true;
   command.middlewareStack.add(
@@ -90,12 +88,12 @@ function beginWith(command: Command, outcome: () => Answer): void {
       isFirst = false;
       return { response: outcome() };
     },
-    // A command of the document client adds its own twice, so this has no name.
+    // No name, since a command of the document client is resolved twice.
     { step: 'deserialize', priority: 'low' },
   );
 }
 
-/** Lets the SDK know of a success: each refills the quota that its repetitions use up. */
+/** Tells the SDK of a success, which refills its quota of repetitions. */
 async function successNoter(config: DynamoDBClient['config']): Promise<() => void> {
   const strategy = await config.retryStrategy();
   if (!('recordSuccess' in strategy)) return () => {};
@@ -107,7 +105,7 @@ const pool = { keepAlive: true, maxSockets: 50 };
 const plain = { send: requestHttp, agent: new Agent(pool) };
 const secured = { send: requestHttps, agent: new TlsAgent(pool) };
 
-/** Sends a request and reads the whole answer. @throws Error as Node's `http` has it, or a `TimeoutError` */
+/** Sends a request and reads the answer. @throws Error of Node's `http`, or a `TimeoutError` */
 const exchange = (
   { protocol, hostname, port, path }: Endpoint,
   headers: Record<string, string>,
@@ -145,7 +143,7 @@ const mapValues = (map: object, change: (value: unknown) => unknown): Record<str
 const one = (value: unknown, convert: Convert) => (isMap(value) ? convert(value) : value);
 const list = (value: unknown, convert: Convert) => (isList(value) ? value.map(convert) : value);
 
-/** The members of messages that have maps of attributes: one, a list, or some for each table. */
+/** The members of messages with maps of attributes: one, a list, or some for each table. */
 const members: Record<string, (value: unknown, convert: Convert) => unknown> = {
   Key: one,
   Item: one,

@@ -17,19 +17,19 @@ import type { Key } from './keys.ts';
 
 export type Item = Record<string, unknown>;
 
-/** A key, or an item with its key among its attributes. */
+/** A key, or an item with its key. */
 export type Keyed = { pk?: unknown; sk?: unknown };
 
 export const keyOf = ({ pk, sk }: Keyed): Key => ({ pk: String(pk), sk: String(sk) });
 
-/** The key of an item, which knows its kind: how reads parse it, and what writes may set (a type, never called). */
+/** The key of an item, and its kind: how reads parse it, and what writes may set (a type, never called). */
 export interface ItemKey<Attributes, Written = Attributes> extends Key {
   parse: (item: Item) => Attributes;
   written?(attributes: Written): void;
 }
 
 /**
- * A kind of items: what makes the key of one of its ids, and the schema of the attributes that are read.
+ * A kind of items: makes the key of ids, and parses the attributes that are read.
  * @__NO_SIDE_EFFECTS__ so a bundle leaves out the kinds that it doesn't use
  */
 export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
@@ -43,7 +43,7 @@ export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
 
 export type ItemOf<Kind extends { parse: (item: Item) => unknown }> = ReturnType<Kind['parse']>;
 
-/** Reads an item, strongly consistent; undefined when there is none. */
+/** The item of a key, if any, strongly consistent. */
 export async function readItem<Attributes>(key: ItemKey<Attributes, unknown>) {
   const item = await readRaw(key);
   return item && key.parse(item);
@@ -56,11 +56,10 @@ async function readRaw(key: Key): Promise<Item | undefined> {
   return Item;
 }
 
-/** The most items that the store reads in one request. */
+/** The most items in one request. */
 const batchSize = 100;
-/** The most reads of a batch before a busy table counts as an error. */
 const mostAttempts = 6;
-/** Milliseconds, at most, before the second attempt; twice as many before each further one. */
+/** The most milliseconds before the second attempt; doubled before each further one. */
 const firstPause = 50;
 
 type ItemsOf<Keys extends unknown[]> = {
@@ -69,10 +68,7 @@ type ItemsOf<Keys extends unknown[]> = {
     : never;
 };
 
-/**
- * Items, 100 in a request, strongly consistent, in the order of the keys; undefined where there is none.
- * @throws Error when the table is too busy to read them all
- */
+/** Items in the order of their keys, strongly consistent; undefined for none. @throws Error if the table is too busy */
 export async function readItems<Keys extends ItemKey<unknown, unknown>[]>(
   keys: [...Keys],
 ): Promise<ItemsOf<Keys>>;
@@ -81,10 +77,10 @@ export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unkn
   return items.map((item, place) => item && keys[place]?.parse(item));
 }
 
-/** Items as the table has them, in the order of their keys. */
+/** Unparsed items in the order of their keys. */
 export const readAll = async (keys: Keyed[]): Promise<(Item | undefined)[]> => keys.map(await readEach(keys));
 
-/** Reads the items of some keys, each once. @returns finds the item of one of the keys, as the table has it */
+/** Reads items, each once. @returns finds the unparsed item of a key */
 export async function readEach(keys: Keyed[]): Promise<(key: Keyed) => Item | undefined> {
   const distinct = [...new Map(keys.map((key) => [nameOf(key), keyOf(key)])).values()];
   const found = new Map<string, Item>();
@@ -109,8 +105,7 @@ async function readBatch(keys: Keyed[], found: Map<string, Item>): Promise<void>
 const nameOf = ({ pk, sk }: Keyed): string => `${pk}\n${sk}`;
 
 /**
- * Writes an item whole, whatever was there; or only where there is none under its key yet. When the answer is lost, the
- * SDK's retry finds the item of the first attempt: `created_by`, the id of the write, tells it from another writer's.
+ * Writes an item. After a lost answer, the SDK's retry recognizes the item of the first attempt by `created_by`.
  * @returns whether it was written
  */
 export async function putItem<Written>(
@@ -126,21 +121,18 @@ export async function putItem<Written>(
   return sent.$metadata.attempts !== 1 && (await readRaw(key))?.created_by === created_by;
 }
 
-/** The answer to a write, or the error that says that its condition did not hold. */
+/** The answer to a write, or the error that its condition did not hold. */
 const unlessRefused = <Answer>(sent: Promise<Answer>) =>
   sent.catch((error: unknown) => {
     if (error instanceof ConditionalCheckFailedException) return error;
     throw error;
   });
 
-/** Whether a write failed because the items of its partition, with their entries in the local indexes, take 10 GB. */
+/** Whether a write failed because its partition and its local indexes take 10 GB. */
 export const isPartitionFull = (error: unknown): boolean =>
   error instanceof ItemCollectionSizeLimitExceededException;
 
-/**
- * Deletes an item if there is one, and `when` holds of it. It does not report whether there was one: a retry after a lost
- * answer can't know what the first attempt deleted.
- */
+/** Deletes an item if `when` holds. A retry can't know what the first attempt deleted, so nothing is returned. */
 export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<void> {
   const expressions = new Expressions();
   const ConditionExpression = expressions.condition(when);
@@ -150,27 +142,24 @@ export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<voi
   await unlessRefused(documentClient.send(new DeleteCommand(deletion)));
 }
 
-/** Outcome of an update, or the item whose state did not meet its condition; undefined when there is none. */
+/** The outcome of an update, or the item, if any, that did not meet its condition. */
 export type UpdateOutcome =
   | {
       done: true;
-      /** Whether the update created the item. */
       created: boolean;
-      /** The item before the update; undefined when there was none, or when an answer was lost. */
+      /** The item before the update; undefined if there was none, or an answer was lost. */
       before: Item | undefined;
-      /** The item after the update, when an answer was lost. */
+      /** The item after the update, if an answer was lost. */
       after?: Item;
     }
   | { done: false; found: Item | undefined };
 
 /**
- * One conditional write on one item. A failed condition is an answer, not an exception.
+ * Updates an item. A failed condition is an answer, not an exception.
  *
- * When the answer is lost, the SDK sends the update again. So each update stores its `write_id`, on the condition that the
- * item does not have it yet: the retry finds it, and returns the outcome of the first attempt. An update that creates an
- * item also stores it in `created_by`. Where another writer updates the item before the retry, a change whose `when` still
- * holds is applied again on top, and any other is reported as not done: a change without a condition must be one that may
- * be done twice.
+ * Each update stores its `write_id` on the condition that the item does not have it yet. After a lost answer, the SDK's retry
+ * finds it and returns the outcome of the first attempt. If somebody else updates the item before the retry, a change whose
+ * `when` still holds is made again, and any other is reported as not done: a change without a condition must be repeatable.
  */
 export async function updateItem<Written>(
   key: ItemKey<unknown, Written>,
@@ -194,7 +183,7 @@ export async function updateItem<Written>(
     : { done: false, found };
 }
 
-/** Writes an item where there is none, or one of which `when` holds. @returns the one that is there then, whoever wrote it */
+/** Writes an item where there is none, or `when` holds. @returns the item that is there then, whoever wrote it */
 export async function claimItem<Attributes>(
   key: ItemKey<Attributes>,
   set: Stored<NoInfer<Attributes>>,
@@ -205,9 +194,8 @@ export async function claimItem<Attributes>(
 }
 
 /**
- * Changes an item that exists, by a change that may be done twice, and tells no more than whether it did. Nothing of an item
- * that does not meet the condition is read, so that the cost of a failure does not tell whether somebody else has one. A retry
- * finds its own `write_id`.
+ * Makes a change that may be repeated to an item that exists. @returns whether it did
+ * An item that does not meet the condition is not read, so the cost of a failure does not tell whether somebody else has one.
  */
 export async function updateOwnItem<Written>(
   key: ItemKey<unknown, Written>,

@@ -4,30 +4,30 @@ import { type Item, type Keyed, readEach } from './items.ts';
 import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
-/** A list of one partition whose members carry the dense ordinals 1, 2, 3 … in a sort key. */
+/** A list within a partition, with the ordinals 1, 2, 3 … of its members in a sort key. */
 export interface DenseList {
   pk: string;
-  /** The index it lives in; the table itself when absent. */
+  /** @default the table itself */
   index?: LocalIndex | undefined;
-  /** The first part of its sort keys, such as `EVENT`. */
+  /** The prefix of its sort keys, such as `EVENT`. */
   name: string;
 }
 
-/** Every item of a partition, strongly consistent. `prefix` narrows it to sort keys that begin so. */
+/** The items of a partition whose sort keys begin with `prefix`, strongly consistent. */
 export const readPartition = (pk: string, prefix = ''): Promise<Item[]> =>
   allOf(readPartitionPages(pk, prefix));
 
-/** The items of a partition as the store reads them, 1 MB at a time: for one that may be too large to be read whole. */
+/** The items of a partition that may be large, 1 MB at a time. */
 export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item[]> =>
   queryPages({ ConsistentRead: true, ...keysIn(table, pk, beginningWith(prefix)) });
 
-/** The items of a partition whose sort keys are not outside two of them, strongly consistent. */
+/** The items of a partition from one sort key to another, strongly consistent. */
 export const readBetween = (pk: string, first: string, last: string): Promise<Item[]> =>
   allOf(queryPages({ ConsistentRead: true, ...keysIn(table, pk, between(first, last)) }));
 
 /**
- * Whether there is an item of a Login App, strongly consistent. The store compares: its answer is as long for an item of
- * another one as for none, so that its cost does not tell them apart.
+ * Whether there is an item of a Login App, strongly consistent. The store compares, so the cost of its answer doesn't tell an
+ * item of another one from none.
  */
 export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   const { Count } = await query({
@@ -39,11 +39,11 @@ export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   return Count === 1;
 }
 
-/** The members with ordinals from `first` to `last`, strongly consistent, in their order. */
+/** The members with ordinals from `first` to `last`, strongly consistent. */
 export const readRange = (list: DenseList, first: number, last: number): Promise<Item[]> =>
   allOf(queryPages(ordinalsIn(list, first, last)));
 
-/** The ordinal of the last member, which is the number of members; 0 for an empty list. One request. */
+/** The number of members, in one request. */
 export async function readLastOrdinal(list: DenseList): Promise<number> {
   const { Items } = await query({
     ...ordinalsIn(list, 0, Number.MAX_SAFE_INTEGER),
@@ -58,18 +58,16 @@ export async function readLastOrdinal(list: DenseList): Promise<number> {
 interface Page {
   /** The least position. */
   from?: string;
-  /** The text that their positions begin with. */
+  /** The beginning of positions. */
   prefix?: string;
   limit: number;
-  /** `next` of the page before. */
+  /** The `next` of the page before. */
   start?: Item | undefined;
+  /** @default 'descending' */
   order?: 'ascending' | 'descending';
 }
 
-/**
- * Some members of a list of a global index, last position first unless told otherwise, and where the next ones begin. Such
- * an index lags behind the table.
- */
+/** Members of a list of a global index, which lags behind the table, and where the next ones begin. */
 export async function readGlobalList(
   index: GlobalIndex,
   list: string,
@@ -82,15 +80,12 @@ export async function readGlobalList(
     ...keysIn(table.globalIndexes[index], list, positions),
     ScanIndexForward: order === 'ascending',
     Limit: limit,
-    ...(start && { ExclusiveStartKey: start }),
+    ExclusiveStartKey: start,
   });
   return { items: Items, next: LastEvaluatedKey };
 }
 
-/**
- * The members of a list of a global index, first position first, as the index has them: `limit` at a time.
- * @param last the greatest position; absent for all members
- */
+/** Pages of the members of a list of a global index, first position first. @param last the greatest position, if any */
 export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100, last?: string) =>
   queryPages({
     IndexName: index,
@@ -98,26 +93,26 @@ export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100, l
     ...keysIn(table.globalIndexes[index], list, last === undefined ? beginningWith('') : upTo(last)),
   });
 
-/** The members of a list of the index `by_list` in that order, as the table has them: up to 100 at a time. */
+/** Pages of the members of a list of the index `by_list`, as the table has them. */
 export async function* readMemberPages(list: string, last?: string): AsyncGenerator<Item[]> {
   for await (const found of readGlobalPages('by_list', list, 100, last)) yield readMembers(found);
 }
 
-/** A name, and the place that it gives a member of a list by name. */
+/** A name, and the place of its owner in a list by name. */
 export const named = (list: string, id: string, name: string) => ({
   name,
   list,
   list_position: namePosition(name, id),
 });
 
-/** The members that an index has found, as the table has them: it may show one twice, or one that is gone. */
+/** Members as the table has them. An index may show one twice, or one that is gone. */
 export async function readMembers(keys: Keyed[]): Promise<Item[]> {
   const members = new Set(keys.map(await readEach(keys)));
   return [...members].filter((item) => item !== undefined);
 }
 
 const ordinalsIn = ({ pk, index, name }: DenseList, first: number, last: number) => ({
-  ...(index && { IndexName: index }),
+  IndexName: index,
   ConsistentRead: true,
   ...keysIn(
     { partitionKey: table.partitionKey, sortKey: sortKeyOf(index) },
@@ -126,7 +121,7 @@ const ordinalsIn = ({ pk, index, name }: DenseList, first: number, last: number)
   ),
 });
 
-/** The attribute that sorts a local index, or the table itself. */
+/** The sort key of a local index, or of the table itself. */
 export const sortKeyOf = (index: LocalIndex | undefined): string =>
   index ? table.localIndexes[index].sortKey : table.sortKey;
 
@@ -141,7 +136,7 @@ const upTo = (last: string): SortKeys => [' AND #sk <= :last', { ':last': last }
 const beginningWith = (prefix: string): SortKeys =>
   prefix ? [' AND begins_with(#sk, :prefix)', { ':prefix': prefix }] : ['', {}];
 
-/** The keys of a partition, of the table or an index, whose sort keys meet a condition. */
+/** Input of a query for the sort keys in a partition of the table or an index that meet a condition. */
 const keysIn = (
   { partitionKey, sortKey }: { partitionKey: string; sortKey: string },
   pk: string,
@@ -158,7 +153,7 @@ const query = (input: Omit<QueryCommandInput, 'TableName'>) =>
 async function* queryPages(input: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item[]> {
   let start: Item | undefined;
   do {
-    const page = await query({ ...input, ...(start && { ExclusiveStartKey: start }) });
+    const page = await query({ ...input, ExclusiveStartKey: start });
     yield page.Items ?? [];
     start = page.LastEvaluatedKey;
   } while (start);

@@ -6,20 +6,20 @@ export interface Credentials {
   sessionToken?: string | undefined;
 }
 
-/** The parts of a POST that are signed. */
+/** The signed parts of a POST. */
 export interface SignedParts {
   host: string;
-  /** As it is sent: with each segment encoded. */
+  /** With each segment encoded. */
   path: string;
   contentType: string;
-  /** Version of the API and operation, of a JSON protocol: `DynamoDB_20120810.GetItem` */
+  /** The operation in a JSON protocol: `DynamoDB_20120810.GetItem` */
   target?: string;
   body: string;
   time: Date;
 }
 
 /**
- * Signs requests to a service of AWS in a region, with a key that is made once a day, and again for other credentials.
+ * Signs requests to a service of AWS, with a key that is made once a day or for other credentials.
  * @param service as in the scope of a signature: `dynamodb`
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */

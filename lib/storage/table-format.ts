@@ -3,19 +3,19 @@ import { timestamp } from '../foundation/clock.ts';
 import { itemKind, readItem, updateItem } from './items.ts';
 import { tableFormatKey } from './keys.ts';
 
-/** The format in which this version writes. A kind of item that changes so that older code cannot read it takes a new one. */
+/** The format that this version writes. An item that older code can't read takes a new one. */
 export const writtenFormat = 1;
 
-/** The formats of a table that this version can serve: those that the schema of every kind of item reads. */
+/** The formats that the schemas of all kinds of items can read. */
 export const readableFormats: readonly number[] = [1];
 
-/** The newest format that anything in the table may have. Every version must be able to read it. */
+/** The newest format of anything in the table. */
 const tableFormatItem = itemKind(
   v.object({ format: v.pipe(v.number(), v.integer(), v.minValue(1)), updated_at: v.string() }),
   tableFormatKey,
 );
 
-/** The reason why a version can't read the table, with both formats; undefined if it can. */
+/** Says why a version can't read the table; undefined if it can. */
 export async function formatProblem(formats = readableFormats): Promise<string | undefined> {
   const item = await readItem(tableFormatItem());
   // A new table gets the item at the end of its first deployment.
@@ -24,7 +24,7 @@ export async function formatProblem(formats = readableFormats): Promise<string |
   return `The table has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`;
 }
 
-/** Notes that this version writes to the table from now on. The format never falls: items of the newer one remain. */
+/** Notes that this version writes to the table. The format never falls, since items of the newer one remain. */
 export async function recordFormat(): Promise<void> {
   await updateItem(tableFormatItem(), {
     set: { format: writtenFormat, updated_at: timestamp() },

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** The one table, as data. Local indexes can only be made together with it, so all five exist from the start. */
+/** The one table, as data. Local indexes can't be added later. */
 export const table = {
   partitionKey: 'pk',
   sortKey: 'sk',
   timeToLive: 'expires_at',
-  /** Share the partition key; strongly consistent. Each lists the events of one access request another way. */
+  /** Strongly consistent lists of an access request's events. */
   localIndexes: {
     by_actor_type: { sortKey: 'actor_type_ordinal', projection: 'ALL' },
     by_actor_id: { sortKey: 'actor_id_ordinal', projection: 'ALL' },
@@ -13,7 +13,7 @@ export const table = {
     by_review: { sortKey: 'review_ordinal', projection: 'ALL' },
     by_idempotency_key: { sortKey: 'idempotency_key', projection: 'KEYS_ONLY' },
   },
-  /** Eventually consistent lists across partitions; code that decides by one reads the items again. */
+  /** Eventually consistent lists across partitions. Code that decides by one reads the items again. */
   globalIndexes: {
     by_list: { partitionKey: 'list', sortKey: 'list_position', projection: 'KEYS_ONLY' },
     by_shard: { partitionKey: 'shard', sortKey: 'shard_position', projection: 'ALL' },
@@ -27,12 +27,12 @@ type IndexAttribute =
   | (typeof table.localIndexes)[LocalIndex]['sortKey']
   | (typeof table.globalIndexes)[GlobalIndex]['partitionKey' | 'sortKey'];
 
-/** The attributes that place an item in indexes, and say when the table deletes it, in epoch seconds. */
+/** The attributes that place an item in indexes, and the epoch seconds at which the table deletes it. */
 export type Placement = { [Name in IndexAttribute]?: string | undefined } & {
   [Name in typeof table.timeToLive]?: number | undefined;
 };
 
-/** The shards that a large list is read and written in, so that no partition takes all the traffic. */
+/** The shards of a large list, so that no partition takes all its traffic. */
 export const shards: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);
 
 /** The shard of a member of such a list. */
