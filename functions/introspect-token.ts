@@ -45,5 +45,5 @@ export const { endpoint, handler } = serve({
   secrets: ['refresh-tokens'],
   writes: false,
   example: { body: { token: 'ACCESS_TOKEN' } },
-  handle: async ({ caller, body }) => ok(await introspectToken(caller, body.token)),
+  handle: async ({ caller, body }) => ok(await introspectToken(caller.loginAppId, body.token)),
 });

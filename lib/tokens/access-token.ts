@@ -26,9 +26,9 @@ const loginUserClaimsSchema = v.object({
   scope: v.optional(v.literal('login_user'), 'login_user'),
   sub: v.string(),
   sid: v.string(),
-  /** Epoch seconds of the login that began the session; absent from tokens that were issued before there was this claim. */
+  /** Epoch seconds of the login; absent from tokens of earlier versions. */
   auth_time: v.exactOptional(epochSecondsSchema),
-  /** The external id of the person, in deployments that put it into tokens. */
+  /** The person's external id, if the deployment puts it into tokens. */
   ext_id: v.exactOptional(v.string()),
   ...loginClaimsSchema.entries,
 });
@@ -37,7 +37,7 @@ const loginAppClaimsSchema = v.object({
   ...sharedClaims,
   token_use: v.literal('login_app'),
   scope: v.optional(v.literal('login_app'), 'login_app'),
-  /** The client, which here acts for itself. */
+  /** The client. */
   sub: v.string(),
 });
 
@@ -47,7 +47,7 @@ const recipientsClaimsSchema = v.object({
   scope: v.literal('recipients'),
 });
 
-/** The payload of an access token; its client is one of the Login App that it is for. @see RFC 9068 section 2.2 */
+/** The payload of an access token. @see RFC 9068 section 2.2 */
 const accessTokenPayloadSchema = v.pipe(
   v.variant('token_use', [loginUserClaimsSchema, loginAppClaimsSchema, recipientsClaimsSchema]),
   v.check(({ aud, client_id }) => client_id.startsWith(`${aud}.`)),
@@ -56,7 +56,7 @@ export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayloadSchema>;
 export type TokenUse = AccessTokenPayload['token_use'];
 export type AccessTokenClaims<Use extends TokenUse> = Extract<AccessTokenPayload, { token_use: Use }>;
 
-/** The claims of an access token, or the reason why it is none of ours, or no valid one. @see RFC 9068 section 4 */
+/** The claims of an access token, or why it is not accepted. @see RFC 9068 section 4 */
 export async function readAccessToken(
   token: string,
 ): Promise<{ claims?: AccessTokenPayload; reason?: LogReason }> {
@@ -80,7 +80,7 @@ function reasonOf(token: string, error: errors.JOSEError): LogReason {
   if (isLongLived(token)) return 'login_app_token_sent';
   if (error instanceof errors.JWTExpired) return 'token_expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
-  // A key of another issuer is unknown here, so its claims, which nobody has verified, say more.
+  // Unverified claims say more about a key that is unknown here.
   if (error instanceof errors.JWKSNoMatchingKey && payloadOf(token)?.iss !== issuer())
     return 'issued_by_another_issuer';
   return error instanceof errors.JWKSNoMatchingKey ? 'unknown_key' : 'not_an_access_token';
@@ -98,10 +98,7 @@ const sessionClaimsSchema = v.object({
   sid: v.pipe(v.string(), v.regex(idForms['s_…'])),
 });
 
-/**
- * The session that an access token of a Login User or a refresh token names, for an operator who looks for it: nothing is
- * verified. Undefined for any other text.
- */
+/** The session that a Login User Token or a refresh token names, unverified; undefined for any other text. */
 export function sessionNamedBy(token: string): { loginUserId: string; sessionId: string } | undefined {
   const [, , loginUserId, sessionId] = token.match(refreshTokenForm) ?? [];
   if (loginUserId && sessionId) return { loginUserId, sessionId };
@@ -109,7 +106,7 @@ export function sessionNamedBy(token: string): { loginUserId: string; sessionId:
   return claims.success ? { loginUserId: claims.output.sub, sessionId: claims.output.sid } : undefined;
 }
 
-/** The payload of a JWT, which nobody has verified; undefined for what is none. */
+/** The unverified payload of a JWT; undefined for any other text. */
 export function payloadOf(token: string): JWTPayload | undefined {
   try {
     return decodeJwt(token);

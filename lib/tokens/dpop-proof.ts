@@ -11,7 +11,6 @@ import { described, jsonSchema } from '../schema/json-schema.ts';
 import { useOnce } from '../storage/use-once.ts';
 import { issuer } from './issuer.ts';
 
-/** The client, in the form of a public one, which sends no `Authorization`. */
 export const clientIdParameter = {
   client_id: v.optional(
     described(
@@ -21,21 +20,21 @@ export const clientIdParameter = {
   ),
 };
 
-/** Seconds by which the clock of a phone may differ; a phone that is further off gets a nonce. */
+/** Seconds that the clock of a phone may be off without a nonce. */
 const leeway = 60;
 
-/** The public key alone: one with its private part is everybody's by now. */
 const publicKeySchema = v.object({
   kty: v.literal('EC'),
   crv: v.literal('P-256'),
   x: v.string(),
   y: v.string(),
+  // A key with its private part is everybody's.
   d: v.exactOptional(v.never()),
 });
 type PublicKey = v.InferOutput<typeof publicKeySchema>;
 
 const headerSchema = v.object({
-  /** A media type, in upper or lower case. @see RFC 7515, section 4.1.9 */
+  /** A media type. @see RFC 7515, section 4.1.9 */
   typ: v.pipe(v.string(), v.regex(/^(application\/)?dpop\+jwt$/i)),
   alg: v.picklist(proofAlgorithms),
   jwk: publicKeySchema,
@@ -43,7 +42,7 @@ const headerSchema = v.object({
 });
 
 const timeSchema = (fits: (time: number) => boolean) => v.exactOptional(v.pipe(v.number(), v.check(fits)));
-/** The times that any JWT may have, in epoch seconds. @see RFC 7519, sections 4.1.4 and 4.1.5 */
+/** @see RFC 7519, sections 4.1.4 and 4.1.5 */
 const validNowSchema = v.looseObject({
   exp: timeSchema((end) => end > epochSeconds()),
   nbf: timeSchema((beginning) => beginning <= epochSeconds()),
@@ -58,10 +57,9 @@ const claimsSchema = v.object({
 });
 
 /**
- * The thumbprint (RFC 7638) of the key by which a request is proved.
+ * The thumbprint of the key that a POST to a path is proved by.
  * @param proof the header `DPoP`
- * @param path of the endpoint, which is called by POST
- * @throws ServiceError `invalid_dpop_proof`; `use_dpop_nonce` with a nonce when the proof is not of this minute
+ * @throws ServiceError `invalid_dpop_proof`; `use_dpop_nonce` with a nonce
  * @see RFC 9449, sections 4.3 and 8
  */
 export async function verifyProof(proof: string | undefined, path: string): Promise<string> {
@@ -81,7 +79,7 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
   if (htm !== 'POST' || `${origin}${pathname}` !== `${issuer()}${path}`)
     throw refused(`The proof must be for htm POST and htu ${issuer()}${path}.`, 'proof_for_another_request');
 
-  // 3. It is of this minute, or has a nonce, which says so whatever the clock of the phone says.
+  // 3. It is of this minute, or has a nonce, whatever the clock of the phone says.
   const end = nonce === undefined ? endByClock(iat) : await endOfNonce('proof', issuer(), nonce);
   if (end === undefined) {
     const proofNonce = await newNonce('proof', issuer());
@@ -96,8 +94,7 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
 }
 
 /**
- * The payload of a proof, and the key in its header that has signed it; undefined for anything else. It is verified at once:
- * WebCrypto, by which jose verifies, costs twice as much.
+ * The payload of a proof, and the key in its header that has signed it. Jose would verify by WebCrypto, which costs twice as much.
  * @see RFC 7515, section 5.2; RFC 7518, section 3.4
  */
 function signedContent(proof: string) {
@@ -110,7 +107,7 @@ function signedContent(proof: string) {
     const isSigned = verify('sha256', text, { key, dsaEncoding: 'ieee-p1363' }, signature);
     return isSigned ? { payload: v.parse(validNowSchema, decodeJwt(proof)), jwk } : undefined;
   } catch {
-    // Nothing is asked of anybody else here, so whatever fails is the proof's fault: a key may be no point of its curve.
+    // Whatever fails is the proof's fault: its key may not be on the curve.
     return undefined;
   }
 }

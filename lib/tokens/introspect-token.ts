@@ -1,12 +1,11 @@
 import * as v from 'valibot';
-import { type AuthenticatedClient, findCurrentClient } from '../login-apps/clients.ts';
+import { findCurrentClient } from '../login-apps/clients.ts';
 import { findStatus } from '../login-apps/status.ts';
 import { loginClaimsSchema } from '../login-users/linked-identity.ts';
 import {
   hasIssued,
   isActive,
   readLoginUserWithSession,
-  type Session,
   type SessionGeneration,
   stateOfGeneration,
 } from '../people/sessions/session.ts';
@@ -15,7 +14,7 @@ import { type AccessTokenPayload, payloadOf } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { readToken } from './presented-token.ts';
 
-/** The answer about a token; of one that is not active, it says nothing else. @see RFC 7662 section 2.2 */
+/** @see RFC 7662 section 2.2 */
 export const introspectionSchema = v.pipe(
   v.variant('active', [
     v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken')),
@@ -60,23 +59,21 @@ type Introspection = v.InferOutput<typeof introspectionSchema>;
 
 const inactive: Introspection = { active: false };
 
-/** Describes a token to a client of its Login App. To any other it is not active, nor is any while the Login App is disabled. */
-export async function introspectToken(
-  { loginAppId }: AuthenticatedClient,
-  token: string,
-): Promise<Introspection> {
+/** Describes a token to a client of its Login App. For other clients, or while the Login App is disabled, it is not active. */
+export async function introspectToken(loginAppId: string, token: string): Promise<Introspection> {
   if (!(await findStatus(loginAppId)).isEnabled) return inactive;
   const presented = await readToken(token);
   if (presented?.kind === 'access_token') return accessToken(loginAppId, presented.claims, token);
   if (presented?.kind === 'refresh_token') return refreshToken(loginAppId, presented.content);
   if (presented?.loginAppId !== loginAppId) return inactive;
-  const longLived = {
+  return {
     active: true,
     token_type: 'bearer',
     token_use: 'login_app',
     scope: 'login_app',
-  } as const;
-  return { ...longLived, iss: issuer(), aud: loginAppId };
+    iss: issuer(),
+    aud: loginAppId,
+  };
 }
 
 async function accessToken(
@@ -90,16 +87,13 @@ async function accessToken(
     const client = await findCurrentClient(claims.client_id);
     return client && (claims.token_use === 'login_app' || client.mayReadRecipients) ? active : inactive;
   }
-  const session = await activeSessionOf(claims.aud, { login_user_id: claims.sub, session_id: claims.sid });
+  const session = await activeSessionOf(claims.aud, claims.sub, claims.sid);
   return session && hasIssued(session, claims) ? { ...active, auth_time: session.started_at } : inactive;
 }
 
-/**
- * Tells of no time that moves with a refresh, so neither `iat` nor `exp`: whoever holds a copy of the token, and asks again
- * and again, would learn when to present it so that nobody notices.
- */
+/** Leaves out `iat` and `exp`, which move with a refresh: they would tell a thief when to present a copy unnoticed. */
 async function refreshToken(loginAppId: string, content: SessionGeneration): Promise<Introspection> {
-  const session = await activeSessionOf(loginAppId, content);
+  const session = await activeSessionOf(loginAppId, content.login_user_id, content.session_id);
   if (!session || stateOfGeneration(session, content.generation) === 'outdated') return inactive;
   return {
     active: true,
@@ -115,14 +109,11 @@ async function refreshToken(loginAppId: string, content: SessionGeneration): Pro
 }
 
 /**
- * The session that a token belongs to, if it is one of the Login App, active, its Login User not blocked and its client
- * not revoked. One of another Login App costs no more reads than one that is gone.
+ * The active session of a Login App, unless its Login User is blocked or its client revoked. A session of another one costs no
+ * more reads than none.
  */
-async function activeSessionOf(
-  loginAppId: string,
-  { login_user_id, session_id }: Pick<Session, 'login_user_id' | 'session_id'>,
-): Promise<Session | undefined> {
-  const { user, session } = await readLoginUserWithSession(login_user_id, session_id);
+async function activeSessionOf(loginAppId: string, loginUserId: string, sessionId: string) {
+  const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
   if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;
   if (!isActive(session, await findStatus(loginAppId))) return undefined;
   return (await findCurrentClient(session.client_id)) ? session : undefined;

@@ -39,7 +39,7 @@ const login = {
   ),
 };
 
-/** A credential that a provider issued to the app: the other parameters depend on the provider's protocol. */
+/** A provider's credential, whose parameters depend on the protocol. */
 const providerCredentials = v.variant(
   'provider',
   providerIds.map((provider) => {
@@ -54,7 +54,7 @@ const providerAuthorizationCode = v.pipe(
   v.title('AuthorizationCodeGrant'),
 );
 
-/** A refresh token of ours. @see RFC 6749 section 6 */
+/** @see RFC 6749 section 6 */
 const refreshToken = v.pipe(
   parameters({
     grant_type: v.literal('refresh_token'),
@@ -66,7 +66,7 @@ const refreshToken = v.pipe(
 
 const repeatedScope = 'The parameter scope is repeated.';
 
-/** The client's own credentials. @see RFC 6749 section 4.4 */
+/** @see RFC 6749 section 4.4 */
 const clientCredentials = v.pipe(
   parameters({
     grant_type: v.literal('client_credentials'),
@@ -105,7 +105,7 @@ const grantFormSchema = v.pipe(
   v.title('TokenRequest'),
 );
 
-/** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. */
+/** The form of a grant; each takes a `scope`. */
 export const tokenRequestSchema = v.pipe(
   v.intersect([grantFormSchema, v.object({ scope: v.optional(v.string(repeatedScope)) })]),
   jsonSchema(grantFormSchema),
@@ -114,7 +114,7 @@ type TokenRequest = v.InferOutput<typeof tokenRequestSchema>;
 
 const unsupportedGrantType = mustBeOneOf('grant_type', grantTypes);
 
-/** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. Notes the request for the log. */
+/** `unsupported_grant_type` or `invalid_request`. Notes the request for the log. */
 export const invalidTokenRequest: MakeError = (errors, form) => {
   noteRequest(v.is(v.looseObject({}), form) ? form : {});
   return errors[0]?.message === unsupportedGrantType
@@ -122,7 +122,7 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
     : invalidRequest(errors);
 };
 
-/** Issues a token by the grant that the request names. @throws ServiceError, ProviderFailure */
+/** @throws ServiceError, ProviderFailure */
 export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
@@ -147,7 +147,7 @@ async function issueToClient(client: AuthenticatedClient, form: { scope?: string
   return clientTokenOf(client, token_use);
 }
 
-/** Logs in the person of a credential. The session is stored last, so a login that fails leaves none that its owner would see. */
+/** Logs in the person of a credential. The session is stored last, so a login that fails leaves none. */
 async function startSession(
   client: AuthenticatedClient,
   { session_name, ...credential }: Credential & { session_name?: string | undefined },
@@ -162,7 +162,7 @@ async function startSession(
 const useOfClient = ({ scope = '' }: { scope?: string | undefined }) =>
   scope.split(' ').includes('recipients') ? 'recipients' : 'login_app';
 
-/** The scope that a grant gives, where the request asks for another one. @see RFC 6749 section 3.3 */
+/** The scope of the token, if the request asks for another one. @see RFC 6749 section 3.3 */
 function otherScope(request: TokenRequest): { scope?: TokenUse } {
   const given = request.grant_type === 'client_credentials' ? useOfClient(request) : 'login_user';
   const asked = request.scope?.split(' ').filter((name) => name !== '') ?? [];
@@ -178,7 +178,7 @@ async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedCl
 const notAllowed = (message: string): ServiceError =>
   new ServiceError('unauthorized_client', message, 'grant_type_not_allowed');
 
-/** Notes the grant and the provider for the log, but nothing that a caller made up. */
+/** Notes the grant and the provider for the log, if they exist. */
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
   const grant_type = grantTypes.find((type) => type === form.grant_type);
   if (grant_type) annotateLog({ grant_type });

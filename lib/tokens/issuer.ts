@@ -1,9 +1,8 @@
 import { environment } from '../foundation/environment.ts';
 
-/** The service's own base address, which is the `iss` of its tokens. */
+/** The base address of the service: the `iss` of its tokens. */
 export const issuer = environment('ISSUER');
 
-/** The paths of the OAuth endpoints, which the server metadata names too. */
 export const tokenPath = '/v2/marketing/oauth/token';
 export const revocationPath = '/v2/marketing/oauth/revoke';
 export const introspectionPath = '/v2/marketing/oauth/introspect';

@@ -4,7 +4,7 @@ import { parameters, required } from '../schema/form-parameters.ts';
 import { type AccessTokenPayload, readAccessToken } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 
-/** The one parameter of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */
+/** The form of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */
 export const tokenParameter = parameters({ token: required('token') });
 
 export type PresentedToken =
@@ -12,7 +12,7 @@ export type PresentedToken =
   | { kind: 'refresh_token'; content: SessionGeneration }
   | { kind: 'login_app_token'; loginAppId: string };
 
-/** Reads a token of any kind; undefined when it is not a valid token of ours. */
+/** Reads a token of any kind; undefined if it is not valid. */
 export async function readToken(token: string): Promise<PresentedToken | undefined> {
   if (isLongLived(token)) {
     const loginAppId = await authenticateLoginAppToken(token);

@@ -6,14 +6,14 @@ import { serviceKeysFor } from '../secrets/service-secret.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 
-/** A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. */
+/** A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over the rest. */
 export async function writeRefreshToken(content: SessionGeneration): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
   const text = ['rt', content.login_user_id, content.session_id, content.generation, id].join('.');
   return `${text}.${mac(text, key)}`;
 }
 
-/** The content of a refresh token; undefined unless the service made it. */
+/** The content of a refresh token; undefined if the service did not make it. */
 export async function readRefreshToken(token: string): Promise<SessionGeneration | undefined> {
   const [, text, login_user_id, session_id, generation, keyId, presentedMac] =
     token.match(refreshTokenForm) ?? [];

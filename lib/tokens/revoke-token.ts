@@ -11,9 +11,8 @@ import { hasIssued, readSession, requireSameKey } from '../people/sessions/sessi
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
- * Ends the session that a refresh token or an access token belongs to, and no other. An unknown token, or one whose
- * session has ended, is no error.
- * @throws ServiceError when it was issued to another client, cannot be revoked, or the client may only introspect
+ * Ends the session of a refresh token or an access token. An unknown token, or one whose session has ended, is no error.
+ * @throws ServiceError if it was issued to another client, can't be revoked, or the client may only introspect
  * @see RFC 7009 section 2
  */
 export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
@@ -23,8 +22,8 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const { login_user_id, session_id } = sessionOf(presented, client);
   annotateLog({ login_user_id, session_id });
   const session = await readSession(login_user_id, session_id);
-  // Who may end it stands in the session. One that is no longer stored is over; what its devices get ends here, unless
-  // anybody who knows the client's id asks for it: whose key the session had is no longer known.
+  // A session that is no longer stored has ended; the relations of its devices end here, but not for a public client, since the
+  // key of the session is no longer known.
   if (!session) {
     if (client.proofKey !== undefined) return;
     return endRelationsWhere(
@@ -34,7 +33,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   }
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
   const isOwn = session.client_id === client.clientId;
-  // Once the client that started it is revoked, any other one of the Login App ends it.
+  // If that client is revoked, any other one of the Login App may end it.
   const mayEnd =
     isOwn || (session.login_app_id === client.loginAppId && !(await findCurrentClient(session.client_id)));
   if (!mayEnd) throw anotherClients();

@@ -8,7 +8,7 @@ import {
 import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
 
-/** The methods of endpoints that public clients may use, too. */
+/** The methods of endpoints for public clients, too. */
 const methodsWithNone = [...authenticationMethods, 'none'];
 
 const authenticationMethodsSchema = v.array(v.string());
@@ -40,14 +40,14 @@ export const openIdConfigurationSchema = v.object({
 });
 
 /**
- * Metadata for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none, so the
- * authorization endpoint, which the specification requires, is left out rather than made up.
+ * Metadata for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. It lacks the required
+ * authorization endpoint, since the service has none.
  */
 export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openIdConfigurationSchema> => ({
   ...serverMetadata(issuer),
   // A person's id differs from Login App to Login App.
   subject_types_supported: ['pairwise'],
-  // From this field verifiers learn the algorithms of the issuer. Both, since a change leaves tokens of the other kind.
+  // The algorithms of access tokens: both, since a change leaves tokens of the other kind.
   id_token_signing_alg_values_supported: [...tokenAlgorithms],
 });
 
@@ -67,7 +67,7 @@ export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetad
     dpop_signing_alg_values_supported: proofAlgorithms,
     jwks_uri: at(keysPath),
     grant_types_supported: [...grantTypes],
-    // People authorize at their provider, so there is no authorization endpoint and no response type.
+    // There is no authorization endpoint: people authorize at their provider.
     response_types_supported: [],
   };
 }

@@ -4,7 +4,7 @@ import { definedOnly } from '../foundation/defined-only.ts';
 import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
-import { type HookClaims, hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
+import { hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
 import { countField, described } from '../schema/json-schema.ts';
 import { accessTokenLifetime } from '../signing/settings.ts';
@@ -36,26 +36,23 @@ export const tokenResponseSchema = v.pipe(
 );
 export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 
-/** The Login User Token of a session, with the refresh token of its generation. */
+/** The Login User Token of a session, with its refresh token. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   const { login_app_id, login_user_id, session_id, client_id } = session;
-  const hookClaims = hasLoginHook(login_app_id) ? hookClaimsIn(session.hook_claims) : {};
+  const claims = {
+    ...(hasLoginHook(login_app_id) ? hookClaimsIn(session.hook_claims) : {}),
+    token_use: 'login_user',
+    aud: login_app_id,
+    sub: login_user_id,
+    sid: session_id,
+    client_id,
+    auth_time: session.started_at,
+    ...session.login_claims,
+    ...definedOnly({ ext_id: externalIdForTokens(session) }),
+  } as const;
   annotateLog({ login_user_id, session_id });
   const [token, refresh_token] = await Promise.all([
-    issueAccessToken<'login_user'>(
-      {
-        token_use: 'login_user',
-        aud: login_app_id,
-        sub: login_user_id,
-        sid: session_id,
-        client_id,
-        auth_time: session.started_at,
-        ...session.login_claims,
-        ...definedOnly({ ext_id: externalIdForTokens(session) }),
-      },
-      hookClaims,
-      session.expires_at,
-    ),
+    issueAccessToken<'login_user'>(claims, session.expires_at),
     writeRefreshToken(session),
   ]);
   return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
@@ -71,20 +68,14 @@ export const clientTokenOf = (
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;
 
 /**
- * A signed access token. Its scope says what its `token_use` says, for verifiers that can check nothing but scopes.
- * @param ownersClaims those of the owner's login hook
- * @param end epoch seconds of the session's end, which no token outlives
+ * A signed access token. Its scope repeats its `token_use`, for verifiers that check scopes alone.
+ * @param end of the session in epoch seconds
  * @see RFC 9068
  */
-async function issueAccessToken<Use extends TokenUse>(
-  claims: NewClaims<Use>,
-  ownersClaims: HookClaims = {},
-  end = Number.POSITIVE_INFINITY,
-) {
+async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<Use>, end = Infinity) {
   const issuedAt = epochSeconds();
   const expires_in = Math.min(accessTokenLifetime(), end - issuedAt);
   const access_token = await signJwt('at+jwt', {
-    ...ownersClaims,
     ...claims,
     scope: claims.token_use,
     iss: issuer(),

@@ -6,7 +6,7 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { algorithmsOf } from '../login-apps/client-keys.ts';
 import { assertionAlgorithms } from '../login-apps/client-metadata.ts';
-import { type AuthenticatedClient, authenticateClientBy, type StoredKey } from '../login-apps/clients.ts';
+import { authenticateClientBy, type StoredKey } from '../login-apps/clients.ts';
 import { issuerKey } from '../providers/oidc/issuer-keys.ts';
 import { useOnce } from '../storage/use-once.ts';
 import { issuer } from './issuer.ts';
@@ -14,22 +14,19 @@ import { issuer } from './issuer.ts';
 /** Seconds by which the clocks may differ. */
 const leeway = 30;
 
-/** The type of assertions; many issuers have none, or that of any JWT. @see RFC 10070 */
+/** The `typ` of assertions; many issuers set none, or that of any JWT. @see RFC 10070 */
 const types = /^(jwt|(application\/)?client-authentication\+jwt)$/i;
 
 /**
- * The client that an assertion authenticates: a JWT by one of its own keys, or a token of the issuer that vouches for it.
- * @param clientId the `client_id` beside it, which a token of another issuer needs, since its `sub` is no client id
- * @throws ServiceError `invalid_client`, ProviderFailure when the issuer's keys can't be had
+ * The client of an assertion: a JWT by one of its own keys, or a token of the issuer that vouches for it.
+ * @param clientId the `client_id` beside it, without which the `sub` is the client
+ * @throws ServiceError `invalid_client`, ProviderFailure
  * @see RFC 7521, section 4.2; RFC 7523, section 3; RFC 10070
  */
-export async function verifyClientAssertion(
-  assertion: string,
-  clientId: string | undefined,
-): Promise<AuthenticatedClient> {
+export async function verifyClientAssertion(assertion: string, clientId: string | undefined) {
   try {
     const claimed = decodeJwt(assertion);
-    // Nobody has checked its claims yet, not even their types.
+    // No claim is checked yet, not even its type.
     const id = clientId ?? (typeof claimed.sub === 'string' ? claimed.sub : '');
     if (isId('la_….c_…', id)) annotateLog({ client_id: id });
     const client = await authenticateClientBy(id, async ({ keys = [], workload_identity: trusted }) => {
@@ -44,7 +41,7 @@ export async function verifyClientAssertion(
   }
 }
 
-/** Verifies an assertion by one of the client's own keys, which counts once. False if none of them has signed it. */
+/** Verifies an assertion, which counts once. @returns whether one of the client's own keys has signed it */
 async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Promise<boolean> {
   const rules = { issuer: id, subject: id, requiredClaims: ['exp', 'jti'] };
   for (const { jwk, thumbprint } of keys) {
@@ -70,7 +67,7 @@ async function verifyForeign(trusted: { issuer: string; subject: string }, token
   return true;
 }
 
-/** The claims of an assertion that keeps all rules. @param longest seconds until it expires at most */
+/** The claims of an assertion. @param longest the most seconds until it expires */
 async function verified(assertion: string, key: JWTVerifyGetKey, longest: number, rules: JWTVerifyOptions) {
   const options = { ...rules, clockTolerance: leeway, currentDate: clock.now() };
   const { payload, protectedHeader } = await jwtVerify(assertion, key, options);
@@ -78,7 +75,7 @@ async function verified(assertion: string, key: JWTVerifyGetKey, longest: number
   const hasKey = ['jwk', 'x5c', 'jku', 'x5u'].some((name) => name in protectedHeader);
   if (hasKey || typeof typ !== 'string' || !types.test(typ)) throw refused('assertion_malformed');
   const [audience, ...others] = [payload.aud].flat();
-  // With the address of an endpoint, another server that the client trusts could pass the assertion on to here.
+  // No endpoint's address: another server that the client trusts could pass such an assertion on to here.
   if (audience !== issuer() || others.length > 0) throw refused('assertion_for_another_server');
   if ((payload.exp ?? 0) > epochSeconds() + longest + leeway) throw refused('assertion_valid_for_too_long');
   return payload;
@@ -92,7 +89,7 @@ function reasonOf(error: errors.JOSEError): LogReason {
   return ['iss', 'sub'].includes(error.claim) ? 'assertion_not_of_client' : 'claim_invalid';
 }
 
-/** Rules of the claims, for a caller who has broken one. */
+/** The rules of assertions, for a caller who has broken one. */
 const rulesBroken: { [Reason in LogReason]?: string } = {
   assertion_malformed:
     'must be a signed JWT, of the typ JWT, client-authentication+jwt or none, without a key in its header',
