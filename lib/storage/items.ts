@@ -37,7 +37,10 @@ export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
   key: (...ids: Ids) => Key,
 ) {
   const parse = (item: Item): v.InferOutput<Schema> => v.parse(schema, item);
-  const kind = (...ids: Ids): ItemKey<v.InferOutput<Schema>> => ({ ...key(...ids), parse });
+  const kind = (...ids: Ids): ItemKey<v.InferOutput<Schema>, v.InferInput<Schema>> => ({
+    ...key(...ids),
+    parse,
+  });
   return Object.assign(kind, { schema, parse });
 }
 

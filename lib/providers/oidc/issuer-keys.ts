@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
 import { clock, isYounger } from '../../foundation/clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
-import { type ItemKey, putItem, readItem } from '../../storage/items.ts';
+import { itemKind, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { callProvider, verificationDeadline } from '../call-provider.ts';
 import { type KeySource, keysAddressOf } from '../presets/companies.ts';
@@ -29,15 +29,7 @@ const issuerKeysSchema = v.object({
 type KnownKeys = v.InferOutput<typeof issuerKeysSchema>;
 
 /** An issuer's keys in the table; undefined if they can't be read. */
-export const issuerKeysItem = (
-  name: string,
-): ItemKey<KnownKeys | undefined, v.InferInput<typeof issuerKeysSchema>> => ({
-  ...issuerKeysKey(name),
-  parse: (item) => {
-    const result = v.safeParse(issuerKeysSchema, item);
-    return result.success ? result.output : undefined;
-  },
-});
+export const issuerKeysItem = itemKind(v.fallback(v.optional(issuerKeysSchema), undefined), issuerKeysKey);
 
 interface Knowledge {
   keys: KnownKeys;
@@ -56,8 +48,7 @@ const renewals = new Map<string, Promise<Knowledge>>();
 /**
  * The issuer's key that a token names. For an unknown key, and while it is down, the issuer is asked once a minute at most.
  * Unlike `createRemoteJWKSet` of jose, this keeps the last keys in an outage, and shares them with other functions.
- * @throws ProviderFailure when there are no usable keys, or the issuer could not be asked for this one
- * @throws JOSEError when the issuer has no such key
+ * @throws ProviderFailure when the issuer gives no usable keys, JOSEError when it has no such key
  */
 export async function issuerKey(source: KeySource, header: JWSHeaderParameters) {
   for (const age of [freshFor, coolDown]) {
@@ -148,11 +139,7 @@ function recentFailure(name: string): ProviderFailure | undefined {
   return latest && isYounger(latest.at, coolDown) ? latest.failure : undefined;
 }
 
-/**
- * Fetches an issuer's keys from the address in its settings, otherwise from its own host, so that no issuer can send the
- * service elsewhere.
- * @throws ProviderFailure
- */
+/** Fetches keys from the address in settings, or else only from the issuer's own host. @throws ProviderFailure */
 export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource, signal: AbortSignal) {
   const known = keysAddressOf({ issuer, jwks_uri });
   const address = known ?? (await discoverKeys(issuer, signal));
@@ -165,10 +152,7 @@ export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource, signal: A
 
 export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
 
-/**
- * The address of an issuer's keys in its discovery document, normalized to visible ASCII. @throws ProviderFailure
- * @see OpenID Connect Discovery 1.0, section 4
- */
+/** The address of keys in an issuer's discovery document. @throws ProviderFailure @see OpenID Connect Discovery 1.0, section 4 */
 export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
   const discovery = v.object(
     {
@@ -191,7 +175,7 @@ async function fetchDocument<Schema extends v.GenericSchema>(
   url: string,
   schema: Schema,
   signal: AbortSignal,
-): Promise<v.InferOutput<Schema>> {
+) {
   const { status, body } = await callProvider({ url, signal });
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   const result = v.safeParse(schema, body);
