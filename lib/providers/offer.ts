@@ -12,7 +12,7 @@ import { codeParameters, parametersOf } from './parameters.ts';
 import { companyAt } from './presets/companies.ts';
 import { type ProtocolName, type ProviderId, protocolNames, providerIds } from './provider-ids.ts';
 import { hostOf } from './settings/fields.ts';
-import { issuersIn, loginSettingsSchema } from './settings/issuers.ts';
+import { readLoginSettings } from './settings/issuers.ts';
 
 const issuerSchema = v.object({
   issuer: described(v.string(), 'The `iss` of id tokens that are accepted.'),
@@ -53,8 +53,8 @@ export type OfferedProvider = v.InferOutput<typeof offeredProviderSchema>;
 
 /** A provider as developers of the app need to know it, without secrets and app ids. */
 export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
-  const { verify_url, user_info, authorization_code: exchange } = v.parse(loginSettingsSchema, stored);
-  const { idTokens, accessTokens } = issuersIn(stored);
+  const { idTokens, accessTokens, ...settings } = readLoginSettings(stored);
+  const { verify_url, user_info, authorization_code: exchange } = settings;
   const issuers = [...idTokens, ...accessTokens].map(({ issuer }) => companyAt(issuer) ?? issuer);
   const address = verify_url ?? user_info?.url ?? exchange?.token_url;
   const hosts = address === undefined ? [] : [companyAt(address) ?? hostOf(address)];
@@ -98,10 +98,7 @@ const storedSchema = v.object({
   settings: v.record(v.string(), v.unknown()),
 });
 
-/**
- * The providers of the client's Login App, in the order of their identifiers. One query.
- * @throws ServiceError `unauthorized_client` for a client that may only introspect, and while the Login App is disabled
- */
+/** Lists the providers of the client's Login App, by one query. @throws ServiceError `unauthorized_client` */
 export async function listProviders(client: AuthenticatedClient): Promise<{ providers: OfferedProvider[] }> {
   requireMoreThanIntrospection(client);
   await requireEnabled(client.loginAppId);

@@ -12,7 +12,7 @@ import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
-import { issuersIn, removedIssuers } from '../../providers/settings/issuers.ts';
+import { readLoginSettings, removedIssuers } from '../../providers/settings/issuers.ts';
 import { checkSettings, lookAtIssuers, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
 import { issuer, notificationsPath } from '../../tokens/issuer.ts';
@@ -163,7 +163,7 @@ export const providerCommands = defineCommands({
         return { ...told, ...shown, warnings };
       }
       await events.register(url);
-      const isHeard = issuersIn(stored.settings).idTokens.some(
+      const isHeard = readLoginSettings(stored.settings).idTokens.some(
         (one) => one.notifications && companyAt(one.issuer) === 'Google',
       );
       const warning = 'they are rejected until Google has the setting notifications: see providers set';

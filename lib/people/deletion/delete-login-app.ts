@@ -2,7 +2,7 @@ import { clock } from '../../foundation/clock.ts';
 import { type LoginApp, loginAppItem } from '../../login-apps/login-app.ts';
 import { loginUserIn, peopleLists } from '../../login-users/login-user.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
-import { issuersIn } from '../../providers/settings/issuers.ts';
+import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { forEachInBatches, forEachOfLists, timeLimit } from '../../storage/batches.ts';
 import { deleteItem, type Item, setTimestamp } from '../../storage/items.ts';
 import {
@@ -38,7 +38,9 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
 /** Whether stored tokens can still be revoked: an operator who removes the provider gives them up. */
 const canRevoke = ({ providers }: LoginApp): boolean =>
   providers.has(authorizationCodeProvider) ||
-  [...providers.values()].some((settings) => issuersIn(settings).idTokens.some((one) => one.code_exchange));
+  [...providers.values()].some((settings) =>
+    readLoginSettings(settings).idTokens.some((one) => one.code_exchange),
+  );
 
 type Pages = AsyncGenerator<Item[]>;
 

@@ -18,7 +18,7 @@ import { verifySecurityEvents } from '../../providers/oidc/security-events.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import type { StoredSettings } from '../../providers/settings/encryption.ts';
-import { issuersIn } from '../../providers/settings/issuers.ts';
+import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { findProviderSettingsForAnybody, notSetUp } from '../../providers/settings/stored.ts';
 import { itemKind, putItem, readItem, updateItem } from '../../storage/items.ts';
 import { notificationKey } from '../../storage/keys.ts';
@@ -84,7 +84,7 @@ function verifierOf(
     if (protocol.name !== 'oauth2') throw notSetUp(provider);
     return async (text) => verifySignedRequest(await protocol.read(stored), text, event);
   }
-  const { idTokens } = issuersIn(stored.settings);
+  const { idTokens } = readLoginSettings(stored.settings);
   if (idTokens.length === 0) throw notSetUp(provider);
   return (text) => verifiers[form](idTokens, text);
 }

@@ -3,8 +3,7 @@ import type { LoginApp } from '../../login-apps/login-app.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { valueAtPath } from '../../providers/settings/fields.ts';
-import { issuersIn } from '../../providers/settings/issuers.ts';
+import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
 interface Authority {
@@ -55,9 +54,8 @@ export function importedNamespace(
 
 /** The namespaces that settings know, and those of an issuer: its name, and its namespaces in the settings. */
 function namespacesOf(settings: object | undefined, issuer: string | undefined) {
-  const { idTokens } = issuersIn(settings);
-  const own = valueAtPath(settings, 'namespace');
-  const known = [...new Set([...(typeof own === 'string' ? [own] : []), ...idTokens.map(authorityOf)])];
+  const { idTokens, namespace: own } = readLoginSettings(settings);
+  const known = [...new Set([...(own === undefined ? [] : [own]), ...idTokens.map(authorityOf)])];
   if (issuer === undefined) return { known, named: known };
   const name = canonicalIssuer(issuer);
   const ofIssuer = idTokens.filter((entry) => entry.issuer === name).map(authorityOf);

@@ -23,9 +23,8 @@ export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 
   namespace;
 
 /** Actions on a person after a notification of Apple. */
-export const actionsSchema = oneOf(['end_sessions', 'delete']);
+const actionsSchema = oneOf(['end_sessions', 'delete']);
 
-export const nonceRuleSchema = oneOf(['optional', 'required']);
 const nonceFormSchema = oneOf(['plain', 'sha256', 'either']);
 /** The form in which an issuer's id tokens carry the nonce of a login. */
 export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
@@ -54,7 +53,7 @@ export const issuerEntries = {
   issuer: v.pipe(textSchema, v.transform(canonicalIssuer), providerUrlSchema),
   namespace: v.optional(textSchema),
   jwks_uri: v.optional(providerUrlSchema),
-  nonce: v.optional(nonceRuleSchema, 'optional'),
+  nonce: v.optional(oneOf(['optional', 'required']), 'optional'),
   nonce_form: v.optional(nonceFormSchema),
   max_age_seconds: v.optional(
     v.pipe(
