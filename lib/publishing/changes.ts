@@ -48,10 +48,7 @@ export interface EventEntry {
 /** The principal that removes expired items. @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live" */
 const timeToLive = 'dynamodb.amazonaws.com';
 
-/**
- * The events that a change of the table publishes, often none. The same record always gives the same events and ids.
- * @throws Error when the item is not as the service writes it
- */
+/** The events of a change, often none, and the same each time. @throws Error when the item is not as the service writes it */
 export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): EventEntry[] {
   const { Keys, OldImage, NewImage, SequenceNumber, ApproximateCreationDateTime } = dynamodb;
   const { pk, sk } = v.parse(v.object({ pk: v.string(), sk: v.string() }), unmarshall(Keys));
@@ -107,7 +104,8 @@ const existing = (item: Item | undefined): Item | undefined =>
   item?.created_at !== undefined && item.deleted_at === undefined ? item : undefined;
 
 const loginUser: Projection = (change) => {
-  const [before, after] = [existing(change.before), existing(change.after)];
+  const before = existing(change.before);
+  const after = existing(change.after);
   return [
     ...when(!before, 'login_user.created', after),
     ...when(after && differs('last_session_id', change), 'login_user.logged_in', {

@@ -101,16 +101,10 @@ async function storeDeadLetters(records: StreamRecord[], deadLetters: DeadLetter
 
 const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];
 
-/**
- * Whether an entry would be rejected again. Any other error, known or not, is that of the bus, its quotas or our permissions.
- * @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode
- */
+/** Whether the bus would reject the entry again. @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode */
 const isOfEntry = ({ name }: Error): boolean => entryErrors.includes(name);
 
-/**
- * Puts up to ten entries on the bus. A rejected one is sent again by itself, since a wrong entry can fail the whole request.
- * @returns the error of each, undefined for a published one
- */
+/** Puts up to ten entries on the bus, and each rejected one again by itself. @returns the error of each, or undefined */
 async function putEntries(pending: Pending[]): Promise<(Error | undefined)[]> {
   const entries = pending.map(({ entry }) => entry);
   const errors = await send(entries);

@@ -8,17 +8,13 @@ const idField = (text: string) => described(v.string(), text);
 
 /** The fields of every published event's detail. */
 const common = {
-  id: v.pipe(
-    v.string(),
-    jsonSchema({ type: 'string', pattern: '^pe_[A-Za-z0-9_-]{43}$' }),
-    v.description(
-      'The published event: the same whenever it is published again, so that duplicates can be dropped.',
-    ),
+  id: described(
+    v.pipe(v.string(), jsonSchema({ type: 'string', pattern: '^pe_[A-Za-z0-9_-]{43}$' })),
+    'The published event: the same whenever it is published again, so that duplicates can be dropped.',
   ),
-  sequence: v.pipe(
-    v.string(),
-    jsonSchema({ type: 'string', pattern: '^[0-9]{40}\\.[0-9]$' }),
-    v.description('Compared as text, it puts the events of one item in the order in which they happened.'),
+  sequence: described(
+    v.pipe(v.string(), jsonSchema({ type: 'string', pattern: '^[0-9]{40}\\.[0-9]$' })),
+    'Compared as text, it puts the events of one item in the order in which they happened.',
   ),
   occurred_at: described(timestampField, 'When the table recorded the change, to the second.'),
 };
