@@ -48,16 +48,13 @@ interface TokenAudience {
   parties: unknown[];
 }
 
-/** Claims that name a JWT's app: of OpenID Connect, RFC 9068, Okta, and Entra's v1.0 tokens. */
-const appClaims = ['azp', 'client_id', 'cid', 'appid'];
-
-/**
- * The audience of a JWT whose `field` names its app. Its `aud` may be an API that other apps call, too, so each claim that names
- * the app counts as the authorized party.
- */
+/** The audience of a JWT. Each claim that names the app is an authorized party, since `aud` may be an API of other apps, too. */
 export function audienceIn(claims: object, field: string): TokenAudience {
   const app = valueAtPath(claims, field) ?? null;
-  const named = appClaims.map((claim) => valueAtPath(claims, claim)).filter((value) => value !== undefined);
+  // Claims of OpenID Connect, RFC 9068, Okta, and Entra's v1.0 tokens.
+  const named = ['azp', 'client_id', 'cid', 'appid']
+    .map((claim) => valueAtPath(claims, claim))
+    .filter((value) => value !== undefined);
   return { aud: valueAtPath(claims, 'aud') ?? app, parties: field === 'aud' ? named : [app, ...named] };
 }
 

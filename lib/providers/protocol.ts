@@ -37,10 +37,7 @@ export function protocol<
   merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;
   /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */
   parameters: Entries;
-  /**
-   * The person of a credential that was issued to one of our apps; undefined where the settings are not for such ones.
-   * @throws ServiceError when the provider does not accept it, ProviderFailure when it gives no verdict
-   */
+  /** The person of a credential, undefined without settings for it. @throws ServiceError when it is rejected, ProviderFailure */
   verify: (
     settings: v.InferOutput<Settings>,
     form: v.InferOutput<v.ObjectSchema<Entries, undefined>>,

@@ -47,10 +47,7 @@ export async function endOfNonce(use: Use, whose: string, nonce: string): Promis
 const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
   createHmac('sha256', key).update(`${use} ${whose} ${text}`).digest('base64url');
 
-/**
- * Requires what binds a credential to the request of a public client. Anybody knows its id, and may have seen the credential.
- * @throws ServiceError
- */
+/** Requires what binds a credential to the request of a public client, whose id anybody knows. @throws ServiceError */
 export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Credential): void {
   if (proofKey === undefined) return;
   const needed = form.id_token === undefined ? 'code_verifier' : 'nonce';

@@ -102,7 +102,7 @@ describe('the encryption of provider settings', () => {
   ])('encrypts all secrets again when %s of them has the current key already', async (_, names) => {
     const before = await encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
     const secret = { current: 'the next', previous: [{ text: current, keep_until: Infinity }] };
-    const again = (stored: object) => encryption.reencryptSecrets({ settings: stored, place }, secret);
+    const again = (stored: object) => encryption.reencryptSecrets(stored, place, secret);
     const keyOf = (stored: object) => Object.values(stored).map((text) => String(text).split('.')[0]);
     const after = Object(again(before));
     const [key] = keyOf(after);

@@ -55,11 +55,7 @@ async function verifyOAuth1(
   return { namespace, subject: requiredSubject(body, url, subject_field) };
 }
 
-/**
- * The `Authorization` header of a request signed by HMAC-SHA1.
- * @param fixed the nonce and the time (epoch seconds), for published examples
- * @see RFC 5849 sections 3.4 and 3.5.1
- */
+/** The header of a request signed by HMAC-SHA1. @param fixed nonce and epoch seconds of examples @see RFC 5849 section 3.5.1 */
 export function authorizationHeader(
   consumer: { consumer_key: string; consumer_secret: string },
   method: string,

@@ -164,6 +164,3 @@ export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;
 export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;
 export type UserInfo = v.InferOutput<typeof userInfoSchema>;
 export type AudienceValidation = v.InferOutput<typeof audienceValidationSchema>;
-export type TokenInfo = v.InferOutput<typeof tokenInfoSchema>;
-export type Introspection = v.InferOutput<typeof introspectionSchema>;
-export type JwtValidation = v.InferOutput<typeof jwtSchema>;

@@ -29,11 +29,7 @@ const tokensSchema = v.fallback(
   {},
 );
 
-/**
- * Exchanges an authorization code for tokens. Those that the provider's answer lacks are undefined.
- * @throws ServiceError, ProviderFailure
- * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
- */
+/** Exchanges an authorization code. @throws ServiceError, ProviderFailure @see RFC 6749 section 4.1.3, RFC 7636 section 4.5 */
 export async function exchangeCode(
   exchange: CodeExchange,
   { authorization_code, code_verifier, redirect_uri }: AuthorizationCode,

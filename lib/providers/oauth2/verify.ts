@@ -14,19 +14,11 @@ import {
 import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { valueAtPath } from '../settings/fields.ts';
-import type {
-  AudienceValidation,
-  Introspection,
-  JwtValidation,
-  OAuth2Settings,
-  TokenInfo,
-  UserInfo,
-} from './settings.ts';
+import type { AudienceValidation, OAuth2Settings, UserInfo } from './settings.ts';
 
-/**
- * The person of an access token that was issued to our app; undefined if the settings are for codes alone.
- * @throws ServiceError, ProviderFailure
- */
+type ValidationBy<Method> = Extract<AudienceValidation, { method: Method }>;
+
+/** The person of an access token of our app; undefined if settings are for codes alone. @throws ServiceError, ProviderFailure */
 export async function verifyAccessToken(
   { namespace, user_info, audience_validation }: OAuth2Settings,
   accessToken: string,
@@ -69,10 +61,7 @@ export async function askUserInfo(
   return { subject, profile: profileIn(body, profile) };
 }
 
-/**
- * Rejects an access token that was issued to another app (RFC 6749 section 10.16). @throws ServiceError, ProviderFailure
- * @returns its subject, if that is comparable with the user info's
- */
+/** Rejects an access token of another app. @returns its subject, if the user info's is comparable @see RFC 6749 section 10.16 */
 export async function validateAudience(
   settings: AudienceValidation,
   token: string,
@@ -90,7 +79,7 @@ export async function validateAudience(
 
 /** @see RFC 7662 section 2 */
 async function introspect(
-  { url, client_id, client_secret, audiences }: Introspection,
+  { url, client_id, client_secret, audiences }: ValidationBy<'introspection'>,
   token: string,
   signal: AbortSignal,
   isComparable: boolean,
@@ -115,7 +104,7 @@ async function introspect(
 }
 
 async function askTokenInfo(
-  settings: TokenInfo,
+  settings: ValidationBy<'token_info'>,
   token: string,
   signal: AbortSignal,
   subjectType: 'string' | 'integer' | undefined,
@@ -141,7 +130,7 @@ async function askTokenInfo(
   return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
 }
 
-function tokenInfoCall(settings: TokenInfo, token: string) {
+function tokenInfoCall(settings: ValidationBy<'token_info'>, token: string) {
   const { token_parameter, app_token_parameter, app_token_secret, client_id, client_secret } = settings;
   const url = new URL(settings.url);
   if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
@@ -175,7 +164,7 @@ function rejectExpired(body: unknown, url: string): void {
 }
 
 /** The subject of an access token that is a JWT which the issuer has signed for one of our apps. @see RFC 9068 section 4 */
-async function verifyJwtAccessToken(settings: JwtValidation, token: string): Promise<string> {
+async function verifyJwtAccessToken(settings: ValidationBy<'jwt'>, token: string): Promise<string> {
   try {
     const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
       types: /^(application\/)?(at\+)?jwt$/i,

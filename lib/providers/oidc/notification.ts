@@ -25,7 +25,6 @@ export interface Notification {
   providerSession?: string | undefined;
   /** Epoch seconds. */
   issuedAt: number;
-  /** The action that the settings ask for. */
   action: Action;
   isHijacking?: boolean;
 }
@@ -74,8 +73,7 @@ const eventSchema = v.looseObject({ type: v.string() });
 const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eventSchema)]);
 
 /**
- * Verifies a notification of Apple, which counts for a day: without an answer, Apple repeats it for some hours.
- * @throws ServiceError, JOSEError, ProviderFailure
+ * Verifies a notification of Apple, which counts for a day. @throws ServiceError, JOSEError, ProviderFailure
  * @see https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
  */
 export async function verifyNotification(issuers: KnownIssuer[], jwt: string): Promise<Received> {
@@ -101,11 +99,7 @@ export function personIn(issuer: KnownIssuer, claims: unknown): Identity | undef
 /** Seconds for which a message counts, as long as transmitters repeat it. */
 export const longestAge = 7 * 86_400;
 
-/**
- * Verifies the JWT of a message. No other issuer is called.
- * @returns its claims, an id for it, its issuer, and the settings of its notifications
- * @throws ServiceError, JOSEError, ProviderFailure
- */
+/** Verifies the JWT of a message, and calls no other issuer. @throws ServiceError, JOSEError, ProviderFailure */
 export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind: JwtKind) {
   const issuer = trustedIssuerOf(wellFormedCredential(jwt), issuers);
   const { notifications: settings } = issuer;

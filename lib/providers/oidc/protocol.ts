@@ -69,11 +69,7 @@ const userSchema = v.message(
   'The parameter user must be a JSON object of at most 2048 bytes.',
 );
 
-/**
- * The person and the refresh token of an authorization code, by the id token that it is exchanged for.
- * @throws ServiceError, ProviderFailure
- * @see OpenID Connect Core 1.0, section 3.1.3
- */
+/** The person and refresh token of a code. @throws ServiceError, ProviderFailure @see OpenID Connect Core 1.0, section 3.1.3 */
 export async function verifyCode(
   exchange: CodeExchange,
   issuer: Omit<TrustedIssuer, 'audiences'>,

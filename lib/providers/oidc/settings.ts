@@ -26,14 +26,10 @@ export const oidcSettingsSchema = v.strictObject({
     ),
   ),
 });
-type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
-/**
- * Settings replace the stored ones. A preset adds its issuer, or changes its audiences, code exchange, user profile,
- * notifications, and what the operator names.
- */
+/** Settings replace the stored ones. A preset adds its issuer, or changes some settings of that issuer. */
 export function mergeIssuers(
-  checked: OidcSettings,
+  checked: v.InferOutput<typeof oidcSettingsSchema>,
   { named }: SettingsInput,
   current: object | undefined,
 ): MergeResult {

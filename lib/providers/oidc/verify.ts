@@ -25,11 +25,7 @@ const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** Seconds by which the clocks may differ. */
 const leeway = 60;
 
-/**
- * The person of an id token that a trusted issuer has issued to one of our apps.
- * @throws ServiceError, ProviderFailure
- * @see OpenID Connect Core 1.0, section 3.1.3.7
- */
+/** The person of an id token. @throws ServiceError, ProviderFailure @see OpenID Connect Core 1.0, section 3.1.3.7 */
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
   sent: { id_token: string; access_token?: string | undefined; nonce?: string | undefined },
@@ -103,7 +99,6 @@ export async function verifiedJwt(
 export interface JwtKind {
   /** The `typ` of the header. */
   types: RegExp;
-  /** The required claims. */
   claims: string[];
   /** The claim that names the app. @default 'aud' */
   appField?: string;
@@ -111,15 +106,13 @@ export interface JwtKind {
   isForMany?: boolean;
 }
 
-/** Reasons by jose's errors. Others mean that the token is malformed. */
+/** Reasons by jose's codes, or by the claim that is wrong. Other errors mean that the token is malformed. */
 const reasons: Record<string, LogReason> = {
   ERR_JWT_EXPIRED: 'id_token_expired',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature_invalid',
   ERR_JWKS_NO_MATCHING_KEY: 'unknown_key',
   ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'unknown_key',
   ERR_JOSE_ALG_NOT_ALLOWED: 'algorithm_not_allowed',
-};
-const reasonsByClaim: Record<string, LogReason> = {
   aud: 'issued_to_another_app',
   iss: 'issued_by_another_issuer',
   nbf: 'id_token_not_yet_valid',
@@ -127,7 +120,7 @@ const reasonsByClaim: Record<string, LogReason> = {
 };
 
 export function reasonOf(error: errors.JOSEError): LogReason {
-  if (error instanceof errors.JWTClaimValidationFailed) return reasonsByClaim[error.claim] ?? 'claim_invalid';
+  if (error instanceof errors.JWTClaimValidationFailed) return reasons[error.claim] ?? 'claim_invalid';
   return reasons[error.code] ?? 'not_an_id_token';
 }
 

@@ -27,8 +27,7 @@ const keyFileSchema = v.pipe(
 
 /**
  * Google's API for the stream of security events of a project.
- * @param keyFile the JSON key of a service account of the project
- * @throws ServiceError for another file, or when Google does not answer as it should
+ * @param keyFile the JSON key of a service account @throws ServiceError also when Google does not answer as it should
  * @see https://developers.google.com/identity/protocols/risc
  */
 export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com') {
@@ -59,7 +58,8 @@ export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com
       return state;
     },
     show: async () => {
-      const [stream, status] = [await call('stream'), await call('stream/status')];
+      const stream = await call('stream');
+      const status = await call('stream/status');
       return { stream, status: valueAtPath(status, 'status'), url: valueAtPath(stream, 'delivery.url') };
     },
   };

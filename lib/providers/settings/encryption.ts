@@ -53,11 +53,8 @@ function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace) 
   });
 }
 
-/**
- * Settings encrypted with the current key of a secret; undefined if they already are, and `unreadable` if they are not ours,
- * or from another place.
- */
-export function reencryptSecrets({ settings, place }: StoredSettings, secret: ServiceSecret) {
+/** Settings encrypted with the current key of a secret: undefined if they already are, `unreadable` if no key decrypts them. */
+export function reencryptSecrets(settings: object, place: SettingsPlace, secret: ServiceSecret) {
   const keys = serviceKeysFrom(secret, purpose);
   let isCurrent = true;
   mapSecrets(settings, (text) => {

@@ -29,24 +29,18 @@ export const fieldPathSchema = v.pipe(
 );
 
 /** The value at a path such as `data.app_id`, or undefined. */
-export const valueAtPath = (answer: unknown, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) =>
-        value instanceof Object && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined,
-      answer,
-    );
+export function valueAtPath(answer: unknown, path: string): unknown {
+  let value = answer;
+  for (const name of path.split('.'))
+    value = value instanceof Object && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+  return value;
+}
 
 /** A setting of the claims that are kept, each with its path in an answer. */
-export const claimPaths = <const Names extends readonly string[]>(names: Names) =>
-  v.optional(
-    v.record(
-      v.picklist(names, `must only have ${names.join(', ')}`),
-      fieldPathSchema,
-      'must be a JSON object',
-    ),
-  );
+export function claimPaths<const Names extends readonly string[]>(names: Names) {
+  const nameSchema = v.picklist(names, `must only have ${names.join(', ')}`);
+  return v.optional(v.record(nameSchema, fieldPathSchema, 'must be a JSON object'));
+}
 
 export const profile = claimPaths(profileFields);
 export type ProfileSetting = v.InferOutput<typeof profile>;
@@ -81,17 +75,15 @@ export function authorityIn(settings: object | undefined) {
 }
 const issuerPath = 'audience_validation.issuer';
 
-/**
- * Keeps the stored namespace, so that the provider's people stay the same Login Users. For another host or issuer, the operator
- * must give one: it may be the same provider or another one.
- */
+/** Keeps the stored namespace, and so the Login Users. For another host or issuer, the operator must choose one. */
 export function keepNamespace<Settings extends { namespace?: string | undefined }>(
   checked: Settings,
   { settings: given, named }: SettingsInput,
   current: object | undefined,
 ): MergeResult {
   const known = valueAtPath(current, 'namespace');
-  const [before, now] = [authorityIn(current), authorityIn(checked)];
+  const before = authorityIn(current);
+  const now = authorityIn(checked);
   const isGiven = valueAtPath(given, 'namespace') !== undefined;
   const isSaid = named ? named.namespace !== undefined : isGiven;
   if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
@@ -100,9 +92,6 @@ export function keepNamespace<Settings extends { namespace?: string | undefined 
   if (before?.namespace === now.namespace) return { settings: { ...checked, namespace: known } };
   if (isGiven) return { settings: checked };
   const change = now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';
-  return {
-    problems: [
-      `namespace: must be set, since ${now.path} ${change}: ${known} keeps the Login Users, ${now.namespace} starts with new ones`,
-    ],
-  };
+  const choice = `${known} keeps the Login Users, ${now.namespace} starts with new ones`;
+  return { problems: [`namespace: must be set, since ${now.path} ${change}: ${choice}`] };
 }

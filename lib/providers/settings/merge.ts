@@ -6,22 +6,17 @@ import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { explainFailure, ProviderFailure } from '../provider-failure.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
 import { protocolOf } from '../providers.ts';
-import { issuersIn, type KnownIssuer } from './issuers.ts';
+import { type KnownIssuer, readLoginSettings } from './issuers.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
 export function checkSettings(provider: ProviderId, input: unknown): MergeResult {
   const result = v.safeParse(protocolOf(provider).settings, input, { abortPipeEarly: true });
-  if (!result.success) {
-    return {
-      problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),
-    };
-  }
-  if (provider !== authorizationCodeProvider && 'authorization_code' in result.output) {
-    return {
-      problems: [`authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`],
-    };
-  }
-  return { settings: result.output };
+  if (!result.success) return { problems: result.issues.map(problemOf) };
+  const settings = result.output;
+  if (provider === authorizationCodeProvider || !('authorization_code' in settings)) return { settings };
+  return {
+    problems: [`authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`],
+  };
 }
 
 export function mergeSettings(provider: ProviderId, input: SettingsInput, current: object | undefined) {
@@ -31,11 +26,13 @@ export function mergeSettings(provider: ProviderId, input: SettingsInput, curren
   return 'problems' in merged ? merged : checkSettings(provider, merged.settings);
 }
 
-function problem(issue: v.BaseIssue<unknown>): string {
-  if (issue.expected === 'never') return 'is not a setting of this provider';
-  if (issue.input === undefined && issue.kind === 'schema') return 'is missing';
-  if (!issue.message.startsWith('Invalid')) return issue.message;
-  return `must be ${issue.expected === 'Object' ? 'a JSON object' : issue.expected}`;
+/** An issue with its place: `user_info.url: is missing`. */
+function problemOf(issue: v.BaseIssue<unknown>): string {
+  const place = v.getDotPath(issue) ?? 'settings';
+  if (issue.expected === 'never') return `${place}: is not a setting of this provider`;
+  if (issue.input === undefined && issue.kind === 'schema') return `${place}: is missing`;
+  if (!issue.message.startsWith('Invalid')) return `${place}: ${issue.message}`;
+  return `${place}: must be ${issue.expected === 'Object' ? 'a JSON object' : issue.expected}`;
 }
 
 const appIdSettings = new Set(['audiences', 'client_id', 'consumer_key']);
@@ -53,12 +50,9 @@ function appIdsIn(settings: object): string[] {
   });
 }
 
-/**
- * Reads the discovery document of each issuer in checked settings. Keys on another host are a problem. An unreadable document,
- * or one of another issuer, is a warning, since the issuer may be set up later.
- */
+/** Reads each issuer's discovery document. Keys on another host are a problem, an issuer that is not set up yet a warning. */
 export async function lookAtIssuers(settings: object) {
-  const { idTokens, accessTokens } = issuersIn(settings);
+  const { idTokens, accessTokens } = readLoginSettings(settings);
   const signal = verificationDeadline();
   const looks = [...accessTokens, ...idTokens].map((issuer) => lookAt(issuer, signal));
   const findings = await Promise.all(looks);

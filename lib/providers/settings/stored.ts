@@ -5,15 +5,7 @@ import { invalid, type ServiceError } from '../../foundation/service-error.ts';
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { cached } from '../../storage/cache.ts';
-import {
-  deleteItem,
-  type ItemKey,
-  type ItemOf,
-  itemKind,
-  keyOf,
-  readItem,
-  updateItem,
-} from '../../storage/items.ts';
+import { deleteItem, itemKind, keyOf, readItem, updateItem } from '../../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
 import { readGlobalPages } from '../../storage/lists.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
@@ -53,11 +45,7 @@ export const findProviderSettings = finder(0);
 /** Provider settings for callers without credentials, who can cause one read a second. */
 export const findProviderSettingsForAnybody = finder();
 
-/**
- * Changes provider settings by a conditional write, and again when another operator was faster.
- * @param change gets the stored settings, without their secrets if these can't be decrypted
- * @returns the new settings
- */
+/** Changes provider settings by a conditional write. @param change gets the stored ones, without secrets that are unreadable */
 export async function changeProviderSettings(
   loginAppId: string,
   provider: ProviderId,
@@ -92,10 +80,7 @@ export const removeProviderSettings = (loginAppId: string, provider: ProviderId)
 export const notSetUp = (provider: ProviderId): ServiceError =>
   invalid(`The provider ${provider} is not set up for this Login App.`);
 
-/**
- * Encrypts the provider settings of all Login Apps with the current key of a secret.
- * @returns the names of those that can't be decrypted, such as `la_9hX… provider_e`
- */
+/** Encrypts all provider settings with the current key of a secret. @returns those that are unreadable: `la_9hX… provider_e` */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
   const unreadable: string[] = [];
   for await (const items of readGlobalPages('by_list', providerSettingsList, 25)) {
@@ -108,14 +93,14 @@ export async function reencryptProviderSettings(secret: ServiceSecret): Promise<
 }
 
 /** Encrypts the settings of one provider again. @returns their name if they can't be decrypted, otherwise no text */
-const reencrypt = (key: ItemKey<ItemOf<typeof providerSettingsItem>>, secret: ServiceSecret) =>
+const reencrypt = (key: ReturnType<typeof providerSettingsItem>, secret: ServiceSecret) =>
   retryOnConflict(async () => {
     const item = await readItem(key);
     // Removed meanwhile.
     if (!item) return '';
     const { login_app_id, provider, settings, revision } = item;
     const place = { loginAppId: login_app_id, provider };
-    const encrypted = reencryptSecrets({ settings, place }, secret);
+    const encrypted = reencryptSecrets(settings, place, secret);
     if (encrypted === 'unreadable') return `${login_app_id} ${provider}`;
     if (!encrypted) return '';
     const { done } = await updateItem(key, {
