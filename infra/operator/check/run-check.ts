@@ -67,7 +67,7 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder) 
   }
 }
 
-/** Settings that a stack keeps and its file, if it has one, says otherwise. @throws SettingsError for a wrong file */
+/** Differences between the settings of a stack and those of its file, if it has one. @throws SettingsError for a wrong file */
 function pinProblems(stack: string, kept: ReadonlyMap<unknown, unknown>, folder: string): string[] {
   const missing = pins.filter((pin) => !kept.has(`${pinName(pin)}Value`));
   const unkept = `The stack doesn't keep ${missing.join(', ')}: deploy it once more, without change.`;
