@@ -45,8 +45,6 @@ export const { endpoint, handler } = serve({
     ...activeUserErrors,
   },
   table: { login_users: ['Query'] },
-  handle: async ({ caller, query }) => {
-    const page = { current: caller.session_id, ...query };
-    return ok(await listSessions(requireActiveUser(caller), page));
-  },
+  handle: async ({ caller, query }) =>
+    ok(await listSessions(requireActiveUser(caller), { current: caller.session_id, ...query })),
 });

@@ -80,7 +80,10 @@ const answers = {
   signed_request: (receipt: v.InferOutput<typeof receiptSchema> = {}) => ok(receipt),
 };
 
-const loginAppRequired = 'The query parameter login_app_id must be the id of a Login App.';
+const loginAppIdSchema = v.pipe(
+  v.string(),
+  v.regex(idForms['la_…'], 'The query parameter login_app_id must be the id of a Login App.'),
+);
 
 export const { endpoint, handler } = serve({
   method: 'POST',
@@ -99,9 +102,7 @@ export const { endpoint, handler } = serve({
     },
     query: {
       login_app_id: v.pipe(
-        v.optional(once('login_app_id', v.pipe(v.string(), v.regex(idForms['la_…'], loginAppRequired))), [
-          '',
-        ]),
+        v.optional(once('login_app_id', loginAppIdSchema), ['']),
         jsonSchema({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),

@@ -48,7 +48,7 @@ export const accessRequestItem = itemKind(
 
 export type AccessRequest = ItemOf<typeof accessRequestItem>;
 
-/** Makes the error for a counter that has gone back, as in a table that was restored in part. */
+/** The error for a counter that has gone back, as in a table that was restored in part. */
 export const idIsTaken = (id: number): Error =>
   new Error(`The id ${id} belongs to another access request already.`);
 

@@ -39,11 +39,6 @@ export interface Draft {
   updated_at?: string | undefined;
 }
 
-interface Appended {
-  event: AccessRequestEvent;
-  outcome: 'added' | 'repeated';
-}
-
 /**
  * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets the event of the
  * first one, even when both arrive at once.
@@ -127,6 +122,8 @@ async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<A
   }
 }
 
+type Appended = NonNullable<Awaited<ReturnType<typeof append>>>;
+
 /** Adds an event under the next id; undefined when another writer has taken it. */
 async function append(accessRequestId: number, { ordinals, written }: Tails, draft: Draft) {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
@@ -157,9 +154,8 @@ async function append(accessRequestId: number, { ordinals, written }: Tails, dra
 }
 
 /**
- * Reads the last ordinals of the lists that these events join, by the name of the list, and the last event under each of
- * their idempotency keys. The last id is read first: any later writer takes the next id, so a put that succeeds under it
- * proves that the others were right.
+ * Reads the last ordinals of the lists that these events join, by name, and the last event under each of their idempotency
+ * keys. The last id is read first: a put that succeeds under the next one proves that nobody has changed the others since.
  */
 async function readTails(accessRequestId: number, drafts: Draft[]) {
   const { all, underKey } = eventLists(accessRequestId);

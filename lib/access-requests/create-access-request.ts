@@ -112,51 +112,44 @@ export async function createAccessRequestFor(
   fields: NewAccessRequest,
   idempotencyKey: string | undefined,
 ): Promise<Created> {
-  const attributes = attributesOf(fields);
-  if (idempotencyKey === undefined) return createAccessRequest(accountId, attributes);
+  const attributes = { ...attributesOf(fields), account_id: accountId };
+  if (idempotencyKey === undefined) return createAccessRequest(attributes);
   const key = madeByKeyItem(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
-  const requestOf = ({ id, created_at }: Created): AccessRequest => ({
-    ...attributes,
-    access_request_id: id,
-    account_id: accountId,
-    created_at,
-  });
   const earlier = await readItem(key);
-  if (earlier && earlier.created_at >= countsSince) return finish(requestOf(earlier));
+  if (earlier && earlier.created_at >= countsSince) return finish(attributes, earlier);
   const id = await takeIds(1);
   const made = { id, created_at: timestamp(), expires_at: epochSeconds() + keyLifetimeSeconds };
   const when = { created_at: { isNotFrom: countsSince } };
   const claim = await claimItem(key, { ...made, is_claim: true }, when);
-  return claim.id === id ? make(requestOf(claim)) : finish(requestOf(claim));
+  return claim.id === id ? make(attributes, claim) : finish(attributes, claim);
 }
+
+type Attributes = Omit<AccessRequest, 'access_request_id' | 'created_at'>;
 
 /**
- * Creates an access request for an account. A crash leaves one that nobody has access to, and whose id was never returned.
- * @param more attributes of it, such as the ARN of the operator who creates it for the account
+ * Creates an access request. A crash leaves one that nobody has access to, and whose id was never returned.
  * @throws ServiceError `conflict` when another access request has the reference
  */
-export async function createAccessRequest(account_id: string, more: Partial<AccessRequest>) {
-  const access_request_id = await takeIds(1);
-  return make({ ...more, access_request_id, account_id, created_at: timestamp() });
-}
+export const createAccessRequest = async (attributes: Attributes): Promise<Created> =>
+  make(attributes, { id: await takeIds(1), created_at: timestamp() });
 
 /** Makes an access request under an id that was taken for it, with its account's access; or finishes it. */
-async function make(request: AccessRequest): Promise<Created> {
-  const { access_request_id: id, account_id, created_at } = request;
+async function make(attributes: Attributes, { id, created_at }: Created): Promise<Created> {
+  const request = { ...attributes, access_request_id: id, created_at };
   await claimReference(request);
-  if (!(await putAccessRequest(request))) return finish(request);
-  await grantAccess(request, account_id, 'new');
+  if (!(await putAccessRequest(request))) return finish(attributes, { id, created_at });
+  await grantAccess(request, request.account_id, 'new');
   return { id, created_at };
 }
 
 /** Does what somebody else has left undone of an access request. @throws Error when another one has its id */
-async function finish(request: AccessRequest): Promise<Created> {
-  const { access_request_id: id, account_id, created_at } = request;
+async function finish(attributes: Attributes, { id, created_at }: Created): Promise<Created> {
+  const { account_id } = attributes;
   const [found, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
-  if (!found) return make(request);
+  if (!found) return make(attributes, { id, created_at });
   if (found.account_id !== account_id || found.created_at !== created_at) throw idIsTaken(id);
-  if (!sent.every((field) => isDeepStrictEqual(found[field], request[field]))) throw usedForAnother();
+  if (!sent.every((field) => isDeepStrictEqual(found[field], attributes[field]))) throw usedForAnother();
   if (!access && found.creator_revoked_at === undefined) await grantAccess(found, account_id);
   return { id, created_at };
 }

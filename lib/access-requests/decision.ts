@@ -30,8 +30,7 @@ export const mayReview = ({ self_review, requested_by: by }: AccessRequest, acto
 export async function settle(request: AccessRequest): Promise<AccessRequest> {
   if (!isPending(request)) return request;
   const { access_request_id: id, reviews_counted } = request;
-  const first = (reviews_counted ?? 0) + 1;
-  const reviews = await readRange(eventLists(id).reviews, first, Number.MAX_SAFE_INTEGER);
+  const reviews = await readRange(eventLists(id).reviews, (reviews_counted ?? 0) + 1);
   const change = count(request, reviews.map(parseEvent));
   if (reviews.length === 0 && change.decision === undefined) return request;
   const written = await updateItem(accessRequestItem(id), {

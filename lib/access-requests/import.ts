@@ -47,11 +47,10 @@ const importedItem = itemKind(
 );
 
 /**
- * Creates an access request for each line, unless the account has imported one with this id before. After an interruption
- * the same lines can be sent again: once the access request is created, one conditional write claims the id, and access is
- * given last. So at most an access request is left that nobody has access to.
+ * Creates an access request for each line, unless the account has imported one with this id before. Once it is created, one
+ * conditional write claims the id, and access is given last: an interruption leaves at most one that nobody has access to.
  * @returns also the ids that the access requests had and have
- * @throws ServiceError when it has to stop; what was created so far stays
+ * @throws ServiceError when it has to stop; what was created so far stays, and the same lines can be sent again
  */
 export async function importAccessRequests(accountId: string, lines: ImportLine[], operator: string) {
   const { read, result, note } = readLines(lines, importedLineSchema);

@@ -10,10 +10,9 @@ import { largestPage, resultSchema, type SearchRequest } from './search-request.
 export const searchResultSchema = resultSchema(eventSchema, 'events', 'EventsPage');
 
 /**
- * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
- * before the account's access is known, so neither time nor cost tells anybody else what there is. A page costs the same
- * wherever it is: three requests. Only reviews with an actor filter have no list of their own: they cost what the reviews
- * cost, or with both filters the actor's events, if these are fewer.
+ * Searches the events of an access request in the order of their ids. Nothing of them is read before the account's access is
+ * known: neither time nor cost tells others what there is. Any page costs three requests. Only reviews with an actor filter
+ * have no list: they cost what all reviews cost or, with both filters, the actor's events if these are fewer.
  * @throws ServiceError as `requireAccess` does
  */
 export async function searchEvents(accountId: string, search: SearchRequest) {
@@ -79,17 +78,14 @@ const fewEvents = 25;
 /** All events of the actor or all reviews, whichever are fewer; all reviews without both filters. */
 async function readShorter({ access_request_id, actor_type, actor_id }: SearchRequest): Promise<Item[]> {
   const { reviews, ofActor } = eventLists(access_request_id);
-  if (actor_type === undefined || actor_id === undefined) return readFrom(reviews, 1);
+  if (actor_type === undefined || actor_id === undefined) return readRange(reviews);
   const events = ofActor(actor_type, actor_id);
   const first = await readRange(events, 1, fewEvents);
   if (first.length < fewEvents) return first;
   const [eventCount, reviewCount] = await Promise.all([readLastOrdinal(events), readLastOrdinal(reviews)]);
-  if (reviewCount < eventCount) return readFrom(reviews, 1);
-  return [...first, ...(await readFrom(events, fewEvents + 1))];
+  if (reviewCount < eventCount) return readRange(reviews);
+  return [...first, ...(await readRange(events, fewEvents + 1))];
 }
-
-const readFrom = (list: DenseList, first: number): Promise<Item[]> =>
-  readRange(list, first, Number.MAX_SAFE_INTEGER);
 
 /** Older events have no writer. */
 const writerSchema = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });

@@ -16,7 +16,7 @@ export const tokenTypes = ['apns', 'fcm', 'fid'] as const;
 
 /** Details that a registration may leave out. Registration, import, export and senders follow this list. */
 export const details = {
-  /** If absent, `tokenTypeOf` knows it. */
+  /** As the registration said; `tokenTypeOf` has the defaults. */
   token_type: v.exactOptional(v.picklist(tokenTypes)),
   /** Never of a Firebase token. @default 'production' */
   environment: v.exactOptional(v.picklist(environments)),
@@ -65,7 +65,6 @@ export const personSchema = v.pick(deviceItem.schema, [
 /** The attributes of a device that come and go with its relation. */
 export const relation = [...v.keyof(personSchema).options, 'list'];
 
-/** The type of a device's push token. */
 export const tokenTypeOf = ({
   platform,
   token_type = platform === 'ios' ? 'apns' : 'fcm',

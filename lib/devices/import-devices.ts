@@ -11,7 +11,6 @@ import { claimInstallation } from './installation.ts';
 import { newDeviceSchema } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
-/** A device with its history. */
 const lineSchema = v.intersect([
   newDeviceSchema,
   v.object({
@@ -73,7 +72,7 @@ async function importDevice(
   if (await add()) return 'added';
   const found = await readItem(key);
   if (found && !hasExpired(found)) return 'repeated';
-  // Unless it has registered since: a registration sets another time.
+  // Unless the app has registered it since, which sets another time.
   if (found) await deleteItem(key, { expires_at: { is: found.expires_at } });
   return (await add()) ? 'added' : 'repeated';
 }

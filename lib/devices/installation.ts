@@ -23,9 +23,8 @@ export const formerAttributes = Object.keys(former);
 const replacedLifetimeSeconds = 30 * 86_400;
 
 /**
- * Makes a device the current one of its installation. One write decides: from then on, no message goes to the device that
- * the installation had before. The devices of two earlier registrations are kept: the predecessor is found even if two are
- * interrupted, the second while it finishes the work of the first.
+ * Makes a device the current one of its installation. From this write on, no message goes to the one before. The devices of
+ * two earlier registrations are kept: if one is interrupted, and another while it finishes its work, a third finds them.
  * @returns the device whose place it takes, and whether an earlier registration took that already, perhaps without the person
  */
 export async function takeInstallation(loginAppId: string, installationId: string, deviceId: string) {
@@ -82,7 +81,7 @@ export async function claimInstallation(loginAppId: string, installationId: stri
   return device_id === deviceId;
 }
 
-/** Filters out devices that another device of the same installation has replaced. */
+/** The devices that no other device of the same installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
   const installed = devices.filter(({ installation_id }) => installation_id !== undefined);
   const keys = installed.map(({ login_app_id, installation_id: id = '' }) =>

@@ -45,9 +45,9 @@ export const placeSchema = v.object({
 export type Place = v.InferOutput<typeof placeSchema>;
 
 /**
- * Some of the devices that messages to everyone go to, related or not, the one seen least recently first. The index lags
- * behind: each device is read again, so its person is the current one, but a device of the last seconds may be missing. One
- * that registers while a worker reads moves to the end: it may come again, but is never missed.
+ * Some of the devices that messages to everyone go to, the one seen least recently first. The index lags behind: each device
+ * is read again, so its person is the current one, but a device of the last seconds may be missing. One that registers while
+ * a worker reads moves to the end: it may come again, but is never missed.
  * @param limit how many are read; of these, only those of the platform are listed
  * @param after `next` of the page before
  */

@@ -22,9 +22,8 @@ export const mostDevices = 20;
 const mostRead = 100;
 
 /**
- * Every device that is related to a Login User, the one seen last first. The index that finds them lags behind, so each is
- * read again, strongly consistent: one that is another person's by now is never among them.
- * @param least none are read again if the index shows fewer
+ * Every device that is related to a Login User, the one seen last first. The index lags behind, so each device is read again:
+ * one that is another person's by now is never among them. @param least none, if the index shows fewer
  */
 export async function readRelatedDevices(loginUserId: string, least = 1): Promise<Device[]> {
   const list = devicesOfLoginUserList(loginUserId);

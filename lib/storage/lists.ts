@@ -40,7 +40,7 @@ export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
 }
 
 /** The members with ordinals from `first` to `last`, strongly consistent. */
-export const readRange = (list: DenseList, first: number, last: number): Promise<Item[]> =>
+export const readRange = (list: DenseList, first = 1, last = Number.MAX_SAFE_INTEGER): Promise<Item[]> =>
   allOf(queryPages(ordinalsIn(list, first, last)));
 
 /** The number of members, in one request. */

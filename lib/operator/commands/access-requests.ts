@@ -84,7 +84,7 @@ export const accessRequestCommands = defineCommands({
     summary: 'Create an access request that an account has access to',
     flags: { account },
     run: async ({ account: { account_id } }, operator) => {
-      const { id, created_at } = await createAccessRequest(account_id, { operator });
+      const { id, created_at } = await createAccessRequest({ account_id, operator });
       return { access_request_id: id, account_id, created_at };
     },
   },
