@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
@@ -34,18 +34,12 @@ export async function compileSwift(): Promise<void> {
 }
 
 /** Installs Express as the page says, and starts the backend of the quickstarts in a folder; its process and its address. */
-export async function startBackend(
-  folder: string,
-  { demo }: Service,
-): Promise<{ backend: ChildProcess; address: string }> {
+export async function startBackend(folder: string, { demo }: Service) {
   copyExamples(folder, 'backend.mjs');
   const [, install = ''] = readFileSync('docs/phones.md', 'utf8').match(/^(npm install .*)$/m) ?? [];
   await execa(install, { cwd: folder, shell: true, env: asTested });
-  const unset = await execa(process.execPath, ['backend.mjs'], {
-    cwd: folder,
-    reject: false,
-    timeout: 60_000,
-  });
+  const options = { cwd: folder, reject: false, timeout: 60_000 } as const;
+  const unset = await execa(process.execPath, ['backend.mjs'], options);
   assert.match(unset.stderr, /^Error: Set BASE and CLIENT\.$/m);
   const { client_id, client_secret } = demo.login_app;
   const backend = spawn(process.execPath, ['backend.mjs'], {
@@ -87,14 +81,7 @@ export async function runReference({ demo }: Service, directory: string): Promis
 }
 
 /** A public client, and the key of its phone: PKCS #8 and SPKI in base64. */
-interface PublicClient {
-  client_id: string;
-  app_token: string;
-  private_key: string;
-  public_key: string;
-}
-
-export async function newPublicClientOfPhone(service: Service): Promise<PublicClient> {
+export async function newPublicClientOfPhone(service: Service) {
   const { login_app_id } = service.demo.login_app;
   const token = { 'login-app': login_app_id, name: 'quickstart' };
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -113,7 +100,7 @@ export async function newPublicClientOfPhone(service: Service): Promise<PublicCl
 export async function usePhone(
   running: RunningService,
   service: Service,
-  source: string | PublicClient,
+  source: string | Awaited<ReturnType<typeof newPublicClientOfPhone>>,
   command: string[],
 ): Promise<void> {
   const { base_url, sandbox_url } = service.demo;

@@ -57,11 +57,11 @@ describe('operator login-users import FILE.ndjson', () => {
     const more = { provider: 'provider_a', issuer: undefined, namespace };
     const { summary } = await importPeople([...lines, line(id, oauth, more)]);
     expect(summary).toMatchObject({ added: 1, already_there: 151 });
-    const [first, second] = [
+    const identities = [
       { subject: google, namespace: issuer },
       { subject: oauth, namespace },
     ];
-    expect(await find(id)).toMatchObject({ identities: [first, second] });
+    expect(await find(id)).toMatchObject({ identities });
   });
 
   test('lines of a person may stand anywhere in the file', async () => {

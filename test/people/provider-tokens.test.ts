@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { itemsAbout } from '../support/items-about.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { accountOf, identityIdsOf } from '../support/people.ts';
-import { client_secret_jwt, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { everyCrash, failing, isWrite } from '../support/store-proxy.ts';
@@ -12,7 +12,7 @@ const { service, running, proxy } = own;
 const standIn = await startProviderStandIn();
 
 /** A Login App whose provider_b gives refresh tokens, and a person who has logged in there. */
-async function newLogin({ keeps = true, credential = { client_secret: 'our-secret' } as object } = {}) {
+async function newLogin({ keeps = true } = {}) {
   const scene = standIn.openScene();
   const token = unique('provider-refresh-token');
   /** The refresh token that comes for the next codes. */
@@ -27,7 +27,7 @@ async function newLogin({ keeps = true, credential = { client_secret: 'our-secre
     authorization_code: {
       token_url: `${scene.url}/token`,
       client_id: ourApp,
-      ...credential,
+      client_secret: 'our-secret',
       client_authentication: 'form',
       id_token: { issuer: scene.url },
       ...(keeps && { revocation_url: `${scene.url}/revoke` }),
@@ -89,13 +89,6 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const other = await newLogin();
     other.answers(500);
     expect(await remove(other.person)).toMatchObject({ deleted: true, tokens_not_revoked: 1 });
-  });
-
-  test('is revoked with a client secret that we sign, as Apple requires', async () => {
-    const { account, token, revoked } = await newLogin({ credential: { client_secret_jwt } });
-    expect((await account.remove()).status).toBe(204);
-    const client_secret = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/);
-    expect(revoked()).toEqual([{ ...revocation(token), client_secret }]);
   });
 
   test('of a linked identity is revoked too', async () => {

@@ -3,14 +3,13 @@ import { decodeJwt } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
+import { subOf } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Answer, sharedService, unique } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { byIdToken: send, credentials, operate } = service;
 const standIn = await startProviderStandIn();
-
-const loginUserOf = ({ body }: Answer) => decodeJwt(body.access_token).sub;
 
 describe('provider_f with two issuers', () => {
   const idToken = async (query: Record<string, string>): Promise<string> =>
@@ -21,7 +20,7 @@ describe('provider_f with two issuers', () => {
     const [first, second] = [await idToken({ subject }), await idToken({ subject, issuer: 'second' })];
     const answers = [await send(first), await send(second)];
     for (const answer of answers) expectAnswer(answer, 200, tokenResponse);
-    expect(new Set(answers.map(loginUserOf)).size).toBe(2);
+    expect(new Set(answers.map(subOf)).size).toBe(2);
   });
 
   test("one issuer's key does not sign for the other: 400 invalid_grant", async () => {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
 import { checkSettings } from '../../lib/providers/settings/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newJwtLogin } from '../support/issuer-login.ts';
+import { subOf } from '../support/people.ts';
 import { type Claims, ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Answer, now, sharedService } from '../support/service.ts';
+import { now, sharedService } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
@@ -14,8 +14,6 @@ const atJwt = { typ: 'at+jwt' };
 
 const newLogin = (change?: object, more?: (scene: Scene) => object) =>
   newJwtLogin(service, standIn, change, more);
-
-const loginUserOf = (answer: Answer) => decodeJwt(answer.body.access_token).sub;
 
 const login = await newLogin();
 describe('the claims of an access token that the issuer has signed', () => {
@@ -142,20 +140,20 @@ describe('the person of an access token', () => {
     await set({ issuers: [{ issuer: scene.url, audiences: [ourApp] }] }, 'provider_f');
     await set({ namespace: 'company', audience_validation }, 'provider_d');
     const byIdToken = await service.byIdToken(await scene.idToken({ sub }), app);
-    expect(loginUserOf(await logIn({ sub }))).toBe(loginUserOf(byIdToken));
+    expect(subOf(await logIn({ sub }))).toBe(subOf(byIdToken));
     const elsewhere = await send(await scene.idToken({ sub }, atJwt), 'provider_d');
-    expect(loginUserOf(elsewhere)).not.toBe(loginUserOf(byIdToken));
+    expect(subOf(elsewhere)).not.toBe(subOf(byIdToken));
   });
 
   test('stays the same when the audiences change; another issuer must be said to vouch for them', async () => {
     const { scene, audience_validation, set, logIn } = await newLogin();
-    const before = loginUserOf(await logIn({ sub }));
+    const before = subOf(await logIn({ sub }));
     const { url } = standIn.openScene();
     await expect(set({ audience_validation: { ...audience_validation, issuer: url } })).rejects.toThrow(
       `namespace: must be set, since audience_validation.issuer vouches for the people now: ${scene.url} keeps the Login Users, ${url} starts with new ones.`,
     );
     await set({ audience_validation: { ...audience_validation, audiences: [ourApp, 'another'] } });
-    expect(loginUserOf(await logIn({ sub }))).toBe(before);
+    expect(subOf(await logIn({ sub }))).toBe(before);
   });
 });
 

@@ -27,24 +27,17 @@ const answering = (status: number, contentType: string, body: string): Fault => 
     void response.writeHead(status, { 'content-type': contentType }).end(body),
 });
 /** The right answer, but for what it is made into. */
-const spoiltBody = (spoil: (body: string) => string, contentType = 'application/json'): Fault => ({
+const spoiltBody = (spoil: (body: string) => string | Buffer, headers = {}): Fault => ({
   listener:
     (scene, { endpoint }) =>
     async (_request, response) => {
       const good = await (await fetch(`${scene.url}/elsewhere/${endpoint}`)).text();
-      response.writeHead(200, { 'content-type': contentType }).end(spoil(good));
+      response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(spoil(good));
     },
 });
 
-const compressed = (compress: (body: string) => Buffer): Fault => ({
-  listener:
-    (scene, { endpoint }) =>
-    async (_request, response) => {
-      const good = await (await fetch(`${scene.url}/elsewhere/${endpoint}`)).text();
-      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-      response.end(compress(good));
-    },
-});
+const compressed = (compress: (body: string) => Buffer): Fault =>
+  spoiltBody(compress, { 'content-encoding': 'gzip' });
 
 const faults: Record<string, Fault> = {
   'refuses the connection': { address: () => closedAddress },
@@ -87,7 +80,7 @@ const faults: Record<string, Fault> = {
   'sends 10 MB, compressed to a few': compressed((body) => gzipSync(body + ' '.repeat(10_000_000))),
   'cuts what it compressed short': compressed((body) => gzipSync(body).subarray(0, -12)),
   'says that it compressed what it did not': compressed((body) => Buffer.from(body)),
-  'says another content type': spoiltBody((body) => body, 'text/html'),
+  'says another content type': spoiltBody((body) => body, { 'content-type': 'text/html' }),
   'redirects to the right answer': {
     listener:
       (scene, { endpoint }) =>

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { decodeJwt } from 'jose';
 import { newPerson, newPhone, type Person } from './people.ts';
 import { type Service, unique } from './service.ts';
 
@@ -42,7 +41,7 @@ export async function newRealValues(service: Service) {
       ACCESS_TOKEN: other.token,
       REFRESH_TOKEN: other.refreshToken,
       [`la_${'A'.repeat(22)}`]: login_app.login_app_id,
-      [`s_${'A'.repeat(22)}`]: String(decodeJwt(person.token).sid),
+      [`s_${'A'.repeat(22)}`]: person.sessionId,
       [`i_${'A'.repeat(22)}`]: linked.id,
       [`d_${'0'.repeat(43)}`]: phone,
       [`d_${'A'.repeat(43)}`]: phone,

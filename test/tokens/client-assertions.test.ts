@@ -292,11 +292,9 @@ describe('scope=recipients', () => {
   });
 });
 
-const [{ jwk: a }, { jwk: b }, { jwk: c }] = [
-  key,
-  await newClientKey('ES384'),
-  await newClientKey('Ed25519'),
-];
+const { jwk: a } = key;
+const { jwk: b } = await newClientKey('ES384');
+const { jwk: c } = await newClientKey('Ed25519');
 
 describe('clients create and rotate', () => {
   const jwks = (...keys: object[]) => ({ 'jwks-file': { keys } });

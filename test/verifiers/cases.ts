@@ -28,11 +28,9 @@ export async function casesOf(service: Service, running: RunningService): Promis
     running.advance(-seconds);
     return token;
   };
-  const [expired, fromAhead, stale] = [
-    await logInAfter(-7200),
-    await logInAfter(30),
-    await logInAfter(-1200),
-  ];
+  const expired = await logInAfter(-7200);
+  const fromAhead = await logInAfter(30);
+  const stale = await logInAfter(-1200);
   const { refresh_token } = (await service.logIn(unique('bob'), 'provider_a')).body;
   const refreshed = (await service.refresh(refresh_token)).body.access_token;
   const ofPhone = (await (await asPhone(service)).logIn(unique('alice'))).body.access_token;
