@@ -79,7 +79,7 @@ export async function askLoginHook(event: HookEvent, identity?: HookIdentity): P
   const claims = identity?.hook_claims ?? {};
   const seen = identity && shown(identity);
   const told = { version: 1, ...about, first_login, ...seen, claims, previous_claims };
-  const answer = await answerTo(told).catch((error) => {
+  const answer = await invoke(told).catch((error) => {
     logFailure('login_hook_failed', error, { hook_event: event.event });
     throw error;
   });
@@ -105,17 +105,10 @@ const shown = ({ provider, namespace, subject, profile }: HookIdentity) => ({
   profile: profile ?? {},
 });
 
-async function answerTo(event: object): Promise<v.InferOutput<typeof answerSchema>> {
-  const answer = v.safeParse(answerSchema, await invoke(event));
-  if (answer.success) return answer.output;
-  const [issue] = answer.issues;
-  throw new Error(`The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`);
-}
-
 let sign: ReturnType<typeof requestSigner> | undefined;
 
 /** Invokes the owner's function once: a retry might repeat its work. The SDK's client would enlarge the bundle by half. */
-async function invoke(event: object): Promise<unknown> {
+async function invoke(event: object): Promise<v.InferOutput<typeof answerSchema>> {
   const { config } = documentClient;
   const region = await config.region();
   const address = optionalEnvironment('AWS_ENDPOINT_URL_LAMBDA') ?? `https://lambda.${region}.amazonaws.com`;
@@ -130,5 +123,8 @@ async function invoke(event: object): Promise<unknown> {
   const response = await fetch(`${origin}${path}`, { method: 'POST', headers, body, signal });
   const fault = response.headers.get('x-amz-function-error') ?? (response.ok ? undefined : response.status);
   if (fault !== undefined) throw new Error(`The login hook failed: ${fault}.`);
-  return response.json();
+  const answer = v.safeParse(answerSchema, await response.json());
+  if (answer.success) return answer.output;
+  const [issue] = answer.issues;
+  throw new Error(`The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`);
 }

@@ -38,10 +38,9 @@ export async function deleteLoginUser(
   last?: string,
   signal?: AbortSignal,
 ) {
-  const key = loginUserItem(loginUserId);
   const mark = { login_user_id: loginUserId, by, list_position: timestamp() };
   await putItem(deletionItem(loginUserId), { ...mark, list: unfinishedList });
-  const begun = await updateItem(key, {
+  const begun = await updateItem(loginUserItem(loginUserId), {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
     when: { created_at: { exists: true }, ...(by !== 'operator' && { blocked_at: { exists: false } }) },
   });

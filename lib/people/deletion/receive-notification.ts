@@ -22,12 +22,7 @@ import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { findProviderSettingsForAnybody, notSetUp } from '../../providers/settings/stored.ts';
 import { itemKind, putItem, readItem, updateItem } from '../../storage/items.ts';
 import { notificationKey } from '../../storage/keys.ts';
-import {
-  confirmedOwner,
-  findIndexItem,
-  type IdentityIndexItem,
-  type Owner,
-} from '../identities/identity-index.ts';
+import { confirmedOwner, findIndexItem, type IdentityIndexItem } from '../identities/identity-index.ts';
 import { endSessionsAtProvider, endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
@@ -102,10 +97,10 @@ async function act(
   const indexItem = person && (await findIndexItem(loginAppId, person));
   const owner = indexItem && (await confirmedOwner(indexItem));
   const user = owner && (await readLoginUser(owner.login_user_id));
-  const finished = indexItem && (await finishDeletionsAt(indexItem, owner, signal));
+  const finished = indexItem && (await finishDeletionsAt(indexItem, owner !== undefined, signal));
   const login_user_id = user?.login_user_id ?? finished;
   if (login_user_id !== undefined) annotateLog({ login_user_id });
-  const isOutdated = owner && user && issuedAt < latestLogin(user, owner);
+  const isOutdated = owner && user && issuedAt < latestLogin(user, owner.identity_id);
   if (isHijacking && user && !isOutdated) {
     // For each message, since subscribers are told.
     const change = { set: { hijacked_at: isoTime(issuedAt) }, when: whileExisting };
@@ -134,10 +129,10 @@ async function act(
 /** Finishes interrupted deletions of people who had the identity. @returns the id of the last one */
 async function finishDeletionsAt(
   indexItem: IdentityIndexItem,
-  owner: Owner | undefined,
+  isOwned: boolean,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const former = owner ? undefined : indexItem.owner?.login_user_id;
+  const former = isOwned ? undefined : indexItem.owner?.login_user_id;
   const isUnfinished = former !== undefined && (await hasBegun(former));
   const ids = [...indexItem.unfinished, ...(isUnfinished ? [former] : [])];
   let finished: string | undefined;
@@ -146,7 +141,7 @@ async function finishDeletionsAt(
 }
 
 /** Epoch seconds of the latest login with the identity, or of when it was linked or imported. */
-function latestLogin({ identities, last_login_at }: LoginUser, owner: Owner): number {
-  const identity = identities.find(({ identity_id }) => identity_id === owner.identity_id);
+function latestLogin({ identities, last_login_at }: LoginUser, identityId: string): number {
+  const identity = identities.find(({ identity_id }) => identity_id === identityId);
   return Math.floor(Date.parse(identity?.last_login_at ?? identity?.linked_at ?? last_login_at) / 1000);
 }

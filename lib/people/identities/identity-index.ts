@@ -1,11 +1,6 @@
 import * as v from 'valibot';
 import { ago, timestamp } from '../../foundation/clock.ts';
-import {
-  firstIdentityId,
-  type Identity,
-  identityIndexItem,
-  type UserIdentity,
-} from '../../login-users/linked-identity.ts';
+import { firstIdentityId, type Identity, identityIndexItem } from '../../login-users/linked-identity.ts';
 import { firstIndexId, type LoginUser, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { externalIdKey } from '../../storage/keys.ts';
@@ -72,7 +67,7 @@ export async function confirmedOwner({ id, owner }: IdentityIndexItem): Promise<
   return (await identityOf(owner)) && owner;
 }
 
-export async function identityOf({ login_user_id, identity_id }: Owner): Promise<UserIdentity | undefined> {
+export async function identityOf({ login_user_id, identity_id }: Owner) {
   const user = await readLoginUser(login_user_id);
   return user?.identities.find((one) => one.identity_id === identity_id);
 }
