@@ -11,7 +11,7 @@ interface ProviderCall {
   headers?: Record<string, string>;
   /** Posted as a form; without this or `json` the call is a GET. */
   form?: Record<string, string>;
-  json?: object;
+  json?: object | undefined;
   /** The status says everything: a successful answer need not be JSON. */
   statusOnly?: boolean;
   signal: AbortSignal;

@@ -80,7 +80,6 @@ export function protocol<
         ...entries,
         ...after,
       }),
-    /** @param form the parameters that were sent */
     verify: async (stored: StoredSettings, form: object) =>
       verify(await read(stored), v.parse(credential, form)),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),

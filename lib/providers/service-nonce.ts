@@ -57,8 +57,7 @@ export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Cred
 }
 
 /**
- * Checks the nonce of a login or a link, if the service made it. A public client may not send its own: whoever has seen the id
- * token knows that.
+ * Checks the nonce of a login or a link, if the service made it. A public client may not send another, which its id token shows.
  * @returns a function that uses the nonce up
  * @throws ServiceError `invalid_grant`, as that function does when somebody else was faster
  */

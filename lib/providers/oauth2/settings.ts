@@ -101,10 +101,9 @@ const exchangeEntries = {
 const problemOfSecrets = ({ input }: v.BaseIssue<unknown>): string =>
   valueAtPath(input, 'client_secret') ? 'must not stand beside client_secret_jwt' : 'is missing';
 
-const hasOneSecret = <Exchange extends { client_secret?: unknown; client_secret_jwt?: unknown }>({
-  client_secret,
-  client_secret_jwt,
-}: Exchange) => (client_secret === undefined) !== (client_secret_jwt === undefined);
+const hasOneSecret = <Exchange extends { client_secret?: unknown; client_secret_jwt?: unknown }>(
+  exchange: Exchange,
+) => (exchange.client_secret === undefined) !== (exchange.client_secret_jwt === undefined);
 
 const authorizationCodeSchema = v.pipe(
   v.strictObject({
@@ -144,7 +143,8 @@ export const oauth2SettingsSchema = v.pipe(
     const { user_info, audience_validation, authorization_code } = dataset.value;
     if (authorization_code?.id_token && !user_info && !audience_validation) return;
     const isForCodesAlone = authorization_code && !authorization_code.id_token && !audience_validation;
-    for (const key of isForCodesAlone ? (['user_info'] as const) : accessTokenKeys) {
+    for (const key of ['user_info', 'audience_validation'] as const) {
+      if (key === 'audience_validation' && isForCodesAlone) continue;
       // The subject of a JWT is in the JWT.
       if (key === 'user_info' && audience_validation?.method === 'jwt') continue;
       const value = dataset.value[key];
@@ -157,8 +157,6 @@ export const oauth2SettingsSchema = v.pipe(
     namespace: settings.namespace ?? authorityIn(settings)?.namespace,
   })),
 );
-
-const accessTokenKeys = ['user_info', 'audience_validation'] as const;
 
 export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;
 export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;

@@ -56,9 +56,8 @@ export function verifySignedRequest(
 
 /** The receipt for a person. Its code is the same each time, and does not reveal who they are. */
 function receiptFor({ namespace, subject }: Identity, page: string) {
-  const confirmation_code = Buffer.from(hashOf('deletion', namespace, subject), 'base64url')
-    .toString('hex')
-    .slice(0, 24);
+  const hash = Buffer.from(hashOf('deletion', namespace, subject), 'base64url');
+  const confirmation_code = hash.toString('hex').slice(0, 24);
   const url = new URL(page);
   url.searchParams.set('confirmation_code', confirmation_code);
   return { url: url.href, confirmation_code };

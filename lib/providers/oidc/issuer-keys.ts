@@ -52,14 +52,11 @@ const renewals = new Map<string, Promise<Knowledge>>();
  */
 export async function issuerKey(source: KeySource, header: JWSHeaderParameters) {
   for (const age of [freshFor, coolDown]) {
-    const key = await findKey(source.issuer, await knowledgeOf(source, age), header);
+    const key = await findKey(source.issuer, await prepareIssuerKeys(source, age), header);
     if (key) return key;
   }
   throw recentFailure(nameOf(source)) ?? new errors.JWKSNoMatchingKey();
 }
-
-/** Gets an issuer's keys before a token needs them. @throws ProviderFailure */
-export const prepareIssuerKeys = (source: KeySource): Promise<unknown> => knowledgeOf(source, freshFor);
 
 /** The key that a token's header names, undefined for none. @throws ProviderFailure for an unusable one */
 async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderParameters) {
@@ -74,8 +71,8 @@ async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderPar
   throw new ProviderFailure('unexpected_answer', issuer, `unusable key ${header.kid ?? 'without id'}`);
 }
 
-/** Keys younger than `age` (milliseconds), or older ones for a minute after the issuer gave none. */
-async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
+/** Keys younger than `age` (milliseconds), or older ones for a minute after the issuer gave none. @throws ProviderFailure */
+export async function prepareIssuerKeys(source: KeySource, age = freshFor): Promise<Knowledge> {
   const name = nameOf(source);
   const memory = remembered.get(name);
   if (memory && isYounger(memory.keys.fetched_at, recentFailure(name) ? usableFor : age)) return memory;

@@ -38,8 +38,8 @@ export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com
     const url = `${api}/v1beta/${path}`;
     const authorization = `Bearer ${await bearer(client_email, kid, private_key)}`;
     try {
-      const request = { url, headers: { authorization }, signal: verificationDeadline() };
-      const { status, body } = await callProvider(json ? { ...request, json } : request);
+      const signal = verificationDeadline();
+      const { status, body } = await callProvider({ url, headers: { authorization }, json, signal });
       if (status === 200) return body;
       throw invalid(`${url} answers ${status}: ${String(valueAtPath(body, 'error.message') ?? 'no reason')}`);
     } catch (error) {

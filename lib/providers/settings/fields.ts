@@ -82,14 +82,14 @@ export function keepNamespace<Settings extends { namespace?: string | undefined 
   current: object | undefined,
 ): MergeResult {
   const known = valueAtPath(current, 'namespace');
-  const before = authorityIn(current);
   const now = authorityIn(checked);
   const isGiven = valueAtPath(given, 'namespace') !== undefined;
   const isSaid = named ? named.namespace !== undefined : isGiven;
   if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
     return { settings: checked };
   // The namespace of a preset is for a new provider.
-  if (before?.namespace === now.namespace) return { settings: { ...checked, namespace: known } };
+  if (authorityIn(current)?.namespace === now.namespace)
+    return { settings: { ...checked, namespace: known } };
   if (isGiven) return { settings: checked };
   const change = now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';
   const choice = `${known} keeps the Login Users, ${now.namespace} starts with new ones`;

@@ -54,8 +54,7 @@ function appIdsIn(settings: object): string[] {
 export async function lookAtIssuers(settings: object) {
   const { idTokens, accessTokens } = readLoginSettings(settings);
   const signal = verificationDeadline();
-  const looks = [...accessTokens, ...idTokens].map((issuer) => lookAt(issuer, signal));
-  const findings = await Promise.all(looks);
+  const findings = await Promise.all([...accessTokens, ...idTokens].map((one) => lookAt(one, signal)));
   return {
     problems: findings.flatMap(({ problem }) => problem ?? []),
     warnings: findings.flatMap(({ warning }) => warning ?? []),
