@@ -48,7 +48,7 @@ export function readLoginSettings(settings: object = {}) {
   return { ...others, idTokens, accessTokens };
 }
 
-/** The issuers and the namespaces of issuers that new settings no longer have. In another namespace, people are new Login Users. */
+/** Issuers and their namespaces that new settings no longer have. In another namespace, people are new Login Users. */
 export function removedIssuers(before: object | undefined, after: object): string[] {
   const known = readLoginSettings(before);
   const now = readLoginSettings(after);
