@@ -15,9 +15,6 @@ const savedStackSchema = v.object({
   stopped: v.boolean(),
   demo: v.custom<Demo>((value) => value instanceof Object),
 });
-type SavedStack = v.InferOutput<typeof savedStackSchema>;
-/** The content of the file until the first start is complete. */
-const firstStartSchema = v.strictObject({});
 
 export type LocalData = ReturnType<typeof openLocalData>;
 
@@ -35,7 +32,8 @@ export function openLocalData(folder: string) {
   if (isOther || entries.some((entry) => entry.isSymbolicLink()))
     throw new Error(`LOCAL_DATA=${folder} holds other files or a symbolic link. Name an empty folder.`);
   if (entries.length === 0) writeWhole(stackFile, {});
-  const saved = readWhole(stackFile, v.union([savedStackSchema, firstStartSchema]));
+  // An empty object until the first start is complete.
+  const saved = readWhole(stackFile, v.union([savedStackSchema, v.strictObject({})]));
   // The store's files have the usual mode: the folder keeps others out.
   mkdirSync(tableFolder, { recursive: true });
   chmodSync(tableFolder, 0o700);
@@ -45,7 +43,7 @@ export function openLocalData(folder: string) {
     secretsFile: join(folder, 'secrets.json'),
     /** The stack as it was; undefined at the first start. */
     saved: 'url' in saved ? saved : undefined,
-    save: (stack: SavedStack): void => writeWhole(stackFile, stack),
+    save: (stack: v.InferOutput<typeof savedStackSchema>): void => writeWhole(stackFile, stack),
   };
 }
 

@@ -5,7 +5,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
 import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
-import { type AwsEndpoint, type FunctionTarget, invokeFunction } from '../invoke-function.ts';
+import { type AwsEndpoint, invokeFunction } from '../invoke-function.ts';
 import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
 import { copyTable, createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
 import { followStream } from './follow-stream.ts';
@@ -71,7 +71,6 @@ export async function startStack(options: StackOptions) {
   const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
 
-  const operator: FunctionTarget = { name: 'operator', endpoint: aws.endpoint };
   return {
     url: api.url,
     /** The API's routes; more may be added. */
@@ -80,7 +79,7 @@ export async function startStack(options: StackOptions) {
     dynamoDbEndpoint: store.url,
     tableName,
     awsEndpoint: aws.endpoint,
-    operator,
+    operator: { name: 'operator', endpoint: aws.endpoint },
     /** Whether events are published: whether the store has streams. */
     publishes: endStream !== undefined,
     close: async () => {

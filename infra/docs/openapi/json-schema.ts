@@ -53,9 +53,7 @@ function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema 
   return { ...plain, propertyNames: { not: { enum: forbidden.map(([name]) => name) } } };
 }
 
-const isSchema = (value: unknown): value is v.GenericSchema =>
-  value instanceof Object && 'kind' in value && value.kind === 'schema';
-const anySchema = v.custom<v.GenericSchema>(isSchema);
+const anySchema = v.custom<v.GenericSchema>((value) => Reflect.get(Object(value), 'kind') === 'schema');
 
 /** The metadata that a schema has itself, without what a schema in its pipe has. */
 const ownMetadata = v.pipe(
@@ -79,7 +77,7 @@ function substituted(value: unknown, components: Components, isComponent = false
   }
   if (metadata !== undefined) {
     const { wire, rules } = metadata;
-    const format = isSchema(wire) ? jsonSchemaOf(wire, components) : wire;
+    const format = v.is(anySchema, wire) ? jsonSchemaOf(wire, components) : wire;
     return carrying({ ...format, ...rules, ...(description !== undefined && { description }) });
   }
   return Object.fromEntries(

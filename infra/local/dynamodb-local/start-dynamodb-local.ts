@@ -11,9 +11,9 @@ const main = join(import.meta.dirname, 'StartDynamoDbLocal.java');
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
 /**
- * Starts Amazon's DynamoDB Local in memory, on a free port of the loopback interface. It ends with this process, however
- * that ends. Needs Java 17 or newer, and Maven for the first time.
- * @param say takes lines about what takes long
+ * Starts Amazon's DynamoDB Local in memory, on a free port of the loopback interface. It ends with this process, even after a
+ * crash. Needs Java 17 or newer, and Maven for the first time.
+ * @param say takes a line before something that takes long
  */
 export async function startDynamoDbLocal(say: (line: string) => void): Promise<LoopbackServer> {
   const jars = await installed('dynamodb-local', pom, (directory) => {
@@ -23,7 +23,7 @@ export async function startDynamoDbLocal(say: (line: string) => void): Promise<L
     return promisify(execFile)('mvn', [...options, copyDependencies, ...into]);
   });
   const options = ['-Xmx512m', `-Djava.library.path=${jars}`, '-classpath', join(jars, '*')];
-  // In a group of its own, a Ctrl-C leaves it alone: the stack needs it until it has stopped.
+  // Its own process group: a Ctrl-C must not end it before the stack.
   const server = spawn('java', [...options, main], { detached: true });
   await once(server, 'spawn');
   let problems = '';

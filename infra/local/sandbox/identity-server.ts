@@ -64,7 +64,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     issueAuthorizationCode: async (issue: Issue, nonce?: string, codeChallenge?: string): Promise<string> => {
       const codeChallengeMethod = codeChallenge && 'S256';
       const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod };
-      return new provider.AuthorizationCode({ ...(await granted(issue)), ...definedOnly(code) }).save();
+      return new provider.AuthorizationCode({ ...(await granted(issue)), ...code }).save();
     },
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),

@@ -119,12 +119,9 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
     async issue({ subject, audience, expired, claims, nonce, code_challenge }) {
       if (claims) server.setClaims(subject, claims);
       const issue = { subject, app: apps[audience], ...validity(expired) };
-      const access_token = await server.issueAccessToken(issue);
-      if (!kind.issuesCodes) return { access_token };
-      return {
-        access_token,
-        authorization_code: await server.issueAuthorizationCode(issue, nonce, code_challenge),
-      };
+      const authorization_code =
+        kind.issuesCodes && (await server.issueAuthorizationCode(issue, nonce, code_challenge));
+      return { access_token: await server.issueAccessToken(issue), authorization_code };
     },
     async notify({ event, subject }) {
       if (!kind.signsRequests || !['deauthorize', 'data_deletion'].includes(event)) return undefined;

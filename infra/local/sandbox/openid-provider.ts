@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { logoutEvent } from '../../../lib/providers/oidc/notification.ts';
 import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
 import { createIdentityServer, redirectUri } from './identity-server.ts';
@@ -50,14 +49,14 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
         with_code === 'true'
           ? await server.issueAuthorizationCode(issue, nonce, wanted.code_challenge)
           : undefined;
-      return definedOnly({ id_token, access_token, authorization_code });
+      return { id_token, access_token, authorization_code };
     },
     async notify({ event, subject, sid, reason }) {
       const iat = epochSeconds();
       const common = { iss: url, aud: client_id, iat, jti: randomUUID() };
       if (event === 'logout') {
-        const claims = { ...common, sub: subject, exp: iat + 120, events: { [logoutEvent]: {} } };
-        const logout_token = await first.server.signJwt(definedOnly({ ...claims, sid }), 'logout+jwt');
+        const claims = { ...common, sub: subject, sid, exp: iat + 120, events: { [logoutEvent]: {} } };
+        const logout_token = await first.server.signJwt(claims, 'logout+jwt');
         return new URLSearchParams({ logout_token });
       }
       const name = securityEvents.find((one) => one.endsWith(`/${event}`));
@@ -65,7 +64,7 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
       const user = { format: 'iss_sub', iss: url, sub: subject };
       const session = { format: 'opaque', id: sid };
       const sub_id = sid === undefined ? user : { format: 'complex', user, session };
-      const set = { ...common, sub_id, events: { [name]: definedOnly({ reason }) } };
+      const set = { ...common, sub_id, events: { [name]: { reason } } };
       const token = await first.server.signJwt(set, 'secevent+jwt');
       return new Blob([token], { type: 'application/secevent+jwt' });
     },

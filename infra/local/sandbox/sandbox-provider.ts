@@ -8,7 +8,7 @@ export interface SandboxProvider {
   /** The settings that an operator would give for our app at the provider. */
   settings: object;
   /** Issues the credentials of an app after a login of the subject: parameters of a token request. */
-  issue(request: CredentialsQuery): Promise<Record<string, string>>;
+  issue(request: CredentialsQuery): Promise<Record<string, string | undefined>>;
   /** The notification about a subject that the provider would send; undefined if it has no such event. */
   notify?(request: NotificationQuery): Promise<URLSearchParams | Blob | undefined>;
   /** Answers a request of the provider's protocol. `path` is below the provider's own, without the query. */

@@ -3,10 +3,7 @@ interface SwaggerUi {
   preauthorizeApiKey(scheme: string, value: string): void;
 }
 
-type Operation = Map<'path' | 'method', string>;
-
 interface SentRequest {
-  url: string;
   headers: Record<string, string>;
   body?: unknown;
 }
@@ -22,13 +19,9 @@ interface DemoCredentials {
 
 const page = document.documentElement;
 const isDemo = 'demo' in page.dataset;
-const documentUrl = isDemo ? '../openapi.json' : 'openapi.json';
+const documentText = await read(isDemo ? '../openapi.json' : 'openapi.json');
 // Without the headers of responses: nearly all are the same, and they would take up most of an operation.
-const apiDocument: { servers?: object[] } = JSON.parse(
-  JSON.stringify(await readJson<object>(documentUrl), (name, value) =>
-    name === 'headers' ? undefined : value,
-  ),
-);
+const apiDocument = JSON.parse(documentText, (name, value) => (name === 'headers' ? undefined : value));
 // The server that the page came from, under the name that the browser knows it by.
 if (isDemo) apiDocument.servers = [{ url: location.origin }];
 
@@ -51,7 +44,7 @@ function show(spec: object): SwaggerUi {
     validatorUrl: null,
     deepLinking: true,
     docExpansion: 'list',
-    operationsSorter: (a: Operation, b: Operation) => placeOf(a) - placeOf(b),
+    operationsSorter: (a: Map<string, string>, b: Map<string, string>) => placeOf(a) - placeOf(b),
     // The path of an operation is a link within the button that opens it, which does the same.
     plugins: [{ wrapComponents: { DeepLink: () => (link: { text: string }) => link.text } }],
     defaultModelsExpandDepth: 0,
@@ -63,7 +56,7 @@ function show(spec: object): SwaggerUi {
 }
 
 /** Places in the order of use: the token first, then from general to particular, and what deletes last. */
-function placeOf(operation: Operation): number {
+function placeOf(operation: Map<string, string>): number {
   const path = operation.get('path') ?? '';
   if (path.endsWith('/token')) return 0;
   return path.split('/').length + (operation.get('method') === 'delete' ? 100 : 0);
@@ -84,19 +77,16 @@ function showDemo(): void {
   bar.hidden = false;
   bar.querySelector('button')?.addEventListener('click', async () => {
     status.textContent = 'Filling in …';
-    try {
-      await fillIn();
-      status.textContent =
-        'Filled in. An authorization code and a refresh token work once: click again for new ones.';
-    } catch (error) {
-      status.textContent = `That did not work: ${error}`;
-    }
+    status.textContent = await fillIn().then(
+      () => 'Filled in. An authorization code and a refresh token work once: click again for new ones.',
+      (error) => `That did not work: ${error}`,
+    );
   });
 }
 
-/** Authorizes every scheme, and puts what works into the examples. */
+/** Authorizes every scheme, and puts working values into the examples. */
 async function fillIn(): Promise<void> {
-  const { basic, tokens, examples } = await readJson<DemoCredentials>('demo', { method: 'POST' });
+  const { basic, tokens, examples }: DemoCredentials = JSON.parse(await read('demo', { method: 'POST' }));
   const filled = JSON.stringify(apiDocument, (_, value) =>
     typeof value === 'string' ? (examples[value] ?? value) : value,
   );
@@ -108,10 +98,10 @@ async function fillIn(): Promise<void> {
   for (const [scheme, token] of Object.entries(tokens)) ui.preauthorizeApiKey(scheme, token);
 }
 
-async function readJson<Value>(url: string, init?: RequestInit): Promise<Value> {
+async function read(url: string, init?: RequestInit): Promise<string> {
   const response = await fetch(url, init);
   if (!response.ok) throw new Error(`${url} answered with ${response.status}.`);
-  return response.json();
+  return response.text();
 }
 
 /** Attributes that Swagger UI leaves out: without them, some of its elements have no name or are out of a keyboard's reach. */
