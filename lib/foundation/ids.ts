@@ -16,12 +16,10 @@ export const largestRing = 1000;
 export const newSessionPrefix = (): string => newId('s').slice(0, -3);
 
 /** A session's id: its random part, then the three digits of its place. */
-export const sessionIdAt = (prefix: string, place: number): string =>
-  `${prefix}${String(place).padStart(3, '0')}`;
+export const sessionIdAt = (prefix: string, place: number) => `${prefix}${String(place).padStart(3, '0')}`;
 
 /** The digits of the place in a session's id; undefined for a text of another form. */
-export const ringIndexIn = (sessionId: string): string | undefined =>
-  /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
+export const ringIndexIn = (sessionId: string) => /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
 
 /** The forms of ids, by their names in commands: `…` is 128 bits, or 256 for Login Users and devices. No secret has one. */
 export const idForms = {

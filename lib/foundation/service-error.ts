@@ -68,5 +68,4 @@ export class ServiceError extends Error {
 }
 
 /** The error `invalid_request`. */
-export const invalid = (description: string): ServiceError =>
-  new ServiceError('invalid_request', description);
+export const invalid = (description: string) => new ServiceError('invalid_request', description);

@@ -106,8 +106,7 @@ const textOf = ({ body = '', isBase64Encoded }: ApiEvent): string =>
 const isTooLarge = ({ body = '' }: ApiEvent): boolean => body.length > mostBodyBytes;
 
 /** The parameters of a body, read as a form; none if it is too large. */
-export const rawFormOf = (event: ApiEvent): URLSearchParams =>
-  new URLSearchParams(isTooLarge(event) ? '' : textOf(event));
+export const rawFormOf = (event: ApiEvent) => new URLSearchParams(isTooLarge(event) ? '' : textOf(event));
 
 /** Reads the body as its schema says. @throws ServiceError of the endpoint */
 export const readBody = <Content>(

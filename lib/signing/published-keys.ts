@@ -51,8 +51,7 @@ export async function publicKey(kid: string) {
   return key;
 }
 
-export const readPublished = async (): Promise<Published> =>
-  (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
+export const readPublished = async () => (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 
 /**
  * Publishes keys in place of those of a revision.

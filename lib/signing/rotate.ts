@@ -148,11 +148,9 @@ export async function revokeSigningKey(kid: string) {
   const signing_kid = keyThatSigns(following).kid;
   logEvent('signing_key_revoked', { kid, signing_kid });
   const knownFrom = signingKeyKnownFrom(following, set);
-  return { signing_kid, warning: knownFrom > epochSeconds() ? warningUntil(knownFrom) : undefined };
+  const warning = `Verifiers that keep the key set reject new tokens until they fetch it again, some until ${isoTime(knownFrom)}: the key that signs now has not been published for long.`;
+  return { signing_kid, warning: knownFrom > epochSeconds() ? warning : undefined };
 }
-
-const warningUntil = (knownFrom: number): string =>
-  `Verifiers that keep the key set reject new tokens until they fetch it again, some until ${isoTime(knownFrom)}: the key that signs now has not been published for long.`;
 
 const isKnown = (kid: string, { keys, revoked }: Published, { current, next }: KeySet): boolean =>
   [...keys.map(({ key }) => key.kid), ...revoked, current.kid, next.kid].includes(kid);

@@ -135,39 +135,21 @@ const exchange = (
 type AttributeMap = Record<string, AttributeValue>;
 type Convert = (map: AttributeMap) => object;
 const isMap = (value: unknown): value is AttributeMap => typeof value === 'object' && value !== null;
-const isList = (value: unknown): value is AttributeMap[] => Array.isArray(value);
 
-const mapValues = (map: object, change: (value: unknown) => unknown): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value)]));
+/** The members of messages that are a map of attributes, or a list of them. */
+const mapped = new Set(
+  'Key Keys Item Items Attributes ExpressionAttributeValues ExclusiveStartKey LastEvaluatedKey'.split(' '),
+);
 
-const one = (value: unknown, convert: Convert) => (isMap(value) ? convert(value) : value);
-const list = (value: unknown, convert: Convert) => (isList(value) ? value.map(convert) : value);
-
-/** The members of messages with maps of attributes: one, a list, or some for each table. */
-const members: Record<string, (value: unknown, convert: Convert) => unknown> = {
-  Key: one,
-  Item: one,
-  ExpressionAttributeValues: one,
-  ExclusiveStartKey: one,
-  LastEvaluatedKey: one,
-  Attributes: one,
-  Keys: list,
-  Items: list,
-  Responses: (tables, convert) => isMap(tables) && mapValues(tables, (items) => list(items, convert)),
-  RequestItems: forTables,
-  UnprocessedKeys: forTables,
-};
-
-function forTables(tables: unknown, convert: Convert): unknown {
-  return isMap(tables) && mapValues(tables, (request) => isMap(request) && converted(request, convert));
-}
-
-const converted = (message: object, convert: Convert): Record<string, unknown> =>
+/** A message with its maps of attributes converted, also within the members of tables. */
+const converted = (message: object, convert: Convert, areLists = false): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(message).map(([name, value]: [string, unknown]) => [
-      name,
-      members[name]?.(value, convert) ?? value,
-    ]),
+    Object.entries(message).map(([name, value]: [string, unknown]) => {
+      const isMapped = areLists || mapped.has(name);
+      if (Array.isArray(value)) return [name, isMapped ? value.map(convert) : value];
+      if (!isMap(value) || name === 'ExpressionAttributeNames') return [name, value];
+      return [name, isMapped ? convert(value) : converted(value, convert, name === 'Responses')];
+    }),
   );
 
 const toStore = (map: AttributeMap) => marshall(map, { removeUndefinedValues: true });

@@ -132,8 +132,7 @@ const unlessRefused = <Answer>(sent: Promise<Answer>) =>
   });
 
 /** Whether a write failed because its partition and its local indexes take 10 GB. */
-export const isPartitionFull = (error: unknown): boolean =>
-  error instanceof ItemCollectionSizeLimitExceededException;
+export const isPartitionFull = (error: unknown) => error instanceof ItemCollectionSizeLimitExceededException;
 
 /** Deletes an item if `when` holds. A retry can't know what the first attempt deleted, so nothing is returned. */
 export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<void> {
@@ -197,8 +196,8 @@ export async function claimItem<Attributes>(
 }
 
 /**
- * Makes a change that may be repeated to an item that exists. @returns whether it did
- * An item that does not meet the condition is not read, so the cost of a failure does not tell whether somebody else has one.
+ * Makes a change that may be repeated to an item that exists, and returns whether it did. An item that does not meet the
+ * condition is not read, so the cost of a failure does not tell whether somebody else has one.
  */
 export async function updateOwnItem<Written>(
   key: ItemKey<unknown, Written>,
@@ -213,10 +212,7 @@ export async function updateOwnItem<Written>(
   return !(sent instanceof ConditionalCheckFailedException);
 }
 
-/**
- * Sets an attribute of an item that exists to the current time, unless it has one, or removes it. False when there is no such
- * item.
- */
+/** Sets an attribute to the current time, unless it is set, or removes it. @returns whether there is such an item */
 export const setTimestamp = (
   key: ItemKey<unknown, Item>,
   attribute: `${string}_at`,

@@ -14,8 +14,7 @@ export interface DenseList {
 }
 
 /** The items of a partition whose sort keys begin with `prefix`, strongly consistent. */
-export const readPartition = (pk: string, prefix = ''): Promise<Item[]> =>
-  allOf(readPartitionPages(pk, prefix));
+export const readPartition = (pk: string, prefix = '') => allOf(readPartitionPages(pk, prefix));
 
 /** The items of a partition that may be large, 1 MB at a time. */
 export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item[]> =>

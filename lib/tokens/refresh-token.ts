@@ -23,5 +23,4 @@ export async function readRefreshToken(token: string): Promise<SessionGeneration
   return { login_user_id, session_id, generation: Number(generation) };
 }
 
-const mac = (text: string, key: KeyObject): string =>
-  createHmac('sha256', key).update(text).digest('base64url');
+const mac = (text: string, key: KeyObject) => createHmac('sha256', key).update(text).digest('base64url');

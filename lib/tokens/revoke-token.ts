@@ -55,5 +55,4 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
 
 const anotherClients = (): ServiceError => invalid('The token was issued to another client.');
 
-const notRevocable = (description: string): ServiceError =>
-  new ServiceError('unsupported_token_type', description);
+const notRevocable = (description: string) => new ServiceError('unsupported_token_type', description);

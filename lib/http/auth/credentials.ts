@@ -50,8 +50,7 @@ function basicCredentials(header: string | undefined): { user: string; password:
 }
 
 /** The token of a Bearer header, or undefined. @see RFC 6750 section 2.1 */
-export const bearerToken = (header: string | undefined): string | undefined =>
-  header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
+export const bearerToken = (header: string | undefined) => header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
 
 /** The one Bearer token in some headers. @throws ServiceError `invalid_token` */
 export function requiredBearerToken(kind: string, headers: (string | undefined)[]): string {
