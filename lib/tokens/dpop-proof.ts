@@ -23,21 +23,18 @@ export const clientIdParameter = {
 /** Seconds that the clock of a phone may be off without a nonce. */
 const leeway = 60;
 
-const publicKeySchema = v.object({
-  kty: v.literal('EC'),
-  crv: v.literal('P-256'),
-  x: v.string(),
-  y: v.string(),
-  // A key with its private part is everybody's.
-  d: v.exactOptional(v.never()),
-});
-type PublicKey = v.InferOutput<typeof publicKeySchema>;
-
 const headerSchema = v.object({
   /** A media type. @see RFC 7515, section 4.1.9 */
   typ: v.pipe(v.string(), v.regex(/^(application\/)?dpop\+jwt$/i)),
   alg: v.picklist(proofAlgorithms),
-  jwk: publicKeySchema,
+  jwk: v.object({
+    kty: v.literal('EC'),
+    crv: v.literal('P-256'),
+    x: v.string(),
+    y: v.string(),
+    // A key with its private part is everybody's.
+    d: v.exactOptional(v.never()),
+  }),
   crit: v.exactOptional(v.never()),
 });
 
@@ -87,14 +84,16 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
   }
 
   // 4. It was not used before.
-  const thumbprint = thumbprintOf(jwk);
+  const { crv, kty, x, y } = jwk;
+  // RFC 7638, section 3.2
+  const thumbprint = hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
   if (!(await useOnce(end, 'proof', thumbprint, jti)))
     throw refused('The proof has been used; make a new one for each request.', 'proof_used');
   return thumbprint;
 }
 
 /**
- * The payload of a proof, and the key in its header that has signed it. Jose would verify by WebCrypto, which costs twice as much.
+ * The payload of a proof, and the key in its header that has signed it. Jose verifies by WebCrypto, which costs twice as much.
  * @see RFC 7515, section 5.2; RFC 7518, section 3.4
  */
 function signedContent(proof: string) {
@@ -115,10 +114,6 @@ function signedContent(proof: string) {
 const malformed =
   'The proof must be a JWT of the typ dpop+jwt, signed by ES256 with the public key in its header.';
 const outdated = 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.';
-
-/** @see RFC 7638, section 3.2 */
-const thumbprintOf = ({ crv, kty, x, y }: PublicKey): string =>
-  hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 
 const endByClock = (iat: number): number | undefined =>
   Math.abs(epochSeconds() - iat) <= leeway ? Math.floor(iat) + leeway + 1 : undefined;
