@@ -340,17 +340,16 @@ const isOfCdk = (name: string): boolean =>
 
 function consistent(given: Given): Settings {
   const isProduction = given.stage === 'production';
-  const { domainName, certificateArn, tableName } = given;
+  const { domainName, certificateArn, tableName, tableStreamArn, publishEvents } = given;
   const { removalPolicy = isProduction ? 'retain' : 'destroy', change = [] } = given;
   // A canary on a new table would write to both: a refresh token that is replaced in one looks reused in the other.
   const canary = (given.canary ?? isProduction) && !change.includes('tableName');
   if (domainName && !certificateArn) throw new SettingsError('certificateArn', 'must come with domainName');
   if (certificateArn && !domainName) throw new SettingsError('domainName', 'must come with certificateArn');
-  if (given.tableStreamArn && !tableName)
-    throw new SettingsError('tableName', 'must come with tableStreamArn');
-  if (tableName && given.publishEvents && !given.tableStreamArn)
+  if (tableStreamArn && !tableName) throw new SettingsError('tableName', 'must come with tableStreamArn');
+  if (tableName && publishEvents && !tableStreamArn)
     throw new SettingsError('tableStreamArn', 'must come with tableName, unless publishEvents is false');
-  if (given.archiveDays && !given.publishEvents)
+  if (given.archiveDays && !publishEvents)
     throw new SettingsError('archiveDays', 'must come with publishEvents');
   if (given.account && !given.region) throw new SettingsError('region', 'must come with account');
   if (given.region && !given.account) throw new SettingsError('account', 'must come with region');

@@ -3,15 +3,15 @@ import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { logicalIdOf, routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import type { EventPublishing } from './event-publishing.ts';
 import { liveAlias } from './live-versions.ts';
 import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum } from './measurements.ts';
@@ -20,22 +20,17 @@ import type { Deployment, EndpointFunction } from './service-function.ts';
 
 /** The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge use it. */
 export function alarmTopic(service: Construct, deployment: Deployment, existing?: ITopic): ITopic {
-  const { settings, secrets, key } = deployment;
-  // It stays where it is: operators have subscribed to it.
+  const { settings, secrets, key: masterKey } = deployment;
+  // It stays in this scope: operators have subscribed to the topic.
   const scope = new Construct(service, 'Alarms');
-  const topic =
-    existing ?? new Topic(scope, 'Topic', { enforceSSL: true, ...definedOnly({ masterKey: key }) });
+  const topic = existing ?? new Topic(scope, 'Topic', definedOnly({ enforceSSL: true, masterKey }));
   // This policy replaces the topic's default one, which would let alarms publish.
-  topic.addToResourcePolicy(
-    new PolicyStatement({
-      actions: ['sns:Publish'],
-      principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
-      resources: [topic.topicArn],
+  topic.grantPublish(
+    new ServicePrincipal('cloudwatch.amazonaws.com', {
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
     }),
   );
-  // Secrets Manager reports a rotation that has failed as a whole, also when the function was never invoked. EventBridge
-  // gets the event from CloudTrail, if the account has a trail.
+  // A rotation that failed as a whole, even if its function was not invoked. The account needs a trail in CloudTrail.
   // @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
   new Rule(scope, 'FailedRotations', {
     description: 'RotationFailure: see docs/watching.md',
@@ -62,13 +57,11 @@ export interface Watched {
   finishing: IFunction;
   refreshing: IFunction;
   functions: readonly EndpointFunction[];
-  forwarder: IFunction;
-  /** The queue of audit lines that were not forwarded. */
-  undeliveredAudit: IQueue;
+  audit: AuditTrail;
   publishing: EventPublishing | undefined;
 }
 
-/** An alarm: its name, its metric, the least value at which it goes off, and in how many of the last periods. @default in one of one */
+/** An alarm: its name, its metric, the least value at which it goes off, and in how many of the last periods. @default 1 of 1 */
 type AlarmRow = [
   name: string,
   metric: cloudwatch.IMetric,
@@ -76,19 +69,17 @@ type AlarmRow = [
   periods?: readonly [some: number, last: number],
 ];
 
-/**
- * The periods for what must never happen, of a sum of metrics that may be missing. The latest minute of such a sum is 0 until
- * its metrics arrive (FILL), so an alarm that looks at one minute might never go off.
- */
+/** Periods for a sum of what must never happen: `FILL` makes its latest minute 0 until all metrics have arrived. */
 const onceOfSum = [1, 5] as const;
 
 const perMinute = { period: minute };
 
-/** A share of fewer errors of a new version could be chance. */
+/** Errors of a new version whose share is no chance. */
 const fewestOfVersion = 5;
 
 /** The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do about each. */
 export function makeAlarms(stack: Stack, watched: Watched) {
+  const { measurements, settings, functions } = watched;
   const scope = new Construct(stack, 'Alarms');
   const action = new SnsAction(watched.topic);
   const silent = ([name, metric, threshold, [some, last] = [1, 1]]: AlarmRow, alarmName?: string) =>
@@ -107,11 +98,10 @@ export function makeAlarms(stack: Stack, watched: Watched) {
     alarm.addOkAction(action);
     return alarm;
   };
-  const { measurements, settings, functions } = watched;
   const { alarmErrorPercent, alarmThrottledPercent, alarmFewest } = settings;
   const errors = rate('5xx', measurements.serverErrors, measurements.requests, alarmFewest);
   const wholeApi = alarmOf(['ServerErrors', errors, alarmErrorPercent, [2, 3]]);
-  // Of all requests, the share hides a route that few use. Its errors are added up over a longer time: a few are enough.
+  // The share of all requests hides a route that few use: its own errors are counted over a longer time.
   const routes = functions
     .map(aboutRoute(measurements, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15))
     .map((row) => alarmOf([...row, alarmErrorPercent]));
@@ -121,7 +111,7 @@ export function makeAlarms(stack: Stack, watched: Watched) {
     .map(aboutRoute(measurements, 'ThrottledAt', '429', routeThrottles, 20, 5))
     .map((row) => alarmOf([...row, alarmThrottledPercent]));
   const events = aboutEvents(watched).map(alarmOf);
-  // A name for each version: an alarm that is on about the last one would stop the deployment of its fix.
+  // Named after the version: an alarm that is on about the last one would stop the deployment of its fix.
   const newVersion = (served: EndpointFunction): cloudwatch.Alarm[] =>
     aboutNewVersion(watched, served).map((row) =>
       silent(row, `${settings.stack}-${row[0]}-${served.lambda.currentVersion.version}`),
@@ -129,18 +119,14 @@ export function makeAlarms(stack: Stack, watched: Watched) {
   const canaries = settings.canary ? functions : [];
   return {
     all: [wholeApi, ...service, ...routes, ...throttled, ...events],
-    /**
-     * Alarms that a new version of each function is rolled back on: about the whole API, which it may harm by what it writes,
-     * and about the version itself. Nobody is told of the latter.
-     */
+    /** By function: about the whole API, which a new version may harm by what it writes, and, silently, about the version. */
     rollingBack: new Map(canaries.map((served) => [served.key, [wholeApi, ...newVersion(served)]])),
   };
 }
 
 /**
- * The alarms about the version of a function that this deployment makes: about its requests alone, and, over all its time as a
- * canary, in comparison with the version before, which has nine times the requests. When the new one has half of the function's
- * errors, it fails nine times as often. A provider that is down fails both.
+ * Alarms about the new version of a function: about its own requests, and about its errors in all its time as a canary. With a
+ * tenth of the requests and half of the errors, it fails nine times as often as the version before.
  * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension ExecutedVersion
  */
 function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: EndpointFunction): AlarmRow[] {
@@ -150,7 +136,7 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: E
   const { serverErrorsOf } = measurements;
   const errors = sum('Errors', {
     failed: serverErrorsOf({ function: name, version, event: 'request_failed' }),
-    // Invocations that crashed or timed out, of which no log line tells.
+    // Crashes and timeouts, which no log line tells of.
     crashed: lambda.metricErrors({ ...perMinute, dimensionsMap }),
   });
   const invocations = lambda.metricInvocations({ ...perMinute, dimensionsMap });
@@ -169,7 +155,7 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: E
   ];
 }
 
-/** The name and the metric of an alarm about a route: the share of its invocations that the access log counts under a metric. */
+/** Name and metric of an alarm about a route: the share of its requests that the access log counts under a metric. */
 const aboutRoute =
   (of: Measurements, prefix: string, label: string, metricName: string, fewest: number, minutes: number) =>
   ({ key, access, lambda }: EndpointFunction) => {
@@ -181,54 +167,53 @@ const aboutRoute =
 
 function aboutService({ measurements, settings, rotations, finishing, refreshing }: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;
-  const { requests, consumedReads, consumedWrites } = measurements;
-  const invocations = measurements.ofFunctions('Invocations');
-  const refreshes = measurements
-    .total('TokensIssued')
-    .with({ dimensionsMap: { grant_type: 'refresh_token' } });
+  const { total, because, ofFunctions, requests, consumedReads, consumedWrites } = measurements;
+  const invocations = ofFunctions('Invocations');
+  const refreshes = total('TokensIssued').with({ dimensionsMap: { grant_type: 'refresh_token' } });
   const ofRefreshes = (which: 'Repeated' | 'Reused', fewest: number) =>
-    rate(`${which} refresh tokens`, measurements.total(`RefreshTokens${which}`), refreshes, fewest);
+    rate(`${which} refresh tokens`, total(`RefreshTokens${which}`), refreshes, fewest);
   const wrongSecrets = sum('Wrong secrets', {
-    tokens: measurements.because('TokensRefused', 'secret_wrong'),
-    others: measurements.because('RequestsRefused', 'secret_wrong'),
+    tokens: because('TokensRefused', 'secret_wrong'),
+    others: because('RequestsRefused', 'secret_wrong'),
   });
   const wrongShare = rate('Wrong secrets', wrongSecrets, requests, 100);
-  const refused = measurements.total('PublicClientsRefused');
-  const tokenRequests = sum('Token requests', { refused, issued: measurements.total('TokensIssued') });
+  const refused = total('PublicClientsRefused');
+  const tokenRequests = sum('Token requests', { refused, issued: total('TokensIssued') });
   const refusedShare = rate('Refused public clients', refused, tokenRequests, 100);
-  // 0 while there are fewer than twenty in a minute, of which one can be a cold start.
+  // Among fewer than twenty requests, one cold start would be too many.
   const latency = new cloudwatch.MathExpression({
     expression: 'IF(requests >= 20, latency, 0)',
     usingMetrics: { requests, latency: measurements.latency(cloudwatch.Stats.p(99)) },
     label: 'Latency, ms',
     period: minute,
   });
-  const throttles = rate('Throttled invocations', measurements.ofFunctions('Throttles'), invocations, fewest);
+  const throttles = rate('Throttled invocations', ofFunctions('Throttles'), invocations, fewest);
   const units = sum('Units', { consumedReads, consumedWrites });
   const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
-  const calls = measurements.total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
-  const providerFailures = rate('Provider failures', measurements.total('ProviderFailures'), calls, fewest);
-  const often = { period: Duration.minutes(10) };
-  const loginHook: AlarmRow[] =
-    settings.loginHook === undefined
-      ? []
-      : [['LoginHookFailed', measurements.total('LoginHookFailures'), 1, [2, 5]]];
-  const runs = { invocations: finishing.metricInvocations(often) };
-  const missed = inactive('Missed invocation', often.period, runs, '1');
+  const calls = total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
+  const providerFailures = rate('Provider failures', total('ProviderFailures'), calls, fewest);
+  const loginHook: AlarmRow = ['LoginHookFailed', total('LoginHookFailures'), 1, [2, 5]];
+  const period = Duration.minutes(10);
+  const missed = new cloudwatch.MathExpression({
+    expression: 'IF(FILL(invocations, 0) < 1, 1, 0)',
+    usingMetrics: { invocations: finishing.metricInvocations({ period }) },
+    label: 'Missed invocation',
+    period,
+  });
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
     ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
     ['TableThrottles', tableThrottles, settings.alarmThrottledPercent, [2, 5]],
     ['ProviderFailures', providerFailures, settings.alarmProviderFailurePercent, [3, 5]],
-    ['ProviderStreamUpdated', measurements.total('ProviderStreamsUpdated'), 1],
-    ['StaleSecrets', measurements.total('StaleSecrets'), 1, [2, 5]],
+    ['ProviderStreamUpdated', total('ProviderStreamsUpdated'), 1],
+    ['StaleSecrets', total('StaleSecrets'), 1, [2, 5]],
     ['RefreshTokensReused', ofRefreshes('Reused', fewest), settings.alarmReusedPercent],
     // A few have lost their response, at any time.
     ['RefreshTokensRepeated', ofRefreshes('Repeated', 20), settings.alarmRepeatedPercent, [3, 5]],
     ['WrongSecrets', wrongShare, settings.alarmWrongSecretPercent, [3, 5]],
     ['PublicClientsRefused', refusedShare, settings.alarmPublicRefusalPercent, [3, 5]],
-    ...loginHook,
-    ['AccessRequestFull', measurements.because('RequestsRefused', 'access_request_full'), 1],
+    ...(settings.loginHook ? [loginHook] : []),
+    ['AccessRequestFull', because('RequestsRefused', 'access_request_full'), 1],
     ['RotationFailure', errorsOf(rotations), 1, onceOfSum],
     ['DeletionsUnfinished', errorsOf([finishing]), 1, onceOfSum],
     ['FinishDeletionsStopped', missed, 1, [3, 3]],
@@ -236,49 +221,35 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
   ];
 }
 
-/** The alarms about the audit lines, and about published events if there are any. */
-function aboutEvents(watched: Watched): AlarmRow[] {
-  const { measurements, settings, publishing } = watched;
+/** Alarms about audit lines, and about published events if there are any. */
+function aboutEvents({ measurements, settings, audit, publishing }: Watched): AlarmRow[] {
   const auditFailures = sum('Audit failures', {
-    failed: watched.forwarder.metricErrors(perMinute),
-    waiting: watched.undeliveredAudit.metricApproximateNumberOfMessagesVisible(perMinute),
+    failed: audit.forwarder.metricErrors(perMinute),
+    waiting: audit.undelivered.metricApproximateNumberOfMessagesVisible(perMinute),
   });
-  const audit: AlarmRow = ['AuditFailure', auditFailures, 1, onceOfSum];
-  if (!publishing) return [audit];
+  const ofAudit: AlarmRow = ['AuditFailure', auditFailures, 1, onceOfSum];
+  if (!publishing) return [ofAudit];
   const { publisher, deadLetters } = publishing;
   const period = Duration.minutes(15);
-  const written = measurements.consumedWrites.with({ period });
-  // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has invocations alone.
-  const activity = {
-    invocations: publisher.metricInvocations({ period }),
-    read: publishing.changesRead.with({ period }),
-  };
+  const unread = new cloudwatch.MathExpression({
+    expression: 'IF(FILL(invocations, 0) + FILL(read, 0) < 1, FILL(written, 0), 0)',
+    usingMetrics: {
+      // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has invocations alone.
+      invocations: publisher.metricInvocations({ period }),
+      read: publishing.changesRead.with({ period }),
+      written: measurements.consumedWrites.with({ period }),
+    },
+    label: 'Unread write units',
+    period,
+  });
   const delay = publisher.metric('IteratorAge', { ...perMinute, statistic: cloudwatch.Stats.MAXIMUM });
-  const unpublished = inactive('Unread write units', period, activity, 'FILL(written, 0)', { written });
   return [
-    audit,
+    ofAudit,
     ['EventsDelayed', delay, 15 * 60_000, [3, 5]],
-    ['EventsStopped', unpublished, settings.alarmFewest, [2, 4]],
+    ['EventsStopped', unread, settings.alarmFewest, [2, 4]],
     ['EventsUndeliverable', deadLetters.metricApproximateNumberOfMessagesVisible(perMinute), 1],
   ];
 }
-
-/** An expression for each period in which metrics count nothing, else 0. */
-const inactive = (
-  label: string,
-  period: Duration,
-  activity: Record<string, cloudwatch.Metric>,
-  expression: string,
-  others: Record<string, cloudwatch.Metric> = {},
-): cloudwatch.IMetric => {
-  const counted = Object.keys(activity).map((name) => `FILL(${name}, 0)`);
-  return new cloudwatch.MathExpression({
-    expression: `IF(${counted.join(' + ')} < 1, ${expression}, 0)`,
-    usingMetrics: { ...activity, ...others },
-    label,
-    period,
-  });
-};
 
 const errorsOf = (lambdas: IFunction[]): cloudwatch.IMetric =>
   sum(

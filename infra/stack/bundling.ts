@@ -7,17 +7,17 @@ const standIn = (file: string): string => join(import.meta.dirname, file);
 export const bundling: BundlingOptions = {
   format: OutputFormat.ESM,
   target: 'node24',
-  /** ES modules of the SDK, of which only the used parts remain, instead of all of the runtime's SDK. */
+  /** The SDK's ES modules, of which only used parts remain, instead of the runtime's SDK. */
   mainFields: ['module', 'main'],
   externalModules: [],
   minify: true,
-  /** Modules that load much that is not needed, each with the file that stands for it. */
+  /** Modules that load much that isn't needed, and the files that stand for them. */
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': standIn('environment-credentials.ts'),
     '--alias:@smithy/core/event-streams': standIn('no-event-streams.ts'),
     '--alias:node:http': standIn('node-http.cjs'),
     '--alias:node:fs': standIn('node-fs.cjs'),
-    // Or else the alias of `node:fs` would apply to it.
+    // Otherwise the alias of `node:fs` would apply to it.
     '--alias:node:fs/promises': 'node:fs/promises',
     '--alias:node:process': standIn('node-process.cjs'),
   },

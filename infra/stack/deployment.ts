@@ -5,14 +5,14 @@ import { version, versionTag } from '../version.ts';
 import { Edge } from './edge.ts';
 import { LoginService } from './login-service.ts';
 
-/** Makes the stack of a deployment with its service, and with `edge` the stack in front of it. */
+/** Makes the stack of a deployment with its service and, with `edge`, the stack in front of it. */
 export function deployService(app: App, settings: Settings) {
   const { account, region, tags } = settings;
   const stack = new Stack(app, settings.stack, {
     tags: { ...tags, [versionTag]: version },
-    ...definedOnly({ env: account && region ? { account, region } : undefined }),
+    env: definedOnly({ account, region }),
   });
-  // The id that the CDK leaves out of logical ids. With another one, CloudFormation would replace all that is deployed.
+  // The CDK leaves this id out of logical ids. With another, CloudFormation would replace all that is deployed.
   const service = new LoginService(stack, 'Default', settings);
   return { stack, service, edge: settings.edge ? new Edge(app, service) : undefined };
 }

@@ -12,17 +12,14 @@ import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-s
 import { tokenPath } from '../../lib/tokens/issuer.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { version, versionTag } from '../version.ts';
-import { logGroupArn } from './audit-trail.ts';
 import type { LoginService } from './login-service.ts';
 import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
+import { arnOf } from './service-function.ts';
 
-/**
- * CloudFront and AWS WAF in front of a deployment, in a stack of their own: AWS WAF takes rules for CloudFront in
- * us-east-1 only. CloudFront adds the origin secret, which only Secrets Manager and CloudFront hold.
- */
+/** CloudFront and AWS WAF in front of a deployment, in us-east-1, where AWS WAF takes rules for CloudFront. */
 export class Edge extends Stack {
-  /** @throws SettingsError when the service does not have the setting `edge` */
+  /** @throws SettingsError without the setting `edge` */
   constructor(scope: Construct, service: LoginService) {
     const { settings } = service;
     const { stack, domainName, edgeCertificateArn, tags, edgeKmsKeyArn } = settings;
@@ -54,13 +51,13 @@ export class Edge extends Stack {
         origin: this.#origin(settings, region, secret),
         allowedMethods: cloudfront.AllowedMethods.ALLOW_ALL,
         cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED,
-        // All that a client sends, with the Host header, by which API Gateway knows the API; and the address that it sends from.
+        // With the Host header, by which API Gateway knows the API, and the client's address.
         originRequestPolicy: new cloudfront.OriginRequestPolicy(this, 'OriginRequests', {
           headerBehavior: cloudfront.OriginRequestHeaderBehavior.all(viewerAddressHeader),
           queryStringBehavior: cloudfront.OriginRequestQueryStringBehavior.all(),
           cookieBehavior: cloudfront.OriginRequestCookieBehavior.all(),
         }),
-        // For what API Gateway and AWS WAF answer themselves.
+        // For answers of API Gateway and AWS WAF themselves.
         responseHeadersPolicy: cloudfront.ResponseHeadersPolicy.SECURITY_HEADERS,
         // Not redirected: a client that sends credentials without TLS has to notice.
         viewerProtocolPolicy: cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
@@ -74,19 +71,16 @@ export class Edge extends Stack {
   }
 
   /** The API. CloudFormation reads the secret when the reference to it changes, so a rotation names a version. */
-  #origin({ stack, originSecretVersion }: Settings, region: string, { secretArn }: Secret): HttpOrigin {
-    const target = Fn.getStackOutput(stack, 'DomainTarget', region);
-    const version = originSecretVersion ? { versionId: originSecretVersion } : {};
-    return new HttpOrigin(target, {
-      // CloudFormation resolves it; the template has the reference only.
-      customHeaders: { [originSecretHeader]: SecretValue.secretsManager(secretArn, version).unsafeUnwrap() },
-    });
+  #origin({ stack, originSecretVersion: versionId }: Settings, region: string, { secretArn }: Secret) {
+    const secret = SecretValue.secretsManager(secretArn, definedOnly({ versionId }));
+    const customHeaders = { [originSecretHeader]: secret.unsafeUnwrap() };
+    return new HttpOrigin(Fn.getStackOutput(stack, 'DomainTarget', region), { customHeaders });
   }
 
-  /** Stops an address that sends too much, unless it is allowed. Samples of requests are off: they would show credentials. */
+  /** Blocks addresses that send too much, unless they are allowed. Samples of requests would show credentials. */
   #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: Settings): CfnWebACL {
     const shown = { cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false };
-    // An address that sends more requests in five minutes that meet all conditions.
+    // Blocks an address that sends more requests that meet all conditions in five minutes.
     const block = (name: string, metric: string, limit: number, statements: Condition[]) => ({
       name,
       statement: {
@@ -114,7 +108,7 @@ export class Edge extends Stack {
     });
   }
 
-  /** Conditions that a request from none of these addresses meets. A set has addresses of one version of IP. */
+  /** Conditions that requests from other addresses meet. A set has addresses of one version of IP. */
   #outside(addresses: string[]): Condition[] {
     return ['IPV4', 'IPV6'].map((ipAddressVersion) => {
       const set = new CfnIPSet(this, `Allowed${ipAddressVersion}`, {
@@ -126,12 +120,13 @@ export class Edge extends Stack {
     });
   }
 
-  /** Logs what no function sees: each request with the address of its caller, and those that AWS WAF has blocked. */
+  /** Logs each request with its caller's address, and those that AWS WAF has blocked. */
   #addLogs(settings: Settings, distributionArn: string, webAcl: CfnWebACL, key: IKey | undefined): void {
     const scope = new Construct(this, 'Logs');
     const { stack: deployment } = settings;
+    // Without the wildcard that the attribute for the ARN ends in.
     const logGroup = (id: string, name: string): string =>
-      logGroupArn(this, namedLogGroup(scope, id, name, settings, key).logGroupName);
+      arnOf(this, 'logs', 'log-group', namedLogGroup(scope, id, name, settings, key).logGroupName);
     // @see Amazon CloudFront developer guide, "Configure standard logging (v2)"
     const name = `${deployment}-requests`;
     const source = new CfnDeliverySource(scope, 'Source', {
@@ -151,7 +146,7 @@ export class Edge extends Stack {
     });
     delivery.addResourceDependency(source);
     // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log group"
-    // CloudFormation has no schema of a filter, so the CDK passes it as it is.
+    // The CDK passes the filter as it is: CloudFormation has no schema of it.
     const block = { ActionCondition: { Action: 'BLOCK' } };
     new CfnLoggingConfiguration(scope, 'Blocked', {
       resourceArn: webAcl.attrArn,
@@ -187,21 +182,8 @@ const tokenRequests = [
   match({ uriPath: {} }, 'STARTS_WITH', tokenPath, ['URL_DECODE', 'NORMALIZE_PATH']),
 ];
 
-/** Fields of CloudFront's access log. Paths hold ids of devices, and queries may hold anything, so neither is among them. */
-const recordFields = [
-  'date',
-  'time',
-  'x-edge-location',
-  'x-edge-request-id',
-  'c-ip',
-  'cs-method',
-  'sc-status',
-  'sc-bytes',
-  'cs-bytes',
-  'time-taken',
-  'x-edge-detailed-result-type',
-  'cs-protocol-version',
-  'ssl-protocol',
-];
+/** Fields of CloudFront's access log: neither paths, which hold ids of devices, nor queries, which may hold anything. */
+const recordFields = `date time x-edge-location x-edge-request-id c-ip cs-method sc-status sc-bytes cs-bytes
+  time-taken x-edge-detailed-result-type cs-protocol-version ssl-protocol`.split(/\s+/);
 
 const secretHeaders = ['authorization', 'authentication', 'cookie'];

@@ -1,42 +1,32 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnArchive, EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
-import {
-  EventSourceMapping,
-  FilterCriteria,
-  type IFunction,
-  MetricType,
-  StartingPosition,
-} from 'aws-cdk-lib/aws-lambda';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { type Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { publishedKinds } from '../../lib/publishing/changes.ts';
 import { sessionPrefix } from '../../lib/storage/keys.ts';
 import { allow, allowKey } from './rights.ts';
 import { deadLetterQueue } from './service-data.ts';
-import type { Deployment } from './service-function.ts';
+import type { Deployment, ServiceFunction } from './service-function.ts';
 
 /** The bus of a deployment: its own, or an existing one. */
 export type BusInUse = Omit<IEventBus, 'eventSourceName'>;
 
-/** Publishes what happens on an event bus: the table's stream calls a function, which puts events on the bus. */
+/** Publishes what happens: the table's stream calls a function, which puts events on an event bus. */
 export class EventPublishing extends Construct {
   readonly bus: BusInUse;
   readonly deadLetters: Queue;
-  readonly publisher: IFunction;
+  readonly publisher: lambda.IFunction;
   /** Changes that were read from the stream, whether or not they pass its filter. */
   readonly changesRead: Metric;
 
-  /**
-   * @param publisher makes the function, with these environment variables too
-   * @param existing a bus that is there already
-   * @throws Error when the table has no stream
-   */
+  /** @param existing a bus that is there already @throws Error when the table has no stream */
   constructor(
     scope: Construct,
     id: string,
     { settings, table, key }: Deployment,
-    publisher: (environment: Record<string, string>) => IFunction,
+    { lambda: publisher }: ServiceFunction,
     existing?: BusInUse,
   ) {
     super(scope, id);
@@ -49,34 +39,33 @@ export class EventPublishing extends Construct {
     if (retentionDays) new CfnArchive(this, 'Archive', { archiveName: name, sourceArn, retentionDays });
     const encryption = key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED;
     this.deadLetters = deadLetterQueue(this, 'DeadLetters', key, { encryption });
-    const lambda = publisher({
-      // A bus that is there already may be that of another account.
-      EVENT_BUS_NAME: existing?.eventBusArn ?? this.bus.eventBusName,
-      DEAD_LETTER_QUEUE_URL: this.deadLetters.queueUrl,
-    });
-    this.publisher = lambda;
-    allow(lambda, streamActions, [tableStreamArn]);
-    allow(lambda, ['events:PutEvents'], [this.bus.eventBusArn]);
-    allow(lambda, ['sqs:SendMessage'], [this.deadLetters.queueArn]);
-    allowKey(lambda, table.encryptionKey, 'read', 'dynamodb');
-    allowKey(lambda, key, 'write', 'sqs');
-    const mapping = new EventSourceMapping(this, 'Stream', {
-      target: lambda,
+    this.publisher = publisher;
+    // An existing bus may be that of another account.
+    publisher.addEnvironment('EVENT_BUS_NAME', existing?.eventBusArn ?? this.bus.eventBusName);
+    publisher.addEnvironment('DEAD_LETTER_QUEUE_URL', this.deadLetters.queueUrl);
+    if (settings.externalIdInEvents) publisher.addEnvironment('EXTERNAL_ID_IN_EVENTS', 'true');
+    allow(publisher, streamActions, [tableStreamArn]);
+    allow(publisher, ['events:PutEvents'], [this.bus.eventBusArn]);
+    allow(publisher, ['sqs:SendMessage'], [this.deadLetters.queueArn]);
+    allowKey(publisher, table.encryptionKey, 'read', 'dynamodb');
+    allowKey(publisher, key, 'write', 'sqs');
+    const mapping = new lambda.EventSourceMapping(this, 'Stream', {
+      target: publisher,
       eventSourceArn: tableStreamArn,
-      // So that nothing is skipped between the creation of the stream and the first call.
-      startingPosition: StartingPosition.TRIM_HORIZON,
+      // Nothing is lost between the creation of the stream and the first call.
+      startingPosition: lambda.StartingPosition.TRIM_HORIZON,
       batchSize: 100,
       maxBatchingWindow: Duration.seconds(1),
       // Batches of a shard that are published at the same time. Those of one item stay in order.
       parallelizationFactor: 10,
-      filters: published.map((pattern) => FilterCriteria.filter(pattern)),
+      filters: published.map((pattern) => lambda.FilterCriteria.filter(pattern)),
       reportBatchItemFailures: true,
       // A batch that fails as a whole, such as one that takes too long, is tried again in halves.
       bisectBatchOnError: true,
-      // The stream has a record for 24 hours. One hour before its end, Lambda writes its place to the dead-letter queue.
+      // An hour before the stream loses a record, Lambda writes its place to the dead-letter queue.
       maxRecordAge: Duration.hours(23),
       onFailure: { bind: () => ({ destination: this.deadLetters.queueArn }) },
-      metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
+      metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT] },
     });
     this.changesRead = new Metric({
       namespace: 'AWS/Lambda',
@@ -90,8 +79,8 @@ export class EventPublishing extends Construct {
 const otherKinds = publishedKinds.filter((kind) => !sessionPrefix.startsWith(kind));
 
 /**
- * Changes that may publish something: all but refreshes, the most frequent ones. A refresh changes a session that goes on;
- * other changes of sessions are a new one in the place of another, whose generation is 0, and an end.
+ * Changes that may publish something: all but refreshes, the most frequent ones. Other changes of sessions are a new one in the
+ * place of another, whose generation is 0, and an end.
  * @see AWS Lambda developer guide, "Control which events Lambda sends to your function"
  */
 const published = [
@@ -102,9 +91,6 @@ const published = [
 ];
 
 /** @see AWS Lambda developer guide, "Using AWS Lambda with Amazon DynamoDB": the execution role */
-const streamActions = [
-  'dynamodb:DescribeStream',
-  'dynamodb:GetRecords',
-  'dynamodb:GetShardIterator',
-  'dynamodb:ListStreams',
-];
+const streamActions = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
+  (action) => `dynamodb:${action}`,
+);

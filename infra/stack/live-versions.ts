@@ -10,15 +10,12 @@ import type { Settings } from '../settings/settings.ts';
 import { acknowledge, allow, InlineRole } from './rights.ts';
 import { resourceOf, ServiceFunction } from './service-function.ts';
 
-/** Lets CodeDeploy move aliases to a new version and back. */
-const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
-
 /** The alias by which the API calls each function. */
 export const liveAlias = 'live';
 
 /**
- * How new code goes live: the API calls each function by its alias. With a canary, CodeDeploy moves the alias to the new version
- * for a tenth of the requests, for all of them some minutes later, and back when an alarm goes off.
+ * How new code goes live: the API calls functions by their aliases. With a canary, CodeDeploy moves an alias for a tenth of the
+ * requests, for all of them some minutes later, and back when an alarm goes off.
  */
 export class LiveVersions extends Construct {
   /** The role with which CodeDeploy moves aliases, if there is a canary. */
@@ -27,12 +24,13 @@ export class LiveVersions extends Construct {
   readonly #settings: Settings;
   readonly #check: IFunction | undefined;
 
-  /** @param check decides whether new versions may get requests at all. Without one, there is no canary: a new version is live at once. */
+  /** @param check tries new versions before they get requests. Without it, there is no canary: a new version is live at once. */
   constructor(scope: Construct, id: string, settings: Settings, check: IFunction | undefined) {
     super(scope, id);
     this.#settings = settings;
     this.#check = check;
     if (!check) return;
+    const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
     const managed = [ManagedPolicy.fromAwsManagedPolicyName(policy)];
     this.role = new InlineRole(this, 'Role', 'codedeploy.amazonaws.com', managed);
     allow(this.role, ['lambda:InvokeFunction'], [check.functionArn]);
@@ -56,7 +54,7 @@ export class LiveVersions extends Construct {
         },
       };
     }
-    // To the compiler, an `Alias` is no `IFunction` (its role may be undefined), so it is referred to by its ARN.
+    // To the compiler, an `Alias` is no `IFunction`: its role may be undefined.
     return LambdaFunction.fromFunctionAttributes(this, `${key}-live`, {
       functionArn: alias.functionArn,
       sameEnvironment: true,
@@ -64,8 +62,8 @@ export class LiveVersions extends Construct {
   }
 
   /**
-   * Each alias of a group waits for the group before. CodeDeploy calls Lambda for all deployments of a group through one
-   * role; when their calls together exceed Lambda's request limit, a deployment fails.
+   * Makes an alias wait for the group before its own. CodeDeploy calls Lambda for a whole group through one role; with too many
+   * calls, a deployment fails.
    * @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
    */
   #goLiveAfterEarlierGroup(alias: CfnAlias): void {
@@ -77,35 +75,30 @@ export class LiveVersions extends Construct {
   }
 }
 
-/**
- * Lets a function call the new versions of those that serve requests, and tell CodeDeploy about each.
- * @returns the function that CodeDeploy invokes before one of them goes live
- */
+/** Lets the function that CodeDeploy invokes before a version goes live call the new versions, and tell CodeDeploy about each. */
 export function newVersionCheck(check: ServiceFunction, served: readonly ServiceFunction[], stack: string) {
   const groups = (partition: string, region: string, account: string): string =>
     `arn:${partition}:codedeploy:${region}:${account}:deploymentgroup:${stack}/*`;
-  // One variable, and no ARNs: the environment of a function takes 4 KB.
+  // The environment of a function takes 4 KB: too little for ARNs.
   const versions = served.map(
     ({ key, lambda }) => `${key}=${lambda.functionName}:${lambda.currentVersion.version}`,
   );
   check.lambda.addEnvironment('NEW_VERSIONS', versions.join(' '));
-  // Not of one version alone: a new permission may take effect after CodeDeploy's call.
+  // Of all versions: a permission that is new may take effect only after CodeDeploy's call.
   const anyVersions = served.map(({ lambda }) => `${lambda.functionArn}:*`);
   allow(check.lambda, ['lambda:InvokeFunction'], anyVersions);
   const ownGroups = groups(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID);
   allow(check.lambda, ['codedeploy:PutLifecycleEventHookExecutionStatus'], [ownGroups]);
   const anyGroup = groups('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>');
   acknowledge(check, `IAM5[Resource::${anyGroup}]`, 'One by one, they would near the most that IAM takes');
-  // Each deployment makes a version, which it must call before it can be sure of a new permission.
   for (const { key } of served)
     acknowledge(check, `IAM5[Resource::<${logicalIdOf(key)}.Arn>:*]`, 'A deployment calls its new version');
   return check.lambda;
 }
 
 /**
- * The CodeDeploy application and a group for each function, named after its key: how its new version goes live, and on
- * which alarms it is rolled back, and not deployed while one is on.
- * @param role with which CodeDeploy moves aliases
+ * The CodeDeploy application, and a group for each function: how its new version goes live, and the alarms that roll it back or,
+ * when they are on already, stop the deployment.
  */
 export function deploymentGroups(
   stack: NestedStack,
@@ -140,10 +133,9 @@ export function deploymentGroups(
 }
 
 /**
- * Keeps code away from a table that it cannot read: the new code looks at the table's format before another function is updated,
- * and notes its own format when all are live.
- * @param guard `functions/guard-table-format.ts`
- * @returns the resource that notes the format, once what it depends on is live
+ * Keeps code away from a table that it can't read: the guard of the new code checks the table's format before another function is
+ * updated.
+ * @returns the resource that records the format of the new code, to be made once all functions are live
  */
 export function guardTableFormat(service: Construct, guard: ServiceFunction, TableName: string) {
   const scope = new Construct(service, 'TableFormat');

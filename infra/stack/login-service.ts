@@ -7,8 +7,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct, type IConstruct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
-import { tokenPath } from '../../lib/tokens/issuer.ts';
+import { isAudited } from '../../lib/http/endpoint.ts';
 import { readFunctions } from '../endpoints.ts';
 import {
   readSettings,
@@ -33,26 +32,23 @@ import { Watching } from './watching.ts';
 
 /** The settings of a service, and resources that it uses instead of its own. All are optional, with safe defaults. */
 export interface LoginServiceProps extends ServiceSettings {
-  /** A table with the keys, indexes and stream of `docs/data-model.md`, such as a global table. @default a table of the service */
+  /** A table with the keys, indexes and stream of `docs/data-model.md`, such as a global one. @default one of its own */
   table?: TableInUse | undefined;
-  /** The event bus that the service publishes on. @default a bus with the name of the stack */
+  /** The event bus that the service publishes on. @default one with the name of the stack */
   eventBus?: BusInUse | undefined;
-  /**
-   * The topic that alarms notify. The policy of an imported one must let CloudWatch and EventBridge publish. @default a topic of
-   * the service
-   */
+  /** The topic of alarms. The policy of an imported one must let CloudWatch and EventBridge publish. @default one of its own */
   alarmTopic?: ITopic | undefined;
-  /** A domain of API Gateway for the API, which is then the issuer of the tokens. @default that of `domainName`, if there is one */
+  /** A domain of API Gateway for the API, which is then the issuer of the tokens. @default that of `domainName`, if any */
   domain?: IDomainName | undefined;
 }
 
 /**
- * The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. It has the
- * name of its stack, in which there is one service. In production it protects the stack from termination.
+ * The whole service: an HTTP API with a function per endpoint, the table, the secrets, and the operator's function. A stack has
+ * one service, which has its name. In production it protects the stack from termination.
  * @throws SettingsError naming the first prop that is wrong
  */
 export class LoginService extends Construct {
-  /** The address at which clients reach the API; the issuer of its tokens. */
+  /** The address of the API, and the issuer of its tokens. */
   readonly url: string;
   readonly api: HttpApi;
   readonly table: TableInUse;
@@ -66,7 +62,7 @@ export class LoginService extends Construct {
 
   constructor(scope: Construct, id: string, props: LoginServiceProps = {}) {
     super(scope, id);
-    // An app that is older than this flag need not have it, and without it the rights of a role exceed what IAM takes.
+    // The app may not have this flag, without which the rights of a role exceed what IAM takes.
     this.node.setContext('@aws-cdk/aws-iam:minimizePolicies', true);
     const stack = Stack.of(this);
     const { table: ownTable, eventBus, alarmTopic: ownTopic, domain, ...given } = props;
@@ -78,14 +74,13 @@ export class LoginService extends Construct {
     const { endpoints, others } = readFunctions();
     pinSettings(this, {
       ...settings,
-      ...definedOnly({
-        tableName: ownTable && knownName(ownTable, ownTable.tableName),
-        domainName: domain && knownName(domain, domain.name),
-      }),
+      tableName: ownTable ? knownName(ownTable, ownTable.tableName) : settings.tableName,
+      domainName: domain ? knownName(domain, domain.name) : settings.domainName,
     });
     const { kmsKeyArn } = settings;
     const key = kmsKeyArn ? Key.fromKeyArn(this, 'Key', kmsKeyArn) : undefined;
     const table = ownTable ?? serviceTable(this, settings, key);
+    this.table = table;
     const secrets = serviceSecrets(this, settings, key);
     const api = new ServiceApi(this, 'Api', settings, key, domain);
     const environment = environmentOf(settings, api.url);
@@ -97,8 +92,7 @@ export class LoginService extends Construct {
       return new ServiceFunction(this, key, access, deployment, special);
     };
     const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
-    const forwarder = withoutRoute('forward-audit');
-    const audit = new AuditTrail(this, 'Audit', forwarder, deployment);
+    const audit = new AuditTrail(this, 'Audit', withoutRoute('forward-audit'), deployment);
     audit.of(operator);
     const signingKeys = secrets['signing-keys'];
     const keyRotation = withoutRoute('rotate-signing-keys').lambda;
@@ -107,9 +101,8 @@ export class LoginService extends Construct {
       scheduleExpression: 'rate(30 days)',
       duration: signingKeyWindows[settings.tokenAlgorithm],
     });
-    const awaiting = withoutRoute('await-signing-keys').lambda;
-    awaitFirstRotation(this, signingKeys, signingKeyRotation, awaiting);
-    // The operator has a key revoked, but writes none.
+    awaitFirstRotation(this, signingKeys, signingKeyRotation, withoutRoute('await-signing-keys').lambda);
+    // The operator has keys revoked, but writes none.
     operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
     allow(operator.lambda, ['lambda:InvokeFunction'], [keyRotation.functionArn]);
     const secretRotation = withoutRoute('rotate-service-secrets').lambda;
@@ -133,39 +126,32 @@ export class LoginService extends Construct {
       targets: [new LambdaFunction(refreshing)],
     });
 
-    const externalId = settings.externalIdInEvents ? { EXTERNAL_ID_IN_EVENTS: 'true' } : {};
-    const publisher = (environment: Record<string, string>) =>
-      withoutRoute('publish-events', { environment: { ...environment, ...externalId } }).lambda;
     const publishing = settings.publishEvents
-      ? new EventPublishing(this, 'EventPublishing', deployment, publisher, eventBus)
+      ? new EventPublishing(this, 'EventPublishing', deployment, withoutRoute('publish-events'), eventBus)
       : undefined;
 
-    const topic = alarmTopic(this, deployment, ownTopic);
-    // Last, the function whose failure is noticed most: what others check tokens with is live before it.
-    const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
+    this.alarmTopic = alarmTopic(this, deployment, ownTopic);
+    // Its failure is noticed most, and what checks its tokens must be live before it.
+    const last = 'issue-token';
     const { tokenConcurrency: warm, tokenReservedConcurrency: reservedConcurrentExecutions } = settings;
-    const ofTokens = { warm, ...definedOnly({ reservedConcurrentExecutions }) };
+    const ofTokens = definedOnly({ warm, reservedConcurrentExecutions });
     const functions = [...endpoints]
-      .sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)))
-      .map(([key, endpoint]) => {
-        const special = issuesTokens(endpoint) ? ofTokens : {};
-        return new ServiceFunction(this, key, endpoint, deployment, special);
-      });
+      .sort(([a], [b]) => Number(a === last) - Number(b === last))
+      .map(([key, one]) => new ServiceFunction(this, key, one, deployment, key === last ? ofTokens : {}));
     const check = settings.canary
       ? newVersionCheck(withoutRoute('check-new-versions', { inlineRights: true }), functions, settings.stack)
       : undefined;
     const live = new LiveVersions(this, 'LiveVersions', settings, check);
     const format = guardTableFormat(this, withoutRoute('guard-table-format'), table.tableName);
     this.watching = new Watching(this, 'Watching', live.role, {
-      topic,
+      topic: this.alarmTopic,
       settings,
       measurements: measurementsOf(settings.stack, api.api, table),
       rotations: [keyRotation, secretRotation],
       finishing: finishing.lambda,
       refreshing,
       functions,
-      forwarder: forwarder.lambda,
-      undeliveredAudit: audit.undelivered,
+      audit,
       publishing,
     });
     for (const served of functions) {
@@ -178,12 +164,11 @@ export class LoginService extends Construct {
       [versionOutput]: version,
       ApiUrl: api.url,
       TableName: table.tableName,
-      AlarmTopic: topic.topicArn,
+      AlarmTopic: this.alarmTopic.topicArn,
       AuditLogGroup: audit.logGroup.logGroupName,
       UndeliveredAudit: audit.undelivered.queueUrl,
       EventBusName: publishing?.bus.eventBusName,
       DeadLetterQueueUrl: publishing?.deadLetters.queueUrl,
-      // What the commands of docs/operating.md rotate.
       SigningKeysSecretArn: signingKeys.secretArn,
       RefreshTokensSecretArn: secrets['refresh-tokens'].secretArn,
       ProviderSettingsSecretArn: secrets['provider-settings'].secretArn,
@@ -195,23 +180,21 @@ export class LoginService extends Construct {
     }
     this.url = api.url;
     this.api = api.api;
-    this.table = table;
     this.eventBus = publishing?.bus;
-    this.alarmTopic = topic;
     this.#operator = operator;
   }
 
-  /** Lets somebody run the operator's commands: all of them, as the one who may invoke its function. */
+  /** Lets somebody run all commands of the operator. */
   grantInvokeOperator = (grantee: IGrantable): Grant => this.#operator.lambda.grantInvoke(grantee);
 }
 
-/** Settings that are about the service's own resource, by the one that may be handed in instead. */
+/** Settings about a resource of the service's own, which can't come with one that is handed in. */
 const aboutOwn = {
   table: ['tableName', 'tableStreamArn', 'warmReadUnits', 'warmWriteUnits', 'maxWriteUnits'],
   domain: ['domainName', 'certificateArn'],
 } as const;
 
-/** @throws SettingsError naming the first prop that a resource that is handed in contradicts */
+/** @throws SettingsError naming the first prop that contradicts a resource that is handed in */
 function requireConsistent(props: LoginServiceProps): void {
   for (const resource of ['table', 'domain'] as const) {
     const setting = aboutOwn[resource].find((name) => props[name] !== undefined);
@@ -227,17 +210,16 @@ function requireConsistent(props: LoginServiceProps): void {
 const placeOf = ({ account, region }: Stack) =>
   Token.isUnresolved(account) || Token.isUnresolved(region) ? {} : { account, region };
 
-/** The name of a resource; its place in the app when only CloudFormation will know the name. */
+/** The name of a resource, or its path while only CloudFormation knows the name. */
 const knownName = ({ node }: IConstruct, name: string): string =>
   Token.isUnresolved(name) ? node.path : name;
 
-const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
-  ISSUER: issuer,
-  METRICS_NAMESPACE: settings.stack,
-  ...tokenVariables(settings),
-  ...definedOnly({
+const environmentOf = (settings: Settings, issuer: string): Record<string, string> =>
+  definedOnly({
+    ISSUER: issuer,
+    METRICS_NAMESPACE: settings.stack,
+    ...tokenVariables(settings),
     ORIGIN_SECRET_HASHES: settings.originSecretHashes,
     VIEWER_ADDRESS: settings.edge ? 'trusted' : undefined,
     LOOPBACK_PROVIDERS: settings.loopbackProviders ? 'allowed' : undefined,
-  }),
-});
+  });

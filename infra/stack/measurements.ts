@@ -18,16 +18,15 @@ export const minute = Duration.minutes(1);
 
 export type Measurements = ReturnType<typeof measurementsOf>;
 
-/** Metrics that alarms and dashboard show, per minute unless said otherwise. */
+/** Metrics of alarms and the dashboard, per minute by default. */
 export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUse) {
   const { SUM: statistic } = Stats;
-  const ofApi = (metricName: string, statistic: string): Metric =>
-    api.metric(metricName, { statistic, period: minute });
+  const ofApi = (name: string, statistic: string) => api.metric(name, { statistic, period: minute });
   const ofTable = (metricName: string, GlobalSecondaryIndexName?: string): Metric => {
     const dimensionsMap = definedOnly({ TableName: inUse.tableName, GlobalSecondaryIndexName });
     return inUse.metric(metricName, { dimensionsMap, statistic, period: minute });
   };
-  /** A metric of the service's own, over all values of its fields. */
+  /** A metric of the service's own, whatever its fields. */
   const total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
     new Metric({ namespace, metricName, statistic, period: minute });
   return {
@@ -36,10 +35,10 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
     clientErrors: ofApi('4xx', statistic),
     serverErrors: ofApi('5xx', statistic),
     latency: (statistic: string): Metric => ofApi('Latency', statistic),
-    /** A metric of all functions of the account in this region, which share one limit: one function can use it up for all. */
+    /** A metric of all functions of the account in this region, which share one limit. */
     ofFunctions: (metricName: 'Throttles' | 'Invocations'): Metric =>
       new Metric({ namespace: 'AWS/Lambda', metricName, statistic, period: minute }),
-    /** Throttled requests of the table and of its global indexes, which are throttled by themselves. */
+    /** Throttled requests of the table and, separately throttled, its global indexes. */
     tableThrottles: sum(
       'Table throttles',
       Object.fromEntries(
@@ -55,14 +54,11 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
     consumedReads: ofTable('ConsumedReadCapacityUnits'),
     consumedWrites: ofTable('ConsumedWriteCapacityUnits'),
     /** A metric of the service's own, for one reason. */
-    because: (metricName: OwnMetric, reason: LogReason): Metric =>
-      total(metricName).with({ dimensionsMap: { reason } }),
-    /** The 5xx that a function has answered, in all its versions or in one, for any cause or one event alone. */
-    serverErrorsOf: (
-      dimensionsMap: { function: string; version?: string; event?: LogEvent },
-      period = minute,
-    ) => total('ServerErrors').with({ dimensionsMap, period }),
-    /** A metric from the log with a line for each value of a field, or of several together. */
+    because: (name: OwnMetric, reason: LogReason) => total(name).with({ dimensionsMap: { reason } }),
+    /** The 5xx of a function, in all its versions or in one, for any cause or one event alone. */
+    serverErrorsOf: (about: { function: string; version?: string; event?: LogEvent }, period = minute) =>
+      total('ServerErrors').with({ dimensionsMap: about, period }),
+    /** A metric of the service's own, with a line for each value of a field, or of several together. */
     by: (metricName: OwnMetric, fields: string | string[], statistic: string = Stats.SUM): IMetric =>
       new MathExpression({
         expression: `SEARCH('{"${[namespace, fields].flat().join('","')}"} MetricName="${metricName}"', '${statistic}', 60)`,
@@ -70,22 +66,21 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
         label: '',
         period: minute,
       }),
-    /** A metric of the access log, for one route. Without such requests there is no metric, which costs nothing. */
+    /** A metric of the access log for one route. It exists, and costs, once there has been such a request. */
     ofRoute: (metricName: string, route: string, period: Duration): Metric =>
       new Metric({ namespace, metricName, dimensionsMap: { route }, statistic, period }),
   };
 }
 
-/** The sum of metrics of which some may be missing. */
+/** The sum of metrics, some of which may be missing. */
 export const sum = (label: string, usingMetrics: Record<string, IMetric>): MathExpression => {
   const filled = Object.keys(usingMetrics).map((name) => `FILL(${name}, 0)`);
   return new MathExpression({ expression: filled.join(' + '), usingMetrics, label, period: minute });
 };
 
 /**
- * The share that a part is of a whole, in per cent. The whole may be missing, or less than the part, since another service may
- * count it.
- * @param fewest the least part that says anything; with less, the share is 0
+ * A part of a whole, in per cent. The whole may be missing, or less than the part, when another service counts it.
+ * @param fewest the least part; below it, the share is 0
  */
 export const rate = (label: string, part: IMetric, whole: IMetric, fewest: number, period = minute) =>
   new MathExpression({

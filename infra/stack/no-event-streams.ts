@@ -1,4 +1,4 @@
-/** Stands for the SDK's module of event streams, which some clients import at once, and of which nothing here has a use. */
+/** Stands for the SDK's module of event streams, which some clients import and nothing here uses. */
 export const eventStreamSerdeProvider = () => undefined;
 
 export const resolveEventStreamSerdeConfig = <Config>(config: Config): Config => config;

@@ -6,13 +6,13 @@ import { Construct } from 'constructs';
 import type { TokenAlgorithm } from '../../lib/signing/settings.ts';
 import { allow, allowKey } from './rights.ts';
 
-/** When the signing keys may rotate. With another algorithm it is another time, so that Secrets Manager rotates at once. */
+/** Windows for rotations of the signing keys. Another algorithm has another, which makes Secrets Manager rotate at once. */
 export const signingKeyWindows: Record<TokenAlgorithm, string> = { RS256: '4h', ES256: '3h' };
 
 /**
- * Makes Secrets Manager rotate a secret regularly, at the first deployment, and when the schedule has changed. Not a
- * `RotationSchedule`, which would also give the function a permission on every resource.
- * @param when its schedule, as Secrets Manager writes it, and the time after midnight (UTC) at which a rotation may begin
+ * Makes Secrets Manager rotate a secret regularly, at the first deployment, and when the schedule has changed. A
+ * `RotationSchedule` would also give the function a permission on every resource.
+ * @param when the schedule, and how long after midnight (UTC) a rotation may begin
  * @see AWS Secrets Manager user guide, "Lambda rotation function execution role permissions"
  */
 export function rotate(
@@ -38,15 +38,12 @@ export function rotate(
     rotationRules: when,
     rotateImmediatelyOnUpdate: true,
   });
-  // CloudFormation rejects the schedule until Secrets Manager may invoke the function, which must know the new settings.
+  // Secrets Manager must be allowed to invoke the function, which must know the new settings.
   schedule.node.addDependency(rotation);
   return scope;
 }
 
-/**
- * Lets a deployment end only when the first rotation has created the keys, so that the first token can be signed.
- * @param awaiting `functions/await-signing-keys.ts`
- */
+/** Lets a deployment end only when the first rotation has created the keys. @param awaiting `functions/await-signing-keys.ts` */
 export function awaitFirstRotation(
   service: Construct,
   { secretArn: SecretId }: Secret,
@@ -57,7 +54,7 @@ export function awaitFirstRotation(
   const rotated = new CustomResource(new Construct(service, 'FirstRotation'), 'Wait', {
     resourceType: 'Custom::FirstRotation',
     serviceToken: awaiting.functionArn,
-    // Should the function end without a response, CloudFormation would wait for an hour.
+    // Without it, CloudFormation waits for an hour when the function ends without a response.
     serviceTimeout: Duration.minutes(6),
     properties: { SecretId },
   });

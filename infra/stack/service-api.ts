@@ -14,7 +14,7 @@ import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
 import { type EndpointFunction, resourceOf } from './service-function.ts';
 
-/** The access log: a line per request, about load and failures. Nothing of the query, the headers or the body. */
+/** A line of the access log, without the query, headers and body. */
 const accessLog = JSON.stringify({
   time: '$context.requestTime',
   request_id: '$context.requestId',
@@ -28,10 +28,7 @@ const accessLog = JSON.stringify({
   gateway_error: '$context.error.responseType',
 });
 
-/**
- * Endpoints with throttles below that of the other routes, and the names of these in the settings: of those that call providers
- * or sign, and of the API document.
- */
+/** Endpoints with a throttle of their own, and its name in the settings. */
 export const throttles = new Map<string, 'token' | 'nonce' | 'identity' | 'notification' | 'document'>([
   ['issue-token', 'token'],
   ['issue-nonce', 'nonce'],
@@ -49,7 +46,7 @@ export class ServiceApi extends Construct {
   readonly #stage: apigateway.HttpStage;
   readonly #routeSettings: Record<string, object> = {};
 
-  /** @param key the deployment's own, for the access log @param given a domain that is there already */
+  /** @param key the deployment's own, for the access log @param given an existing domain */
   constructor(scope: Construct, id: string, settings: Settings, key?: IKey, given?: apigateway.IDomainName) {
     super(scope, id);
     this.#settings = settings;
@@ -57,7 +54,7 @@ export class ServiceApi extends Construct {
     this.api = new apigateway.HttpApi(this, 'Http', {
       apiName: settings.stack,
       createDefaultStage: false,
-      // With your own domain, this address would be one more way past a firewall.
+      // It would be a way past a firewall in front of your own domain.
       disableExecuteApiEndpoint: domainName !== undefined,
     });
     acknowledge(this.api, 'APIG4', 'No authorizer knows OAuth clients, accounts and sessions: functions do');
@@ -82,7 +79,7 @@ export class ServiceApi extends Construct {
     }
   }
 
-  /** Routes an endpoint to its function, with the throttle of its own that the route may have. */
+  /** Routes an endpoint to its function, with its throttle. */
   addRoute({ key, access: endpoint }: EndpointFunction, target: IFunction): void {
     const routes = this.api.addRoutes({
       path: endpoint.path,
@@ -107,17 +104,15 @@ export class ServiceApi extends Construct {
     const name = `/aws/vendedlogs/${Stack.of(this).stackName}/access`;
     const logGroup = namedLogGroup(this, 'AccessLog', name, this.#settings, key);
     // API Gateway's own metrics by route would be billed for every route, all the time.
-    for (const [id, status, metricName] of [
-      ['ServerErrors', '5*', routeServerErrors],
-      ['Throttles', '429', routeThrottles],
-    ] as const) {
+    const countByRoute = (id: string, status: string, metricName: string) =>
       logGroup.addMetricFilter(id, {
         filterPattern: FilterPattern.stringValue('$.status', '=', status),
         metricNamespace: this.#settings.stack,
         metricName,
         dimensions: { route: '$.route' },
       });
-    }
+    countByRoute('ServerErrors', '5*', routeServerErrors);
+    countByRoute('Throttles', '429', routeThrottles);
     return logGroup;
   }
 

@@ -12,61 +12,48 @@ import type { Settings } from '../settings/settings.ts';
 import { acknowledge } from './rights.ts';
 
 /** The table of a deployment: its own, or an existing one. */
-export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & {
-  tableStreamArn?: string | undefined;
-};
+export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & { tableStreamArn?: string | undefined };
 
 export type ServiceSecrets = Record<SecretName, Secret>;
 
 const { DESTROY, RETAIN, RETAIN_ON_UPDATE_OR_DELETE } = RemovalPolicy;
 
-/** The policy for what holds data: in production it outlives the stack. */
+/** The removal policy of data, which in production outlives the stack. */
 export const removalPolicyOf = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN : DESTROY;
 
-/** As `removalPolicyOf`, except that a first deployment that fails deletes it again. @see AWS CloudFormation, RetainExceptOnCreate */
+/** As `removalPolicyOf`, but a first deployment that fails deletes it again. @see AWS CloudFormation, RetainExceptOnCreate */
 export const removalPolicyOnceUsed = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN_ON_UPDATE_OR_DELETE : DESTROY;
 
-/** A log group that is deleted with the stack: retained, its fixed name would be in the way of a new stack of that name. */
+/** A log group that is deleted with the stack: if it stayed, its name would be in the way of a new stack. */
 export const namedLogGroup = (
   scope: Construct,
   id: string,
   logGroupName: string,
   { logRetentionDays: retention }: Settings,
   encryptionKey: IKey | undefined,
-): LogGroup =>
-  new LogGroup(scope, id, {
-    ...{ logGroupName, retention, removalPolicy: DESTROY },
-    ...definedOnly({ encryptionKey }),
-  });
+) => new LogGroup(scope, id, definedOnly({ logGroupName, retention, removalPolicy: DESTROY, encryptionKey }));
 
-/** A queue for what could not be delivered, which nothing consumes but the operator. */
+/** A queue for what could not be delivered, which only the operator empties. */
 export function deadLetterQueue(scope: Construct, id: string, key: IKey | undefined, props: QueueProps) {
-  const retentionPeriod = Duration.days(14);
-  const encryption = definedOnly({ encryptionMasterKey: key });
-  const queue = new Queue(scope, id, { enforceSSL: true, retentionPeriod, ...encryption, ...props });
+  const kept = definedOnly({ retentionPeriod: Duration.days(14), encryptionMasterKey: key });
+  const queue = new Queue(scope, id, { enforceSSL: true, ...kept, ...props });
   acknowledge(queue, 'SQS3', 'It is a dead-letter queue itself');
   return queue;
 }
 
 const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 
-/** The one table, which in production cannot be deleted by mistake; or an existing one, such as a restored one, that the settings name. */
+/** The one table, protected from deletion in production; or an existing one, such as a restored one, that the settings name. */
 export function serviceTable(scope: Construct, settings: Settings, key: IKey | undefined): TableInUse {
   const { tableName, tableStreamArn, warmReadUnits, warmWriteUnits, maxWriteUnits } = settings;
-  const own = definedOnly({ encryptionKey: key });
-  if (tableName)
-    return dynamodb.Table.fromTableAttributes(scope, 'ExistingTable', {
-      tableName,
-      ...definedOnly({ tableStreamArn }),
-      ...own,
-    });
-  const warmThroughput = definedOnly({
-    readUnitsPerSecond: warmReadUnits,
-    writeUnitsPerSecond: warmWriteUnits,
-  });
-  // Not RetainExceptOnCreate: after a failed first deployment, the protection would keep CloudFormation from deleting it.
+  if (tableName) {
+    const attributes = definedOnly({ tableName, tableStreamArn, encryptionKey: key });
+    return dynamodb.Table.fromTableAttributes(scope, 'ExistingTable', attributes);
+  }
+  const warm = definedOnly({ readUnitsPerSecond: warmReadUnits, writeUnitsPerSecond: warmWriteUnits });
+  // Not RetainExceptOnCreate: the protection would keep a failed first deployment from deleting it.
   const removalPolicy = removalPolicyOf(settings);
   const created = new dynamodb.Table(scope, 'Table', {
     partitionKey: text(table.partitionKey),
@@ -74,12 +61,12 @@ export function serviceTable(scope: Construct, settings: Settings, key: IKey | u
     stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
     timeToLiveAttribute: table.timeToLive,
     billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
-    ...(key ? own : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
+    ...(key ? { encryptionKey: key } : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     deletionProtection: removalPolicy === RETAIN,
     removalPolicy,
     ...definedOnly({ maxWriteRequestUnits: maxWriteUnits }),
-    ...(Object.keys(warmThroughput).length > 0 && { warmThroughput }),
+    ...(Object.keys(warm).length > 0 && { warmThroughput: warm }),
   });
   for (const [indexName, { sortKey, projection }] of Object.entries(table.localIndexes)) {
     const projectionType = dynamodb.ProjectionType[projection];
@@ -93,41 +80,35 @@ export function serviceTable(scope: Construct, settings: Settings, key: IKey | u
   return created;
 }
 
-/** Without a wildcard, so that the template shows a function's permissions. */
-export const indexArnsOf = ({ tableArn }: Pick<TableInUse, 'tableArn'>): string[] =>
+/** The ARNs of all indexes, without a wildcard: the template shows what a function may query. */
+export const indexArnsOf = ({ tableArn }: TableInUse): string[] =>
   Object.keys({ ...table.localIndexes, ...table.globalIndexes }).map((name) => `${tableArn}/index/${name}`);
 
 /**
- * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next
- * update would generate a new one, and every token and every provider secret in the table would be lost.
+ * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next update would
+ * generate new ones, and all tokens and all provider secrets in the table would be lost.
  */
 export function serviceSecrets(stack: Construct, settings: Settings, key: IKey | undefined): ServiceSecrets {
   const scope = new Construct(stack, 'Secrets');
-  // The region that takes over from another has the same settings, and cannot have a copy of its own secrets.
+  // A second region has the settings of the first, and can't have replicas of its own secrets.
   const regions = settings.replicaRegions?.filter((region) => region !== settings.region) ?? [];
-  const kept = {
-    ...definedOnly({ encryptionKey: key }),
+  const kept = definedOnly({
+    encryptionKey: key,
     removalPolicy: removalPolicyOnceUsed(settings),
     // @see AWS Secrets Manager user guide, "Replicate AWS Secrets Manager secrets across Regions"
     replicaRegions: regions.map((region) => ({ region })),
-  };
-  const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
+  });
+  // Rotations write key sets that begin with this text.
+  const generateSecretString = { passwordLength: 64, excludePunctuation: true };
+  const sourceOf = (what: string, id: string): Secret =>
+    new Secret(scope, id, { ...kept, description: `What ${what} is derived from`, generateSecretString });
   return {
-    // It holds a random text until the first rotation, at deployment, creates the keys.
+    // The first rotation, at deployment, replaces its random text with the keys.
     'signing-keys': new Secret(scope, 'SigningKeys', {
       description: 'The keys that sign access tokens; written by their rotation alone',
       ...kept,
     }),
-    // They hold a random text at first, too. Rotations then write key sets that begin with that text.
-    'refresh-tokens': new Secret(scope, 'RefreshTokens', {
-      description: 'What the key of refresh tokens is derived from',
-      ...random,
-      ...kept,
-    }),
-    'provider-settings': new Secret(scope, 'ProviderSettings', {
-      description: 'What the key that encrypts provider settings is derived from',
-      ...random,
-      ...kept,
-    }),
+    'refresh-tokens': sourceOf('the key of refresh tokens', 'RefreshTokens'),
+    'provider-settings': sourceOf('the key that encrypts provider settings', 'ProviderSettings'),
   };
 }

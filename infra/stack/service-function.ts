@@ -31,8 +31,7 @@ export type EndpointFunction = ServiceFunction<AnyEndpoint>;
 
 /** Properties that single functions have. */
 interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
-  environment?: Record<string, string>;
-  /** Whether its role holds its rights itself: those of two versions are too long, and nothing calls it while it is updated. */
+  /** Whether its role holds its rights: those of two versions are too long, and nothing calls it while it is updated. */
   inlineRights?: true;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
   warm?: number;
@@ -55,7 +54,7 @@ const secretVariables: Record<SecretName, string> = {
   'provider-settings': 'PROVIDER_SETTINGS_SECRET_ID',
 };
 
-/** Rights on the table that functions of 1.0.0 had and those of today don't need. Their roles keep them with the others of 1.0.0. */
+/** Rights on the table that only functions of 1.0.0 needed. Their roles keep them with the others of 1.0.0. */
 const formerRights: Record<string, TableRights> = {
   'create-access-request': { access_requests: ['Query'] },
   'link-identity': { issuer_keys: ['PutItem'], login_users: ['PutItem', 'DeleteItem'] },
@@ -63,8 +62,8 @@ const formerRights: Record<string, TableRights> = {
 };
 
 /**
- * One Lambda: the file in `functions/` that its id names, its log, and its own role, which may do with the table and
- * the secrets only what `access` says. Its logical id is its key in Pascal case.
+ * A Lambda function: the file in `functions/` that its key names, its log, and its role, which may do with the table and the
+ * secrets only what `access` says. Its logical id is its key in Pascal case.
  */
 export class ServiceFunction<Kind extends Access = Access> extends Construct {
   readonly key: string;
@@ -75,7 +74,7 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
   constructor(scope: Construct, key: string, access: Kind, shared: Deployment, special: SpecialProps = {}) {
     super(scope, key);
     const { settings, table, secrets } = shared;
-    const { environment, warm = 0, inlineRights = false, ...props } = special;
+    const { warm = 0, inlineRights = false, ...props } = special;
     const { secrets: readable = [], summary, seconds = 10 } = access;
     const hook = access.asksLoginHook ? loginHookArn(this, settings) : undefined;
     this.key = key;
@@ -97,7 +96,6 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
       timeout: Duration.seconds(seconds + (hook ? settings.loginHookSeconds : 0)),
       role,
       logGroup: this.log,
-      // Lambda itself samples invocations for X-Ray, so the bundle is the same.
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       ...props,
       environment: {
@@ -110,15 +108,13 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
           LOGIN_HOOK_ON: settings.loginHookOn,
           LOGIN_HOOK_SECONDS: String(settings.loginHookSeconds),
         }),
-        ...environment,
-        // Another number needs another version, and Lambda publishes one only if the function has changed.
+        // Lambda publishes a version with another number only if the function has changed.
         ...(warm > 0 && { PROVISIONED_CONCURRENCY: String(warm) }),
       },
-      // Of the version, not of its alias: an alias that is shifting weights can have none.
-      // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
       currentVersionOptions:
         warm > 0
-          ? // Lambda would go on keeping the instances of an earlier version warm, at the same cost.
+          ? // An alias that shifts weights can't have it. An earlier version would stay warm and cost as much.
+            // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
             { provisionedConcurrentExecutions: warm, removalPolicy: RemovalPolicy.DESTROY }
           : // Earlier versions stay for `release back`, but none of a deployment that was rolled back.
             { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
@@ -148,17 +144,14 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
   }
 }
 
-/** The ARN of the owner's login hook; undefined when the settings name none. */
-function loginHookArn(scope: Construct, { loginHook: resourceName }: Settings): string | undefined {
-  if (!resourceName || resourceName.startsWith('arn:')) return resourceName;
-  const arnFormat = ArnFormat.COLON_RESOURCE_NAME;
-  return Stack.of(scope).formatArn({ service: 'lambda', resource: 'function', resourceName, arnFormat });
-}
+const loginHookArn = (scope: Construct, { loginHook }: Settings): string | undefined =>
+  loginHook && !loginHook.startsWith('arn:') ? arnOf(scope, 'lambda', 'function', loginHook) : loginHook;
 
-/**
- * The template's resource of a construct, for properties that the construct itself does not offer.
- * @throws Error when it has another type; the property would be silently missing
- */
+/** The ARN of a resource in the account and region of the stack: `arn:aws:logs:eu-west-1:123456789012:log-group:NAME`. */
+export const arnOf = (scope: Construct, service: string, resource: string, resourceName: string): string =>
+  Stack.of(scope).formatArn({ service, resource, resourceName, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
+
+/** The template's resource of a construct, for what the construct doesn't offer. @throws Error when it has another type */
 export function resourceOf<Resource extends CfnResource>(
   construct: Construct,
   type: abstract new (...parameters: never[]) => Resource,

@@ -6,7 +6,7 @@ import { deploymentGroups } from './live-versions.ts';
 import type { Measurements } from './measurements.ts';
 import type { InlineRole } from './rights.ts';
 
-/** A stack within the service's, since one can have 500 resources, for all that holds no data and that no request needs. */
+/** A stack within the service's, since one can have 500 resources: for what holds no data and no request needs. */
 export class Watching extends NestedStack {
   /** @param role with which CodeDeploy moves aliases. Without a canary there is none. */
   constructor(scope: Construct, id: string, role: InlineRole | undefined, watched: Watched) {
@@ -21,7 +21,6 @@ export class Watching extends NestedStack {
 const graph = (title: string, ...left: cloudwatch.IMetric[]) =>
   new cloudwatch.GraphWidget({ title, left, width: 8 });
 
-/** A page that shows whether the service is healthy, and if not, where to look. */
 function addDashboard(scope: Construct, of: Measurements, alarms: cloudwatch.Alarm[]): void {
   const dashboard = new cloudwatch.Dashboard(scope, 'Dashboard');
   dashboard.addWidgets(new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms, width: 24 }));
