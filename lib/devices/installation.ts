@@ -71,14 +71,15 @@ function formerOwner(item: Item = {}, by: unknown = item.replaced_by): Item {
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined));
 }
 
-/** Makes an imported device the current one of its installation, unless there is one. False if that is another device. */
+/** Makes an imported device the current one of its installation. False if another one is, until the installation expires. */
 export async function claimInstallation(loginAppId: string, installationId: string, deviceId: string) {
+  const now = epochSeconds();
   const update = await updateItem(installationItem(loginAppId, installationId), {
-    set: { expires_at: epochSeconds() + deviceLifetimeSeconds },
-    setIfAbsent: { device_id: deviceId },
+    set: { device_id: deviceId, expires_at: now + deviceLifetimeSeconds },
+    remove: ['previous_device_id', 'earlier_device_id'],
+    when: { expires_at: { isNotFrom: now + 1 } },
   });
-  const { device_id = deviceId } = (update.done && (update.before ?? update.after)) || {};
-  return device_id === deviceId;
+  return update.done || update.found?.device_id === deviceId;
 }
 
 /** The devices that no other device of the same installation has replaced. */

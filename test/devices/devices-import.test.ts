@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
-import { deviceKey } from '../../lib/storage/keys.ts';
+import { deviceKey, installationKey } from '../../lib/storage/keys.ts';
 import { expireItem } from '../support/items-about.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { linesByReason, operatorWithFiles } from '../support/operator.ts';
@@ -104,6 +104,15 @@ describe('operator devices import FILE.ndjson', () => {
       () => importLines([line]),
     );
     expect([second, await shown()]).toMatchObject([{ already_there: 1 }, { app_version: '2' }]);
+  });
+
+  test('an installation that has expired counts for nothing, though the table has it still', async () => {
+    const installation_id = unique('installation');
+    await service.register(android({ installation_id }), appToken);
+    await expireItem(own, installationKey(app.login_app_id, installation_id));
+    const lines = [android({ installation_id }), android({ installation_id })];
+    expect((await importLines(lines)).summary).toMatchObject({ added: 1, reasons: [{ lines: [2] }] });
+    expect((await importLines(lines)).summary).toMatchObject({ already_there: 1, reasons: [{ lines: [2] }] });
   });
 
   test('says which lines were rejected and why, adds the others, and ends with exit code 2', async () => {
