@@ -42,10 +42,8 @@ export const readAccount = async (id: string): Promise<Account | undefined> =>
 
 const findAccount = cached(readAccount);
 
-export async function authenticateAccount(
-  id: string,
-  secret: string,
-): Promise<Account | 'id_unknown' | 'secret_wrong' | 'account_disabled'> {
+/** The account with an id and a secret, or the reason why they are not accepted. */
+export async function authenticateAccount(id: string, secret: string) {
   const isAccount = (account: Account) => matchesAny(secret, account.secrets);
   const isEnabled = ({ disabled_at }: Account) => disabled_at === undefined;
   const account = await findAccount([id], (found) => isAccount(found) && isEnabled(found));

@@ -13,7 +13,7 @@ import {
 import { cached } from '../storage/cache.ts';
 import { type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
-import { type GrantType, grantTypes, platforms } from './client-metadata.ts';
+import { grantTypes, platforms } from './client-metadata.ts';
 import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';
@@ -47,16 +47,6 @@ export const clientItem = itemKind(
 );
 export type LoginAppClient = ItemOf<typeof clientItem>;
 
-export interface AuthenticatedClient {
-  clientId: string;
-  loginAppId: string;
-  /** Undefined for all. */
-  grantTypes: readonly GrantType[] | undefined;
-  mayReadRecipients: boolean;
-  /** The thumbprint of the key that a public client has proved, which its sessions are bound to. */
-  proofKey?: string | undefined;
-}
-
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
   grant_types === undefined || recipients === true;
 
@@ -65,10 +55,8 @@ const findClient = cached(async (id: string) => {
   return loginAppId === undefined ? undefined : readItem(clientItem(loginAppId, id));
 });
 
-export async function authenticateClient(
-  clientId: string,
-  clientSecret: string,
-): Promise<AuthenticatedClient | 'id_unknown' | 'secret_wrong'> {
+/** The client with an id and a secret, or the reason why they are not accepted. */
+export async function authenticateClient(clientId: string, clientSecret: string) {
   const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
   const client = await findClient([clientId], isClient);
   if (!client) return 'id_unknown';
@@ -86,12 +74,17 @@ export async function authenticateClientBy(
   return stored && stored !== cached && (await prove(stored)) ? authenticated(stored) : undefined;
 }
 
-const authenticated = (client: LoginAppClient): AuthenticatedClient => ({
+const authenticated = (client: LoginAppClient) => ({
   clientId: client.client_id,
   loginAppId: loginAppIdOf(client.client_id) ?? '',
+  /** Undefined for all. */
   grantTypes: client.grant_types,
   mayReadRecipients: readsRecipients(client),
 });
+export type AuthenticatedClient = ReturnType<typeof authenticated> & {
+  /** The thumbprint of the key that a public client has proved, which its sessions are bound to. */
+  proofKey?: string | undefined;
+};
 
 /** The client with an id, up to 30 seconds after it was revoked. */
 export const findCurrentClient = (clientId: string): Promise<AuthenticatedClient | undefined> =>

@@ -13,9 +13,8 @@ import {
   loginAppSortKeys as sortKeys,
 } from '../storage/keys.ts';
 import { named, readPartition } from '../storage/lists.ts';
-import type { Platform } from './client-metadata.ts';
-import { clientItem, type LoginAppClient } from './clients.ts';
-import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
+import { clientItem } from './clients.ts';
+import { loginAppTokenItem } from './login-app-tokens.ts';
 import { mobileApplicationItem } from './mobile-applications.ts';
 import { statusAttributes } from './status.ts';
 
@@ -36,15 +35,9 @@ const settingsItem = itemKind(
 );
 
 /** A Login App with everything that belongs to it, for the operator. */
-export interface LoginApp extends LoginAppItem {
-  clients: Map<string, LoginAppClient>;
-  /** Settings by provider identifier; secrets in them are encrypted. */
-  providers: Map<string, Record<string, unknown>>;
-  mobileApplications: Set<Platform>;
-  tokens: Map<string, StoredLoginAppToken>;
-}
+export type LoginApp = NonNullable<Awaited<ReturnType<typeof readLoginApp>>>;
 
-export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
+export async function readLoginApp(id: string) {
   if (!isId('la_…', id)) return undefined;
   const items = await readPartition(loginAppPartition(id));
   const root = items.find(({ sk }) => sk === sortKeys.root);
@@ -54,6 +47,7 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
   return {
     ...loginAppItem.parse(root),
     clients: new Map(members(sortKeys.client, clientItem).map((client) => [client.client_id, client])),
+    /** Settings by provider identifier; secrets in them are encrypted. */
     providers: new Map(
       members(sortKeys.provider, settingsItem).map((item) => [item.provider, item.settings]),
     ),

@@ -10,7 +10,6 @@ import {
   type MessageForm,
   type Notification,
   notAccepted,
-  type Received,
   verifyLogoutToken,
   verifyNotification,
 } from '../../providers/oidc/notification.ts';
@@ -69,19 +68,15 @@ export async function receiveNotification(loginAppId: string, provider: Provider
 
 const notificationItem = itemKind(v.object({ expires_at: v.number() }), notificationKey);
 
-function verifierOf(
-  stored: StoredSettings,
-  provider: ProviderId,
-  { form, event }: Message,
-): (text: string) => Promise<Received> {
+function verifierOf(stored: StoredSettings, provider: ProviderId, { form, event }: Message) {
   if (form === 'signed_request') {
     const protocol = protocolOf(provider);
     if (protocol.name !== 'oauth2') throw notSetUp(provider);
-    return async (text) => verifySignedRequest(await protocol.read(stored), text, event);
+    return async (text: string) => verifySignedRequest(await protocol.read(stored), text, event);
   }
   const { idTokens } = readLoginSettings(stored.settings);
   if (idTokens.length === 0) throw notSetUp(provider);
-  return (text) => verifiers[form](idTokens, text);
+  return (text: string) => verifiers[form](idTokens, text);
 }
 const verifiers = {
   payload: verifyNotification,

@@ -20,25 +20,13 @@ export const isFirst = ({ login_user_id, identity_id }: Owner): boolean =>
   identity_id === firstIdentityId(login_user_id);
 
 /** The last index item of an identity. */
-export interface IdentityIndexItem {
-  id: string;
-  /** The owner by the index item alone; undefined for a free identity. */
-  owner: Owner | undefined;
-  /** That of the person whose first identity it is. */
-  externalId: string | undefined;
-  /** Former Login Users with the identity whose deletion is not finished. */
-  unfinished: string[];
-}
+export type IdentityIndexItem = Awaited<ReturnType<typeof findIndexItem>>;
 
 /**
  * The index item where an identity logs in. There is another one for each deletion, and each unlinking of it as a first identity;
  * after several, the first is made to lead straight to the last. @param known the first one, if it has been read
  */
-export async function findIndexItem(
-  loginAppId: string,
-  identity: Identity,
-  known?: Item,
-): Promise<IdentityIndexItem> {
+export async function findIndexItem(loginAppId: string, identity: Identity, known?: Item) {
   const first = firstIndexId(loginAppId, identity);
   let id = first;
   let item = v.parse(identityIndexItem, known ?? (await readItem(loginUserItem(id))) ?? {});
@@ -54,11 +42,18 @@ export async function findIndexItem(
   if (steps > 1 && unfinished.length === 0) {
     await updateItem(loginUserItem(first), { set: { next_slot: id }, when: { next_slot: { exists: true } } });
   }
-  const { created_at, external_id: externalId, linked_to, identity_id } = item;
-  const found = { id, externalId, unfinished };
-  if (linked_to !== undefined && identity_id !== undefined)
-    return { ...found, owner: { login_user_id: linked_to, identity_id } };
-  return { ...found, owner: created_at === undefined ? undefined : ownerOfFirst(id) };
+  const { created_at, external_id, linked_to, identity_id } = item;
+  const ofFirst = created_at === undefined ? undefined : ownerOfFirst(id);
+  const isLinked = linked_to !== undefined && identity_id !== undefined;
+  return {
+    id,
+    /** The owner by the index item alone; undefined for a free identity. */
+    owner: isLinked ? { login_user_id: linked_to, identity_id } : ofFirst,
+    /** That of the person whose first identity it is. */
+    externalId: external_id,
+    /** Former Login Users with the identity whose deletion is not finished. */
+    unfinished,
+  };
 }
 
 /** The owner of an identity, if any. A linked one counts only if the Login User has it too. */

@@ -34,10 +34,7 @@ const mostGenerations = 3;
  * comes back late in several generations in a row: somebody else has a copy. @see RFC 9700 section 4.14.2
  * @throws ServiceError `invalid_grant`, `invalid_dpop_proof` for another key, `unauthorized_client` for a blocked person
  */
-export async function refreshSession(
-  client: AuthenticatedClient,
-  content: SessionGeneration | undefined,
-): Promise<Session> {
+export async function refreshSession(client: AuthenticatedClient, content: SessionGeneration | undefined) {
   // 1. The token is one of ours.
   if (!content) throw invalidToken('refresh_token_malformed');
   const { login_user_id, session_id } = content;
