@@ -68,7 +68,7 @@ export function personOfLine(line: object): { group: string; member: string } | 
 }
 
 interface ImportedIdentity extends Identity {
-  lines: number[];
+  line: number;
   provider: ProviderId;
   profile: Profile | undefined;
 }
@@ -95,29 +95,20 @@ export async function importPeople(loginApp: LoginApp, lines: ImportLine[], opti
     const issuer = content.issuer ?? namespace;
     const counted = issuers.get(`${provider} ${issuer}`) ?? { provider, issuer, lines: 0, known };
     issuers.set(`${provider} ${issuer}`, { ...counted, lines: counted.lines + 1 });
-    return { external_id, identity: { lines: [line], provider, namespace, subject, profile } };
+    return { external_id, identity: { line, provider, namespace, subject, profile } };
   });
   await forEachInBatches(
     [...Map.groupBy(found, ({ external_id }) => external_id)],
     async ([id, ofPerson]) => {
-      const identities = distinct(ofPerson.map(({ identity }) => identity));
+      const identities = ofPerson.map(({ identity }) => identity);
       const outcomes = await retryOnConflict(
         () => importPerson(loginApp, id, identities, options),
         'The people of the lines keep changing their identities.',
       );
-      for (const [{ lines: ofIdentity }, outcome] of outcomes)
-        for (const [place, line] of ofIdentity.entries())
-          note(line, place > 0 && outcome === 'added' ? 'repeated' : outcome);
+      for (const [{ line }, outcome] of outcomes) note(line, outcome);
     },
   );
   return { ...result, ...(options.dryRun && { issuers: [...issuers.values()] }) };
-}
-
-function distinct(identities: ImportedIdentity[]): ImportedIdentity[] {
-  const groups = Map.groupBy(identities, ({ namespace, subject }) => JSON.stringify([namespace, subject]));
-  return [...groups.values()].flatMap((group) =>
-    group.slice(0, 1).map((first) => ({ ...first, lines: group.flatMap(({ lines }) => lines) })),
-  );
 }
 
 /** Imports a person. @returns the outcome for each identity; undefined when somebody else was faster */
@@ -138,7 +129,7 @@ async function importPerson(
   const owners = [holder?.login_user_id, ...places.map(({ ownerId }) => ownerId)];
   const [ownerId, ...others] = new Set(owners.filter((id) => id !== undefined));
   if (others.length > 0) {
-    const lines = identities.flatMap((one) => one.lines).toSorted((a, b) => a - b);
+    const lines = identities.map(({ line }) => line);
     const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
     return allAre(`The external_id belongs to several people: see ${named}.`);
   }
@@ -147,7 +138,10 @@ async function importPerson(
   const isKnown = user?.external_id === externalId;
   if (user?.external_id !== undefined && !isKnown) return allAre('The person has another external_id.');
   const outcomes = new Map<ImportedIdentity, LineOutcome>(
-    places.map((place) => [place.identity, isKnown && place.ownerId !== undefined ? 'repeated' : 'added']),
+    places.map(({ identity, indexItem, ownerId }, place) => {
+      const isAgain = places.findIndex((one) => one.indexItem.id === indexItem.id) < place;
+      return [identity, isAgain || (isKnown && ownerId !== undefined) ? 'repeated' : 'added'];
+    }),
   );
   const [first, ...further] = places;
   if (dryRun || !first) return outcomes;
@@ -164,7 +158,7 @@ async function importPerson(
 
   // 4. They have the identities.
   for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined)) {
-    const { lines: _, provider, ...verified } = identity;
+    const { line: _, provider, ...verified } = identity;
     const linked = linkIdentity(person, provider, verified, { byOperator: true });
     outcomes.set(identity, await linked.then(({ isNew }) => (isNew ? 'added' : 'repeated'), refusal));
   }
