@@ -91,18 +91,8 @@ async function readShorter({ access_request_id, actor_type, actor_id }: SearchRe
 const writerSchema = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
 
 /** The first 100 events after an id, each with its writer, and where the next ones begin. */
-export const listEvents = (accessRequestId: number, after: number) =>
-  readPage(accessRequestId, after, (item) => ({
-    ...parseEvent(item),
-    written_by: v.parse(writerSchema, item),
-  }));
-
-/** Events as `listEvents` finds them, with just the fields that an import reads. */
-export const exportEvents = (accessRequestId: number, after: number) =>
-  readPage(accessRequestId, after, parseEvent);
-
-async function readPage<Event>(accessRequestId: number, after: number, toEvent: (item: Item) => Event) {
+export async function listEvents(accessRequestId: number, after: number) {
   const items = await readRange(eventLists(accessRequestId).all, after + 1, after + largestPage);
-  const events = items.map(toEvent);
+  const events = items.map((item) => ({ ...parseEvent(item), written_by: v.parse(writerSchema, item) }));
   return { events, next: events.length === largestPage ? after + largestPage : undefined };
 }

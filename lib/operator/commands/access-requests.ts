@@ -17,7 +17,7 @@ import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
 import { findImported, importAccessRequests, importEvents } from '../../access-requests/import.ts';
 import { newEventSchema } from '../../access-requests/new-event.ts';
 import { readShown, shown } from '../../access-requests/search-access-requests.ts';
-import { exportEvents, listEvents } from '../../access-requests/search-events.ts';
+import { listEvents } from '../../access-requests/search-events.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { unprocessableEntity, validated } from '../../schema/validation.ts';
 import { accessRequestsList, accessRequestsOfAccountList } from '../../storage/keys.ts';
@@ -164,7 +164,9 @@ export const accessRequestCommands = defineCommands({
       format: optional(choice(['ndjson', 'csv'], 'JSON objects, one per line (default), or CSV (RFC 4180)')),
     },
     pages: { members: 'events', from: 'after-event', columns: eventColumns },
-    run: ({ 'access-request': request, 'after-event': after = 0 }) =>
-      exportEvents(request.access_request_id, after),
+    run: async ({ 'access-request': { access_request_id }, 'after-event': after = 0 }) => {
+      const { events, next } = await listEvents(access_request_id, after);
+      return { events: events.map(({ written_by: _, ...event }) => event), next };
+    },
   },
 });
