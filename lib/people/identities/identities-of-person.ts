@@ -38,22 +38,15 @@ export const shownIdentitySchema = v.pipe(
   v.title('Identity'),
 );
 
-export function shownIdentity(identity: UserIdentity): v.InferOutput<typeof shownIdentitySchema> {
-  const { identity_id: id, provider, linked_at, last_login_at, provider_revocation } = identity;
-  const { profile: said = {}, told_by_app: told = {} } = identity;
+export function shownIdentity(identity: UserIdentity) {
+  const { identity_id: id, profile: said = {}, told_by_app: told = {} } = identity;
   // The provider's claims win; it has verified its own address.
   const isShown = (name: string) => !(name in said || (name === 'email' && 'email_verified' in said));
   const added = Object.entries(told).filter(([name]) => isShown(name));
-  const profile = { ...Object.fromEntries(added), ...said };
-  return definedOnly({
-    id,
-    provider,
-    linked_at,
-    last_login_at,
-    profile: Object.keys(profile).length > 0 ? profile : undefined,
-    unverified: added.length > 0 ? added.map(([name]) => name) : undefined,
-    provider_revocation,
-  });
+  const known = { ...Object.fromEntries(added), ...said };
+  const profile = Object.keys(known).length > 0 ? known : undefined;
+  const unverified = added.length > 0 ? added.map(([name]) => name) : undefined;
+  return v.parse(shownIdentitySchema, definedOnly({ ...identity, id, profile, unverified }));
 }
 
 /** Leaves out identities whose index items don't agree, since their links were interrupted. */
