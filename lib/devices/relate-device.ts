@@ -67,19 +67,13 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
     throw new ServiceError('not_found', 'The Login User has no such device.');
 }
 
-/** Ends the relations of some devices, unless another session has related one since. */
+/** Ends the relations of some devices, unless another session has related one since. @returns how many there were */
 export async function endRelationsWhere(loginUserId: string, isEnding: (device: Device) => boolean) {
   const ending = (await readRelatedDevices(loginUserId)).filter(isEnding);
   await Promise.all(
     ending.map(({ device_id, related_session_id }) => unrelate(loginUserId, device_id, related_session_id)),
   );
-}
-
-/** Ends every relation of a Login User. @returns how many there were */
-export async function endAllRelations(loginUserId: string): Promise<number> {
-  const related = await readRelatedDevices(loginUserId);
-  await Promise.all(related.map(({ device_id }) => unrelate(loginUserId, device_id)));
-  return related.length;
+  return ending.length;
 }
 
 /** The devices whose relations end for a new one: those seen least recently. */

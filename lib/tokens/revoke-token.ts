@@ -26,10 +26,11 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   // key of the session is no longer known.
   if (!session) {
     if (client.proofKey !== undefined) return;
-    return endRelationsWhere(
+    await endRelationsWhere(
       login_user_id,
       (device) => device.related_session_id === session_id && device.login_app_id === client.loginAppId,
     );
+    return;
   }
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
   const isOwn = session.client_id === client.clientId;

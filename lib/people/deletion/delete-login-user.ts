@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { endAllRelations } from '../../devices/relate-device.ts';
+import { endRelationsWhere } from '../../devices/relate-device.ts';
 import { ago, timestamp } from '../../foundation/clock.ts';
 import { logAudit, logEvent, logFailure } from '../../log/log.ts';
 import { idsAmong } from '../../log/request-fields.ts';
@@ -53,7 +53,7 @@ export async function deleteLoginUser(
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
   await forEachInBatches(others, ({ session_id }) => deleteItem(sessionItem(loginUserId, session_id)));
-  const relations = await endAllRelations(loginUserId);
+  const relations = await endRelationsWhere(loginUserId, () => true);
   const stored = isStored ? await removeWhatIsStored(loginUserId, signal) : nothingStored;
   if (last !== undefined) await deleteItem(sessionItem(loginUserId, last));
   await deleteItem(deletionKey(loginUserId));
