@@ -130,6 +130,7 @@ describe('npm run operator providers set', () => {
     token_url: 'https://appleid.apple.com/auth/token',
     client_id: 'us',
     client_secret: 'our-secret',
+    id_token: { issuer: apple.issuer },
   };
   const user_info = { url: 'https://accounts.example/me' };
 
@@ -141,42 +142,40 @@ describe('npm run operator providers set', () => {
   }
   const file = (settings: object) => ['--settings', writeSettings(JSON.stringify(settings))];
   const bySignature = (issuer: object) => ({ user_info, audience_validation: { method: 'jwt', ...issuer } });
-  const presetX = flagsOf({
-    ...{ preset: 'x', 'app-id': 'us', 'redirect-uri': 'https://app.example/callback' },
-    'app-secret-file': writeSettings('our-secret'),
-  });
+  const secretFile = ['--app-secret-file', writeSettings('our-secret')];
+  const presetX = '--preset x --app-id us --redirect-uri https://app.example/callback'.split(' ');
+  const presetGoogle = '--preset google --app-id us --namespace our-people'.split(' ');
   const other = { ...google, issuer: example, jwks_uri: `${example}/jwks` };
+  const inNamespace = { ...google, namespace: 'our-people' };
 
-  test.each<[string, string, object, string[], string]>([
+  test.each<[string, () => Promise<string[]>, string]>([
     [
       'a file without two issuers',
-      ...(['provider_f', { issuers: [google, apple] }, file({ issuers: [other] })] as const),
+      () => setUpAgain('provider_f', { issuers: [google, apple] }, file({ issuers: [other] })),
       `the issuer ${google.issuer}, the issuer ${apple.issuer}`,
     ],
     [
       'a preset in the place of codes with an issuer',
-      'provider_b',
-      { authorization_code: { ...codes, id_token: { issuer: apple.issuer } } },
-      ...([presetX, `the issuer ${apple.issuer}`] as const),
+      () => setUpAgain('provider_b', { authorization_code: codes }, [...presetX, ...secretFile]),
+      `the issuer ${apple.issuer}`,
     ],
     [
       'another issuer of access tokens that are JWTs',
-      ...(['provider_a', bySignature(google), file(bySignature(apple))] as const),
+      () => setUpAgain('provider_a', bySignature(google), file(bySignature(apple))),
       `the issuer ${google.issuer}`,
     ],
     [
       'a file that leaves out the namespace of an issuer',
-      ...(['provider_f', { issuers: [{ ...google, namespace: 'our-people' }] }] as const),
-      ...([file({ issuers: [google] }), `the namespace our-people of the issuer ${google.issuer}`] as const),
+      () => setUpAgain('provider_f', { issuers: [inNamespace] }, file({ issuers: [google] })),
+      `the namespace our-people of the issuer ${google.issuer}`,
     ],
     [
       'a preset with another namespace',
-      ...(['provider_f', { issuers: [google] }] as const),
-      ['--preset', 'google', '--app-id', 'us', '--namespace', 'our-people'],
+      () => setUpAgain('provider_f', { issuers: [google] }, presetGoogle),
       `the namespace ${google.issuer} of the issuer ${google.issuer}`,
     ],
-  ])('names what %s would remove, and asks', async (_, provider, settings, by, issuers) => {
-    const words = await setUpAgain(provider, settings, by);
+  ])('names what %s would remove, and asks', async (_, setUp, issuers) => {
+    const words = await setUp();
     const before = await everything();
     expect(await byProgram(...words)).toEqual({
       code: 1,

@@ -120,9 +120,8 @@ test('accounts delete: the account and its accesses are gone, its access request
   const created = await service.createAccessRequest({ account, headers: { 'idempotency-key': 'x' } });
   const id = created.body.id;
   const flags = { account: account_id };
-  await operate('comments', 'add', {
-    ...{ 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' },
-  });
+  const comment = { 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' };
+  await operate('comments', 'add', comment);
   expect(await operate('accounts', 'delete', flags)).toEqual({
     account_id,
     deleted: true,

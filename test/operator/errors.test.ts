@@ -8,11 +8,7 @@ const { demo } = service;
 const loginApp = ['--login-app', demo.login_app.login_app_id];
 
 const account = demo.account.account_id;
-const event = [
-  ...['--access-request', String(demo.access_request_id)],
-  ...['--actor-type', 'custom'],
-  ...['--actor-id', 'x'],
-];
+const event = `--access-request ${demo.access_request_id} --actor-type custom --actor-id x`.split(' ');
 const nobody = `la_${'A'.repeat(22)}`;
 const inNone = ['--access-request', '999999999'];
 const noAccount = `ac_${'A'.repeat(22)}`;

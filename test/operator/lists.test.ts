@@ -87,7 +87,8 @@ describe('npm run operator: Login Apps and clients', () => {
     const issuers = ['provider_f', 'provider_f/second'].map((path) => `${service.demo.sandbox_url}/${path}`);
     expect(await succeeded('login-apps', 'show', '--login-app', app.login_app_id)).toEqual({
       ...row,
-      ...{ disabled: true, disabled_at: time },
+      disabled: true,
+      disabled_at: time,
       providers: ['provider_f'],
       logins: [
         {
@@ -164,9 +165,8 @@ describe('npm run operator: access requests', () => {
     const created = await operate('access-requests', 'create', { account: account_id });
     const id = created.access_request_id;
     await operate('access-requests', 'grant', { 'access-request': id, account: other });
-    await operate('comments', 'add', {
-      ...{ 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' },
-    });
+    const comment = { 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' };
+    await operate('comments', 'add', comment);
     const shown = await succeeded('access-requests', 'show', '--access-request', String(id));
     expect(shown).toMatchObject({ ...created, events: 1 });
     expect(new Set(Object.values(Object(shown.accounts)).map(idOf))).toEqual(new Set(accounts));
@@ -199,13 +199,15 @@ describe('npm run operator: people, their sessions and devices', () => {
     const { app, person } = await newOwner();
     const { subject, loginUserId: login_user_id } = person;
     const known = {
-      ...{
-        login_app_id: app.login_app_id,
-        login_user_id,
-        identities: [{ subject, provider: 'provider_f', namespace: expect.any(String) }],
-      },
-      ...{ created_at: time, last_login_at: time, blocked: false },
-      ...{ login_app_disabled: false, active_sessions: 1, devices: 1 },
+      login_app_id: app.login_app_id,
+      login_user_id,
+      identities: [{ subject, provider: 'provider_f', namespace: expect.any(String) }],
+      created_at: time,
+      last_login_at: time,
+      blocked: false,
+      login_app_disabled: false,
+      active_sessions: 1,
+      devices: 1,
     };
     const find = ['login-users', 'find', '--login-app', app.login_app_id, '--provider', 'provider_f'];
     const found = await succeeded(...find, '--subject', subject);
@@ -224,7 +226,9 @@ describe('npm run operator: people, their sessions and devices', () => {
     await operate('login-apps', 'disable', { 'login-app': app.login_app_id });
     expect(await succeeded('login-users', 'show', '--login-user', login_user_id)).toEqual({
       ...found,
-      ...{ blocked: true, blocked_at: time, login_app_disabled: true },
+      blocked: true,
+      blocked_at: time,
+      login_app_disabled: true,
     });
     await eventuallyPasses(async () => {
       const people = await allOf(['login-users', 'list', '--login-app', app.login_app_id], 'login_users');
@@ -334,8 +338,12 @@ describe('npm run operator: people, their sessions and devices', () => {
       .body;
     await service.relate(id, person.token);
     const known = {
-      ...{ device_id: id, login_app_id: app.login_app_id, login_user_id: person.loginUserId },
-      ...{ platform: 'android', active: true, disabled: false },
+      device_id: id,
+      login_app_id: app.login_app_id,
+      login_user_id: person.loginUserId,
+      platform: 'android',
+      active: true,
+      disabled: false,
     };
     const shown = await succeeded('devices', 'show', '--device', id);
     expect(shown).toMatchObject(known);

@@ -33,12 +33,16 @@ const isActive = async (instance: Service, token: string): Promise<boolean> =>
 
 describe('login-apps disable', () => {
   const everything = async (instance: Service) => ({
-    logIn: await logIn(instance),
-    refresh: await refresh(instance),
-    clientCredentials: outcome(await instance.token({ grant_type: 'client_credentials' }, app)),
-    appToken: await useAppToken(instance),
-    longLivedToken: await useAppToken(instance, longLivedToken),
-    userToken: await useUserToken(instance),
+    issued: [
+      await logIn(instance),
+      await refresh(instance),
+      outcome(await instance.token({ grant_type: 'client_credentials' }, app)),
+    ],
+    used: [
+      await useAppToken(instance),
+      await useAppToken(instance, longLivedToken),
+      await useUserToken(instance),
+    ],
     active: [
       await isActive(instance, person.token),
       await isActive(instance, person.refreshToken),
@@ -46,11 +50,7 @@ describe('login-apps disable', () => {
       await isActive(instance, longLivedToken),
     ],
   });
-  const works = {
-    ...{ logIn: 200, refresh: 200, clientCredentials: 200 },
-    ...{ appToken: 201, longLivedToken: 201, userToken: 200 },
-    active: [true, true, true, true],
-  };
+  const works = { issued: [200, 200, 200], used: [201, 201, 200], active: [true, true, true, true] };
   const noToken = [400, 'unauthorized_client'];
   const rejected = [401, 'invalid_token'];
 
@@ -63,8 +63,8 @@ describe('login-apps disable', () => {
     advance(30);
     expect(await both(everything)).toEqual(
       twice({
-        ...{ logIn: noToken, refresh: noToken, clientCredentials: noToken },
-        ...{ appToken: rejected, longLivedToken: rejected, userToken: rejected },
+        issued: [noToken, noToken, noToken],
+        used: [rejected, rejected, rejected],
         active: [false, false, false, false],
       }),
     );

@@ -132,7 +132,9 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'providers remove': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
     'providers subscribe': async () => ({
       ...(await ofApp()),
-      ...{ provider: 'provider_f', preset: 'google', 'api-url': `${service.demo.sandbox_url}/risc` },
+      provider: 'provider_f',
+      preset: 'google',
+      'api-url': `${service.demo.sandbox_url}/risc`,
       'service-account': JSON.stringify({ client_email: 'a@b', private_key_id: 'k', private_key }),
     }),
     'access-requests import': async () => ({

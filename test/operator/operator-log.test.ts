@@ -103,18 +103,16 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const [one, two] = await Promise.all([newClientKey(), newClientKey()]);
     const keyed = { ...flags, 'jwks-file': { keys: [one.jwk] } };
     const { client_id: withKey } = await expectDone('clients create', keyed, (made) => ({
-      ...{ login_app_id, client_id: made.client_id },
+      login_app_id,
+      client_id: made.client_id,
       key_thumbprints: [one.thumbprint],
     }));
     const ofKey = { ...flags, client: withKey };
-    await expectDone('clients rotate', { ...ofKey, 'jwks-file': { keys: [two.jwk] } }, () => ({
-      ...{ login_app_id, client_id: withKey },
-      key_thumbprints: [two.thumbprint],
-    }));
-    await expectDone('clients revoke', { ...ofKey, key: one.thumbprint }, () => ({
-      ...{ login_app_id, client_id: withKey },
-      key_id: one.thumbprint,
-    }));
+    const about = { login_app_id, client_id: withKey };
+    const rotated = { ...about, key_thumbprints: [two.thumbprint] };
+    await expectDone('clients rotate', { ...ofKey, 'jwks-file': { keys: [two.jwk] } }, () => rotated);
+    const revoked = { ...about, key_id: one.thumbprint };
+    await expectDone('clients revoke', { ...ofKey, key: one.thumbprint }, () => revoked);
 
     const { account_id } = await operate('accounts', 'create', { name: 'Back office' });
     const secret = oldSecretOf(await operate('accounts', 'rotate', { account: account_id }));
@@ -158,7 +156,9 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const about = { login_user_id: to.loginUserId, provider: 'provider_f', move: true };
     const issuer = `${demo.sandbox_url}/provider_f`;
     await expectDone('identities add', { ...flags, issuer, move: true }, ({ identity_id }) => ({
-      ...{ ...about, identity_id, former_login_user_id: from.loginUserId },
+      ...about,
+      identity_id,
+      former_login_user_id: from.loginUserId,
     }));
   });
 

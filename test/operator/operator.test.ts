@@ -49,11 +49,8 @@ describe('npm run operator: each command', () => {
       account: demo.account.account_id,
     });
     const id = Number(access_request_id);
-    const by = (type: string, actor: string) => [
-      ...['--access-request', String(id)],
-      ...['--actor-type', type],
-      ...['--actor-id', actor],
-    ];
+    const by = (type: string, actor: string) =>
+      `--access-request ${id} --actor-type ${type} --actor-id ${actor}`.split(' ');
     const added = [
       await succeeded('comments', 'add', ...by('login_user', '1001'), '--comment', 'Have a look.'),
       await succeeded('comments', 'add', ...by('custom', '-'), '--comment='),
@@ -124,8 +121,11 @@ describe('npm run operator: each command', () => {
     const { login_app_id } = await createLoginApp(service, unique('app'));
     const flags = { 'login-app': login_app_id, provider: 'provider_c' };
     const settings = {
-      ...{ verify_url: 'http://127.0.0.1:1/verify', consumer_key: 'our-key', consumer_secret: 'our-secret' },
-      ...{ subject_field: 'id', namespace: 'provider.example' },
+      verify_url: 'http://127.0.0.1:1/verify',
+      consumer_key: 'our-key',
+      consumer_secret: 'our-secret',
+      subject_field: 'id',
+      namespace: 'provider.example',
     };
     await service.operate('providers', 'set', { ...flags, settings });
     const check = ['providers', 'check', '--login-app', login_app_id, '--provider', 'provider_c', '--local'];

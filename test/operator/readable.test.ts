@@ -24,21 +24,28 @@ describe('npm run operator: a table on a terminal', () => {
       { id: 'd', grants: [] },
     ];
     expect(readable({ login_app_id: 'la_1', settings: { a: 1 }, members, tokens: [], next: 'n3xt' })).toBe(
-      [
-        ...['login_app_id  la_1', 'settings      {"a":1}', ''],
-        ...['ID  NAME  ON   GRANTS', 'a   Zoë   yes  -', 'bc  -     -    x, y', 'd   -     -    none', ''],
-        ...['No tokens.', '', 'More follow: repeat the command with --after n3xt'],
-      ].join('\n'),
+      `login_app_id  la_1
+settings      {"a":1}
+
+ID  NAME  ON   GRANTS
+a   Zoë   yes  -
+bc  -     -    x, y
+d   -     -    none
+
+No tokens.
+
+More follow: repeat the command with --after n3xt`,
     );
   });
 
   test('times are ISO times, also those that JSON has in epoch seconds', () => {
     const times = { created_at: '2026-01-31T08:00:00.000Z', sessions_valid_from: 1_769_846_400 };
     expect(readable({ ...times, sessions: [{ generation: 7, started_at: 1_769_846_400 }] })).toBe(
-      [
-        ...['created_at           2026-01-31T08:00:00.000Z', 'sessions_valid_from  2026-01-31T08:00:00.000Z'],
-        ...['', 'GENERATION  STARTED AT', '7           2026-01-31T08:00:00.000Z'],
-      ].join('\n'),
+      `created_at           2026-01-31T08:00:00.000Z
+sessions_valid_from  2026-01-31T08:00:00.000Z
+
+GENERATION  STARTED AT
+7           2026-01-31T08:00:00.000Z`,
     );
   });
 
@@ -70,10 +77,9 @@ describe('npm run operator: a table on a terminal', () => {
     const body = { issuer: scene.url, jwks_uri: 'https://keys.example/\u001b[2J\u202e?a\nb' };
     scene.answer('.well-known/openid-configuration', { status: 200, body });
     const settings = { issuers: [{ issuer: scene.url, audiences: ['us'] }] };
-    const { stderr } = await operator(
-      ...['providers', 'set', '--login-app', service.demo.login_app.login_app_id, '--provider', 'provider_f'],
-      ...['--settings', writeSettings(JSON.stringify(settings)), '--local'],
-    );
+    const { login_app_id } = service.demo.login_app;
+    const set = `providers set --local --login-app ${login_app_id} --provider provider_f --settings`;
+    const { stderr } = await operator(...set.split(' '), writeSettings(JSON.stringify(settings)));
     const address = 'https://keys.example/%1B[2J%E2%80%AE?ab';
     expect(stderr).toContain(`are on another host: ${address}, if you trust it.`);
   });

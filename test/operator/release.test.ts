@@ -26,9 +26,9 @@ const aws = {
   beforeMove: (_: string): void => undefined,
 };
 
-const newFunction = (versions: Function['versions'], live: number): Function => ({
-  ...{ live, deployed: live, versions, tables: {}, isShifting: false, revision: 1 },
-});
+function newFunction(versions: Function['versions'], live: number): Function {
+  return { live, deployed: live, versions, tables: {}, isShifting: false, revision: 1 };
+}
 const functionNamed = (key: string): Function => {
   const found = aws.functions.get(key);
   if (!found) throw new Error(`There is no ${key}.`);
@@ -75,7 +75,9 @@ const cloudFormation: Record<string, () => string> = {
 };
 
 const aliasOf = ({ live, isShifting, revision }: Function) => ({
-  ...{ Name: 'live', FunctionVersion: String(live), RevisionId: String(revision) },
+  Name: 'live',
+  FunctionVersion: String(live),
+  RevisionId: String(revision),
   RoutingConfig: isShifting ? { AdditionalVersionWeights: { [live + 1]: 0.1 } } : undefined,
 });
 
@@ -89,7 +91,8 @@ function lambda(method: string, key: string, what: string, body: string): object
   const found = functionNamed(key);
   if (what === 'versions') {
     const versions = Object.entries(found.versions).map(([Version, published]) => ({
-      ...{ Version, LastModified: day(published).replace('Z', '+0000') },
+      Version,
+      LastModified: day(published).replace('Z', '+0000'),
       Environment: { Variables: { TABLE_NAME: found.tables[Number(Version)] ?? 'the-table' } },
     }));
     return { Versions: [{ Version: '$LATEST', LastModified: day(25) }, ...versions] };
@@ -316,19 +319,18 @@ test('npm run operator release show says what is live, since when, and its error
   await release('back', '--yes', '--function', 'add-comment');
   const { code, stdout, stderr } = await release('show');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const none = { canary: false, requests_15_min: 0, errors_15_min: 0 };
+  const quiet = { canary: false, requests_15_min: 0, errors_15_min: 0 };
+  const deployed = { ...quiet, live_from: day(21) };
+  const issuing = { ...deployed, function: 'issue-token', requests_15_min: 500, errors_15_min: 30 };
+  const listing = { ...deployed, function: 'list-devices' };
   expect(JSON.parse(stdout)).toEqual({
-    ...{ stack: 'live', status: 'UPDATE_COMPLETE', last_deployment_from: day(20) },
+    stack: 'live',
+    status: 'UPDATE_COMPLETE',
+    last_deployment_from: day(20),
     functions: [
-      { ...none, function: 'add-comment', version: 2, deployed_version: 3 },
-      {
-        ...{ ...none, function: 'issue-token', version: 6, live_from: day(21), deployed_version: 6 },
-        ...{ version_before: 5, requests_15_min: 500, errors_15_min: 30 },
-      },
-      {
-        ...{ ...none, function: 'list-devices', version: 8, live_from: day(21), deployed_version: 8 },
-        version_before: 7,
-      },
+      { ...quiet, function: 'add-comment', version: 2, deployed_version: 3 },
+      { ...issuing, version: 6, deployed_version: 6, version_before: 5 },
+      { ...listing, version: 8, deployed_version: 8, version_before: 7 },
     ],
   });
 });

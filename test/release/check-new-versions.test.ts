@@ -312,9 +312,8 @@ test('what a killed check left is removed by the next one, unless it may be in u
   functions.set('add-comment', handlerOf('add-comment'));
   const left = await leftOfTheCheck();
   const kinds = left.map(({ pk }) => String(pk).replace(/(?<=probe)\W.*|#\d+$/, ''));
-  expect([...new Set(kinds)].sort()).toEqual([
-    ...['ACCESS_REQUEST', 'ACCOUNT#ac_probe', 'ISSUER#probe', 'LOGIN_APP#la_probe', 'LOGIN_USER#lu_probe'],
-  ]);
+  const probes = 'ACCESS_REQUEST ACCOUNT#ac_probe ISSUER#probe LOGIN_APP#la_probe LOGIN_USER#lu_probe';
+  expect([...new Set(kinds)].sort().join(' ')).toBe(probes);
   // The table removes the rest, too; the access leads to the person for longer.
   const ends = left.filter(({ pk }) => /^(ACCOUNT|ISSUER|LOGIN_APP)#/.test(pk));
   for (const { expires_at } of ends) expect(expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);

@@ -32,7 +32,8 @@ describe('the table', () => {
       { AttributeName: sort, KeyType: 'RANGE' },
     ];
     const index = (IndexName: string, KeySchema: ReturnType<typeof key>, ProjectionType: string) => ({
-      ...{ IndexName, KeySchema },
+      IndexName,
+      KeySchema,
       Projection: { ProjectionType },
     });
     template.hasResourceProperties('AWS::DynamoDB::Table', {
@@ -261,10 +262,7 @@ describe("a deployment's own key", () => {
     );
   };
   const read = ['kms:Decrypt', 'kms:DescribeKey'];
-  const write = [
-    ...['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt'],
-    ...['kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'],
-  ];
+  const write = [...read, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
   test.each([
     ['searchevents', { 'dynamodb.': read }],
     ['issuetoken', { 'dynamodb.': write, 'secretsmanager.': read }],

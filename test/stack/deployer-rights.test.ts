@@ -4,7 +4,7 @@ import boundary from '../../deployments/policies/boundary.json' with { type: 'js
 import execution from '../../deployments/policies/cloudformation.json' with { type: 'json' };
 import { codeBlock } from '../support/code-blocks.ts';
 import { everything } from '../support/deployments.ts';
-import { isLike, stacksWith, template, templateWith, watching, watchingWith } from '../support/template.ts';
+import { isLike, stacksWith, template, watching } from '../support/template.ts';
 
 /**
  * What CloudFormation calls to create, read, update and delete a resource of each type: the permissions of its handlers,
@@ -96,10 +96,7 @@ const stacks = await stacksWith(everything, {
 });
 if (!stacks.edge) throw new Error('There is no edge.');
 const bounded = stacks.service.template;
-const templates = [
-  ...[bounded, stacks.watching, stacks.edge.template],
-  ...[template, watching, await templateWith(everything), await watchingWith(everything)],
-];
+const templates = [bounded, stacks.watching, stacks.edge.template, template, watching];
 const typed = v.record(v.string(), v.object({ Type: v.string() }));
 const types = new Set(
   templates.flatMap((one) => Object.values(v.parse(typed, one.toJSON().Resources)).map(({ Type }) => Type)),

@@ -15,6 +15,7 @@ const tableStreamArn =
   'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
 const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd';
 const domain = { domainName: 'login.example.com', certificateArn };
+const noBlocks = '192.0.2.1 0.0.0.0/0 192.0.2.0/33 192.0.2/24 ::1/129 fe80::1%eth0/64 ::1/64,'.split(' ');
 const anything = v.record(v.string(), v.unknown());
 
 describe('the page about the settings', () => {
@@ -124,16 +125,7 @@ describe('settings', () => {
       (tags): [Record<string, unknown>, string] => [{ tags }, 'tags must be an object of names and texts'],
     ),
     [{ archiveDays: 30, publishEvents: false }, 'archiveDays must come with publishEvents'],
-    ...[
-      '',
-      '192.0.2.1',
-      '0.0.0.0/0',
-      '192.0.2.0/33',
-      '192.0.2/24',
-      '::1/129',
-      'fe80::1%eth0/64',
-      '::1/64,',
-    ].map((edgeAllowedAddresses): [Record<string, unknown>, string] => [
+    ...['', ...noBlocks].map((edgeAllowedAddresses): [Record<string, unknown>, string] => [
       { edgeAllowedAddresses },
       'edgeAllowedAddresses must be blocks of addresses, such as 192.0.2.0/24, separated by commas',
     ]),
@@ -250,6 +242,9 @@ describe('the API', () => {
   });
 });
 
+/** Rates and bursts, all different: 1 and 2 for the first route of the page. */
+const limitNames = settingNames.filter((name) => /^(?!edge).*(rate|burst)Limit$/i.test(name));
+const limits = Object.fromEntries(limitNames.map((name, place) => [name, place + 1]));
 const originSecretHashes = 'a'.repeat(64);
 const development = await templateWith({
   stage: 'development',
@@ -257,9 +252,7 @@ const development = await templateWith({
   accessTokenSeconds: 60,
   refreshGraceSeconds: 0,
   refreshReplaySeconds: 90,
-  ...{ rateLimit: 1, burstLimit: 2, tokenRateLimit: 3, tokenBurstLimit: 4 },
-  ...{ identityRateLimit: 5, identityBurstLimit: 6, notificationRateLimit: 7, notificationBurstLimit: 8 },
-  ...{ documentRateLimit: 9, documentBurstLimit: 10, nonceRateLimit: 11, nonceBurstLimit: 12 },
+  ...limits,
   originSecretHashes,
 });
 
@@ -273,10 +266,10 @@ describe('a deployment for development', () => {
 
   test('has its own throttles', () => {
     development.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
-      DefaultRouteSettings: throttle(1, 2),
+      DefaultRouteSettings: throttle(11, 12),
       RouteSettings: {
-        'POST /v2/marketing/oauth/token': throttle(3, 4),
-        'POST /v2/marketing/oauth/nonce': throttle(11, 12),
+        'POST /v2/marketing/oauth/token': throttle(1, 2),
+        'POST /v2/marketing/oauth/nonce': throttle(3, 4),
         'POST /v2/marketing/login/user/identities': throttle(5, 6),
         'POST /v2/marketing/providers/{provider}/notifications': throttle(7, 8),
         'GET /openapi.json': throttle(9, 10),

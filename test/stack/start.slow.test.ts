@@ -60,6 +60,7 @@ async function startInVain(environment: Record<string, string>) {
   rmSync(directory, { recursive: true });
   return { code: exitCode, stdout, stderr, files };
 }
+const nothing = { code: 1, stdout: '', files: [] };
 
 describe('packages that are not installed: one clear line, exit code 1', () => {
   test.each(['start', 'operator', 'test', 'test:slow', 'generate', 'docs', 'synth', 'capacity'])(
@@ -93,10 +94,8 @@ describe('npm start', () => {
     try {
       const { port } = new URL(taken.url);
       expect(await startInVain({ PORT: port })).toEqual({
-        code: 1,
-        stdout: '',
+        ...nothing,
         stderr: `Port ${port} is taken. PORT=0 npm start takes a free one.\n`,
-        files: [],
       });
       expect(await (await fetch(taken.url)).text()).toBe('mine');
     } finally {
@@ -123,14 +122,14 @@ describe('npm start', () => {
     ['TOKEN_ALGORITHM', 'HS256'],
   ])('%s=%s: one line that names it, exit code 1', async (name = '', value = '') => {
     expect(await startInVain({ [name]: value })).toEqual({
-      ...{ code: 1, stdout: '', files: [] },
+      ...nothing,
       stderr: expect.stringMatching(new RegExp(`^${name}: .*\n$`)),
     });
   });
 
   test('EVENTS_TO of a second process is refused: the stack that it joins publishes', async () => {
     expect(await startInVain({ JOIN: '/nowhere', EVENTS_TO: 'terminal' })).toEqual({
-      ...{ code: 1, stdout: '', files: [] },
+      ...nothing,
       stderr: 'The stack that JOIN names publishes the events: set EVENTS_TO at that stack.\n',
     });
   });
@@ -208,8 +207,9 @@ describe('npm start', () => {
   });
 
   test('EVENTS_TO without Java and Maven: one line, exit code 1', async () => {
-    expect(await startInVain({ EVENTS_TO: 'terminal', DYNAMODB_ENDPOINT: '', PATH: '' })).toMatchObject({
-      ...{ code: 1, files: [] },
+    expect(await startInVain({ EVENTS_TO: 'terminal', DYNAMODB_ENDPOINT: '', PATH: '' })).toEqual({
+      ...nothing,
+      stdout: expect.any(String),
       stderr: expect.stringMatching(/^spawn (java|mvn) ENOENT\n$/),
     });
   });
@@ -221,12 +221,10 @@ describe('npm start', () => {
     const started = await startService({ EVENTS_TO: down.url, DYNAMODB_ENDPOINT: store.url });
     const publish = async (...types: string[]) => {
       const Entries = types.map((DetailType) => ({
-        ...{
-          Source: 'login-service',
-          DetailType,
-          Time: new Date(1_769_846_400_500),
-          Detail: '{"id":"pe_1"}',
-        },
+        Source: 'login-service',
+        DetailType,
+        Time: new Date(1_769_846_400_500),
+        Detail: '{"id":"pe_1"}',
       }));
       await new EventBridgeClient(localAws(awsEndpointOf(started))).send(new PutEventsCommand({ Entries }));
     };
@@ -259,9 +257,15 @@ describe('npm start', () => {
     );
     expect(printed).toEqual(expect.arrayContaining(received));
     expect(printed[0]).toEqual({
-      ...{ version: '0', 'detail-type': 'first', source: 'login-service', account: '000000000000' },
-      ...{ id: expect.stringMatching(/^[0-9a-f-]{36}$/), time: '2026-01-31T08:00:00Z', region: 'us-east-1' },
-      ...{ resources: [], detail: { id: 'pe_1' } },
+      version: '0',
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      'detail-type': 'first',
+      source: 'login-service',
+      account: '000000000000',
+      time: '2026-01-31T08:00:00Z',
+      region: 'us-east-1',
+      resources: [],
+      detail: { id: 'pe_1' },
     });
     await started.stop();
     await consumer.close();
@@ -286,10 +290,9 @@ describe('npm start', () => {
   });
 
   test('.local/demo.json has these keys and no others', () => {
-    expect(Object.keys(running.demo)).toEqual([
-      ...['base_url', 'sandbox_url', 'dynamodb_endpoint', 'table_name', 'login_app', 'other_login_app'],
-      ...['login_app_without_mobile_application', 'account', 'other_account', 'access_request_id'],
-    ]);
+    const keys = `base_url sandbox_url dynamodb_endpoint table_name login_app other_login_app
+      login_app_without_mobile_application account other_account access_request_id`;
+    expect(Object.keys(running.demo)).toEqual(keys.split(/\s+/));
   });
 
   // What each of them prints is compared with the README in docs/commands.slow.test.ts.

@@ -67,7 +67,6 @@ export const functions = resources(
     Role: v.unknown(),
     LoggingConfig: v.object({ LogGroup: v.unknown() }),
     Environment: v.object({ Variables: v.record(v.string(), v.unknown()) }),
-    FunctionName: v.optional(v.string()),
   }),
 );
 
