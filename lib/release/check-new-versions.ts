@@ -8,10 +8,10 @@ import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { formatProblem } from '../storage/table-format.ts';
-import { issuer, keysPath, tokenPath } from '../tokens/issuer.ts';
+import { issuer, tokenPath } from '../tokens/issuer.ts';
 import examples from './examples.json' with { type: 'json' };
-import { type Probe, provider, setUpProvider, withProbe } from './probe.ts';
-import { basic, smokeTest } from './smoke-test.ts';
+import { createProbe, type Probe, provider, removeProbe, setUpProvider } from './probe.ts';
+import { basic, keySetSchema, searchProblem, searchSchema, tokenProblem, tokenSchema } from './smoke-test.ts';
 
 /** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
 const newVersions = environment('NEW_VERSIONS');
@@ -29,44 +29,42 @@ const longestRequest = 20_000;
 const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
 
 /**
- * Tells CodeDeploy whether the new versions work, before any of them gets a request. With few requests, the alarm on five
- * failed ones would come too late.
+ * Tries the new versions before any of them gets a request, and tells CodeDeploy whether they work. With few requests, the alarm
+ * on five failed ones would come too late. Errors are only logged: without an answer, CodeDeploy waits for an hour.
  * @param remaining milliseconds that the function may still run
  * @param apiId stands for the API's id, so that a version recognises a direct invocation
  */
 export async function checkNewVersions(event: unknown, remaining: () => number, apiId: string) {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
-  await codeDeploy.send(
-    new PutLifecycleEventHookExecutionStatusCommand({
-      deploymentId: DeploymentId,
-      lifecycleEventHookExecutionId: LifecycleEventHookExecutionId,
-      status: (await work(remaining() - reserve, apiId)) ? 'Succeeded' : 'Failed',
-    }),
-  );
-}
-
-/**
- * Tries the new versions, and returns whether they work. Errors are only logged: without an answer, CodeDeploy waits for an hour.
- * No request begins in the last 20 seconds, so that each is over when the probe is removed.
- * @param milliseconds after which the probe is removed, whatever is under way
- */
-async function work(milliseconds: number, apiId: string): Promise<boolean> {
+  const milliseconds = remaining() - reserve;
+  // No request begins in the last 20 seconds, so that each is over when the probe is removed.
   const lastRequest = AbortSignal.timeout(milliseconds - longestRequest);
   const end = AbortSignal.timeout(milliseconds);
   const send: Send = async (key, request) => {
     if (lastRequest.aborted) throw new Error('The time for the check is up.');
     return invokeVersion(key, request, apiId, end);
   };
+  let status: 'Succeeded' | 'Failed' = 'Failed';
   try {
     const problem = await formatProblem();
     if (problem !== undefined) throw new Error(problem);
-    await withProbe((probe) => tryVersions(probe, send), end);
+    const probe = await createProbe();
+    // A login may still be under way when the time is up.
+    await tryVersions(probe, send).finally(() =>
+      removeProbe(probe.login_app_id, probe.account_id, end.aborted ? probe.expires_at : undefined),
+    );
     logEvent('new_versions_checked', {});
-    return true;
+    status = 'Succeeded';
   } catch (error) {
     logFailure('new_versions_failed', error, {});
-    return false;
   }
+  await codeDeploy.send(
+    new PutLifecycleEventHookExecutionStatusCommand({
+      deploymentId: DeploymentId,
+      lifecycleEventHookExecutionId: LifecycleEventHookExecutionId,
+      status,
+    }),
+  );
 }
 
 /** A request to a function, with its route as API Gateway writes it. */
@@ -84,60 +82,49 @@ type Send = (key: string, request: Request) => Promise<unknown>;
 
 /** Tries the versions until the first problem. @throws Error */
 async function tryVersions(probe: Probe, send: Send): Promise<void> {
-  const pathParameters = { access_request_id: String(probe.access_request_id) };
-  const search = 'GET /v1/rbac/access_requests/{access_request_id}/events';
-  await smokeTest(
-    { ...probe, issuer: issuer() },
-    async (step, body, { headers = {}, form } = {}) => {
-      const requests: Record<typeof step, Parameters<Send>> = {
-        'signing keys': ['list-signing-keys', { routeKey: `GET ${keysPath}`, headers }],
-        token: ['issue-token', tokenRequest(headers, { ...form })],
-        search: ['search-events', { routeKey: search, pathParameters, headers }],
-      };
-      return v.parse(body, await send(...requests[step]));
-    },
-    (problem) => {
-      throw new Error(problem);
-    },
-  );
+  const ofClient = basic(probe.client_id, probe.client_secret);
+  const issueToken = (form: Record<string, string>) => {
+    const headers = { authorization: ofClient, 'content-type': 'application/x-www-form-urlencoded' };
+    const body = String(new URLSearchParams(form));
+    return send('issue-token', { routeKey: `POST ${tokenPath}`, headers, body });
+  };
+  const token = v.parse(tokenSchema, await issueToken({ grant_type: 'client_credentials' }));
   const id_token = await setUpProvider(probe.login_app_id, probe.expires_at);
-  const form = { grant_type: 'provider_credentials', provider, id_token };
-  const answer = await send('issue-token', tokenRequest({ authorization: clientOf(probe) }, form));
-  const authorization = `Bearer ${v.parse(loginSchema, answer).access_token}`;
-  await tryExamples(probe, authorization, send);
+  const login = await issueToken({ grant_type: 'provider_credentials', provider, id_token });
+  const authorization = `Bearer ${v.parse(loginSchema, login).access_token}`;
+  const credentials = new Map([
+    [basic('CLIENT_ID', 'CLIENT_SECRET'), ofClient],
+    [basic('ACCOUNT_ID', 'ACCOUNT_SECRET'), basic(probe.account_id, probe.account_secret)],
+    ['Bearer LOGIN_USER_TOKEN', authorization],
+  ]);
+  const answers = await sendExamples(credentials, String(probe.access_request_id), send);
+  const keys = v.parse(keySetSchema, answers.get('list-signing-keys'));
+  const found = v.parse(searchSchema, answers.get('search-events'));
+  const problem = (await tokenProblem(token, keys, { ...probe, issuer: issuer() })) ?? searchProblem(found);
+  if (problem !== undefined) throw new Error(problem);
   const routeKey = 'DELETE /v2/marketing/login/user';
   await send('delete-login-user', { routeKey, headers: { authorization }, status: 204 });
 }
 
-const clientOf = (probe: Probe): string => basic(probe.client_id, probe.client_secret);
-
 const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });
 
-const tokenRequest = (headers: Record<string, string>, form: Record<string, string>) => ({
-  routeKey: `POST ${tokenPath}`,
-  headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
-  body: String(new URLSearchParams(form)),
-});
-
 /**
- * Sends the example request of every endpoint. Only a GET gets the credentials of the probe or its person: the others are
- * to be rejected, so that they leave nothing.
- * @param ofPerson the person's `Authorization` header
+ * Sends the example request of every endpoint. Only a GET gets the real credentials: the others are to be rejected, so that they
+ * leave nothing.
+ * @param credentials `Authorization` headers of the probe and its person, by those of the examples
+ * @returns the bodies of the answers by the key of the function
  */
-async function tryExamples(probe: Probe, ofPerson: string, send: Send) {
-  const credentials = new Map([
-    [basic('CLIENT_ID', 'CLIENT_SECRET'), clientOf(probe)],
-    [basic('ACCOUNT_ID', 'ACCOUNT_SECRET'), basic(probe.account_id, probe.account_secret)],
-    ['Bearer LOGIN_USER_TOKEN', ofPerson],
-  ]);
+async function sendExamples(credentials: Map<string, string>, accessRequestId: string, send: Send) {
+  const answers = new Map<string, unknown>();
   for (const [key, example] of Object.entries(examples)) {
     const request = v.parse(requestSchema, example);
     const { headers, pathParameters } = request;
     const real = credentials.get(headers.authorization ?? '');
     if (real && request.routeKey.startsWith('GET ')) headers.authorization = real;
-    if (pathParameters?.access_request_id) pathParameters.access_request_id = String(probe.access_request_id);
-    await send(key, request);
+    if (pathParameters?.access_request_id) pathParameters.access_request_id = accessRequestId;
+    answers.set(key, await send(key, request));
   }
+  return answers;
 }
 
 const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });

@@ -42,22 +42,13 @@ const issuerOf = (loginAppId: string): string => `${probeIssuer}${loginAppId}`;
 /** An id of the usual form, with 96 random bits. */
 const probeId = (prefix: string): string => `${prefix}${randomBytes(12).toString('base64url')}`;
 
-/** Makes a probe, uses it and removes it. @param end cuts its use short; a login may then still be under way */
-export async function withProbe(use: (probe: Probe) => Promise<void>, end: AbortSignal): Promise<void> {
-  const probe = await createProbe();
-  try {
-    await use(probe);
-  } finally {
-    await removeProbe(probe.login_app_id, probe.account_id, end.aborted ? probe.expires_at : undefined);
-  }
-}
-
 /**
  * Makes a probe, or nothing when it fails, after removing those that killed checks left: the access of a probe's account is
  * written first and removed last, so it leads to what is left.
  */
 export async function createProbe() {
-  await removeExpiredProbes();
+  for (const { account_id, login_app_id, used_until = Infinity } of await readAccesses(access_request_id))
+    if (login_app_id && used_until <= epochSeconds()) await removeProbe(login_app_id, account_id);
   const loginAppId = probeId(probeIds.loginApp);
   const accountId = probeId(probeIds.account);
   const expires_at = epochSeconds() + lifetimeSeconds;
@@ -95,11 +86,6 @@ export async function removeProbe(loginAppId: string, accountId: string, blocked
     await putItem<Item>({ ...loginUserKey(person), parse: asItIs }, blocked);
   }
   await deleteAccess(access_request_id, accountId);
-}
-
-async function removeExpiredProbes(): Promise<void> {
-  for (const { account_id, login_app_id, used_until = Infinity } of await readAccesses(access_request_id))
-    if (login_app_id && used_until <= epochSeconds()) await removeProbe(login_app_id, account_id);
 }
 
 /**

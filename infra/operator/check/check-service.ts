@@ -1,6 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { type Probe, smokeTest } from '../../../lib/release/smoke-test.ts';
+import {
+  basic,
+  keySetSchema,
+  type Probe,
+  searchProblem,
+  searchSchema,
+  tokenProblem,
+  tokenSchema,
+} from '../../../lib/release/smoke-test.ts';
 
 const metadataSchema = v.looseObject({
   issuer: v.string(),
@@ -18,13 +26,13 @@ export interface Step {
   status?: number | undefined;
   milliseconds: number;
   headers?: Record<string, string>;
-  problem?: string;
+  problem?: string | undefined;
 }
 
 /** Uses a deployment as a stranger who finds its addresses in the metadata, as far as it works. @see RFC 8414, section 3 */
 export async function checkService(own: Probe, waiting = rotationWait): Promise<Step[]> {
   const steps: Step[] = [];
-  const addProblem = (problem: string): void => {
+  const addProblem = (problem: string | undefined): void => {
     const last = steps.at(-1);
     if (last) last.problem ??= problem;
   };
@@ -39,28 +47,30 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
     return steps;
   }
   if (about.issuer !== own.issuer) addProblem(`The issuer is ${about.issuer}, not ${own.issuer}.`);
+  const deadline = Date.now() + waiting.patience;
+  const readKeys = () => take(steps, { step: 'signing keys', url: about.jwks_uri, body: keySetSchema });
+  let set = await readKeys();
+  while (set?.keys.length === 0 && Date.now() <= deadline) {
+    steps.pop();
+    await wait(waiting.pause);
+    set = await readKeys();
+  }
+  const seconds = waiting.patience / 1000;
+  const noKey = `There was no key after ${seconds} seconds: read the log of rotate-signing-keys.`;
+  addProblem(set?.keys.length === 0 ? noKey : undefined);
+  if (!set?.keys.length) return steps;
+  const url = about.token_endpoint;
+  const init = {
+    method: 'POST',
+    headers: { authorization: basic(own.client_id, own.client_secret) },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  };
+  const token = await take(steps, { step: 'token', url, init, body: tokenSchema });
+  addProblem(token && (await tokenProblem(token, set, own)));
   const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
-  const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
-  await smokeTest(
-    own,
-    async (step, body, { headers = {}, form } = {}) => {
-      const init = form ? { headers, method: 'POST', body: new URLSearchParams(form) } : { headers };
-      const request = { step, url: urls[step], init, body };
-      const deadline = Date.now() + waiting.patience;
-      for (;;) {
-        const answer = await take(steps, request);
-        if (!v.is(noKeysSchema, answer)) return answer;
-        if (Date.now() > deadline) break;
-        steps.pop();
-        await wait(waiting.pause);
-      }
-      const seconds = waiting.patience / 1000;
-      addProblem(`There was no key after ${seconds} seconds: read the log of rotate-signing-keys.`);
-      return undefined;
-    },
-    addProblem,
-  );
-  if (steps.at(-1)?.step === 'signing keys') return steps;
+  const ofAccount = { headers: { authorization: basic(own.account_id, own.account_secret) } };
+  const found = await take(steps, { step: 'search', url: events, init: ofAccount, body: searchSchema });
+  addProblem(found && searchProblem(found));
   const error = v.looseObject({ error: v.string() });
   await take(steps, { step: 'search without credentials', url: events, status: 401, body: error });
   const { status, headers = {} } = steps.at(-1) ?? {};
@@ -71,8 +81,6 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
     );
   return steps;
 }
-
-const noKeysSchema = v.object({ keys: v.strictTuple([]) });
 
 /** Milliseconds: API Gateway answers within 30 s. */
 const patience = 30_000;
