@@ -13,7 +13,6 @@ import {
   putItem,
   readItem,
   setTimestamp,
-  updateOwnItem,
 } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountsList } from '../storage/keys.ts';
 import { named, readMemberPages, readPartitionPages } from '../storage/lists.ts';
@@ -71,16 +70,6 @@ export async function createAccount(
   return { account_id: accountId, account_secret };
 }
 
-/** Renames an account; false when there is none. */
-export const renameAccount = (id: string, name: string): Promise<boolean> =>
-  updateOwnItem(accountItem(id), { set: named(accountsList, id, name) });
-
-export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>
-  setTimestamp(accountItem(id), 'disabled_at', disabled);
-
-export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
-  updateOwnItem(accountItem(id), { set: { read_only: readOnly || undefined } });
-
 export const rotateAccountSecret = (account: Account) =>
   rotateSecretOf(accountItem(account.account_id), account, secretPrefix);
 
@@ -89,12 +78,12 @@ export const rotateAccountSecret = (account: Account) =>
  * goes last. Its access requests and what it wrote stay, as does an access that the index does not show yet.
  * @returns the outcome of one step, with `again_after_seconds` when more is left to remove
  */
-export async function deleteAccount(accountId: string) {
-  await setAccountDisabled(accountId, true);
+export async function deleteAccount(account_id: string) {
+  await setTimestamp(accountItem(account_id), 'disabled_at', true);
   const hasTime = timeLimit();
   const removed = { accesses: 0 };
-  const list = accessRequestsOfAccountList(accountId);
-  const root = accountKey(accountId);
+  const list = accessRequestsOfAccountList(account_id);
+  const root = accountKey(account_id);
   const removeAccess = async (item: Item) => {
     await deleteItem(item);
     removed.accesses += 1;
@@ -103,7 +92,7 @@ export async function deleteAccount(accountId: string) {
   const isAll =
     (await forEachOfLists([readMemberPages(list)], removeAccess, hasTime)) &&
     (await forEachOfLists([readPartitionPages(list), readPartitionPages(root.pk)], removeOther, hasTime));
-  if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
+  if (!isAll) return { account_id, deleted: false, removed, again_after_seconds: 0 };
   await deleteItem(root);
-  return { deleted: true, removed };
+  return { account_id, deleted: true, removed };
 }

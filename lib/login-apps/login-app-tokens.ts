@@ -14,12 +14,12 @@ export const loginAppTokenItem = itemKind(
 export type StoredLoginAppToken = ItemOf<typeof loginAppTokenItem>;
 
 /** Creates a long-lived Login App Token to ship inside a mobile app. It is no JWT, since signing keys rotate. */
-export async function createLoginAppToken(loginAppId: string, name: string) {
+export async function createLoginAppToken(login_app_id: string, name: string) {
   const token_id = newId('t');
   const secret = newSecret('las');
   const created = { token_id, name, sha256: sha256(secret), created_at: timestamp() };
-  await putItem(loginAppTokenItem(loginAppId, token_id), created, { ifAbsent: true });
-  return { token_id, login_app_token: `${loginAppId}.${token_id}.${secret}` };
+  await putItem(loginAppTokenItem(login_app_id, token_id), created, { ifAbsent: true });
+  return { login_app_id, token_id, login_app_token: `${login_app_id}.${token_id}.${secret}` };
 }
 
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);

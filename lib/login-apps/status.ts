@@ -40,10 +40,10 @@ export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
 
 /**
  * Ends every session of a Login App that began until now or, since clocks differ, in the next two seconds.
- * @returns epoch seconds from which sessions are valid
+ * @returns with the epoch seconds from which sessions are valid
  * @throws ServiceError when there is no such Login App, or somebody else changed it meanwhile
  */
-export const endAllSessions = (loginAppId: string): Promise<number> =>
+export const endAllSessions = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from }) => ({
     sessions_valid_from: epochSeconds() + 2,
     sessions_valid_from_before: sessions_valid_from ?? 0,
@@ -51,24 +51,21 @@ export const endAllSessions = (loginAppId: string): Promise<number> =>
 
 /**
  * Takes the latest logout back: the sessions that it alone ended go on.
- * @returns epoch seconds from which sessions are valid; 0 for no limit
+ * @returns with the epoch seconds from which sessions are valid; 0 for no limit
  * @throws ServiceError as `endAllSessions` does, and when there is no logout to undo
  */
-export const undoLogout = (loginAppId: string): Promise<number> =>
+export const undoLogout = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from_before: before }) => {
     if (before === undefined) throw invalid('The Login App has no logout that can be undone.');
     return { sessions_valid_from: before, sessions_valid_from_before: undefined };
   });
 
 /** Replaces the latest logout unless there was another meanwhile. Two of one second differ in what was before. */
-async function replaceLogout(
-  loginAppId: string,
-  next: (stored: Stored) => Stored & { sessions_valid_from: number },
-): Promise<number> {
-  const stored = await readStored(loginAppId);
+async function replaceLogout(login_app_id: string, next: (stored: Stored) => Stored) {
+  const stored = await readStored(login_app_id);
   if (!stored) throw new ServiceError('not_found', 'There is no such Login App.');
   const set = next(stored);
-  const { done } = await updateItem(statusItem(loginAppId), {
+  const { done } = await updateItem(statusItem(login_app_id), {
     set,
     when: {
       pk: { exists: true },
@@ -76,7 +73,7 @@ async function replaceLogout(
       sessions_valid_from_before: { is: stored.sessions_valid_from_before },
     },
   });
-  if (done) return set.sessions_valid_from;
+  if (done) return { login_app_id, sessions_valid_from: set.sessions_valid_from };
   throw invalid(
     'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
   );

@@ -1,12 +1,14 @@
 import * as accounts from '../../access-requests/account.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
+import { setTimestamp, updateOwnItem } from '../../storage/items.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
+import { named } from '../../storage/lists.ts';
 import { choice, defineCommands, existing, optional } from '../command.ts';
 import { readPage } from '../pages.ts';
 import { account, accountId, after, name, namePrefix, secretOf, secretTo } from './shared.ts';
 
 async function disable(account_id: string, disabled: boolean) {
-  existing(await accounts.setAccountDisabled(account_id, disabled), 'account');
+  existing(await setTimestamp(accounts.accountItem(account_id), 'disabled_at', disabled), 'account');
   return { account_id, disabled };
 }
 
@@ -55,7 +57,8 @@ export const accountCommands = defineCommands({
     summary: 'Give an account another name',
     flags: { account: accountId, name },
     run: async ({ account: account_id, name }) => {
-      existing(await accounts.renameAccount(account_id, name), 'account');
+      const set = named(accountsList, account_id, name);
+      existing(await updateOwnItem(accounts.accountItem(account_id), { set }), 'account');
       return { account_id, name };
     },
   },
@@ -63,7 +66,8 @@ export const accountCommands = defineCommands({
     summary: 'Change what an account may do; takes up to 30 seconds',
     flags: { account: accountId, access },
     run: async ({ account: account_id, access }) => {
-      existing(await accounts.setReadOnly(account_id, access === 'read'), 'account');
+      const set = { read_only: access === 'read' || undefined };
+      existing(await updateOwnItem(accounts.accountItem(account_id), { set }), 'account');
       return { account_id, access };
     },
   },
@@ -89,10 +93,7 @@ export const accountCommands = defineCommands({
   'accounts delete': {
     summary: 'Delete an account and its accesses; its access requests and what it wrote stay',
     flags: { account },
-    run: async ({ account: { account_id } }) => ({
-      account_id,
-      ...(await accounts.deleteAccount(account_id)),
-    }),
+    run: ({ account }) => accounts.deleteAccount(account.account_id),
   },
   'accounts revoke': {
     summary: 'Revoke a secret of an account',

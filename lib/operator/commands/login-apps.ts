@@ -124,33 +124,24 @@ export const loginAppCommands = defineCommands({
         const message = `The Login App is not deleted: ${reason}. --with-everything deletes its people and devices too.`;
         throw invalid(message);
       }
-      return { login_app_id: app.login_app_id, ...(await deleteLoginApp(app)) };
+      return deleteLoginApp(app);
     },
   },
   'login-apps logout': {
     summary: 'End all sessions of a Login App; takes up to 30 seconds',
     flags: { 'login-app': loginAppId },
-    run: async ({ 'login-app': login_app_id }) => ({
-      login_app_id,
-      sessions_valid_from: await endAllSessions(login_app_id),
-    }),
+    run: ({ 'login-app': id }) => endAllSessions(id),
   },
   'login-apps undo-logout': {
     summary: 'Take the latest logout of a Login App back: its sessions go on',
     flags: { 'login-app': loginAppId },
-    run: async ({ 'login-app': login_app_id }) => ({
-      login_app_id,
-      sessions_valid_from: await undoLogout(login_app_id),
-    }),
+    run: ({ 'login-app': id }) => undoLogout(id),
   },
   'login-apps tokens create': {
     summary: 'Create a long-lived Login App Token to ship inside an app; it is shown only once',
     flags: { 'login-app': loginApp, name },
     files: secretTo,
-    run: async ({ 'login-app': { login_app_id }, name }) => ({
-      login_app_id,
-      ...(await createLoginAppToken(login_app_id, name)),
-    }),
+    run: ({ 'login-app': app, name }) => createLoginAppToken(app.login_app_id, name),
   },
   'login-apps tokens list': {
     summary: 'List the long-lived Login App Tokens of a Login App',

@@ -93,39 +93,17 @@ export const loginUserCommands = defineCommands({
   'login-users delete': {
     summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
     flags: { 'login-user': loginUserId },
-    run: async ({ 'login-user': id }) => {
-      const deletion = existing(await deleteLoginUser(id, 'operator'), 'Login User');
-      const { openSessions, sessions, relations, identities, revocations } = deletion;
-      return {
-        login_user_id: id,
-        sessions_ended: openSessions,
-        removed: { sessions, device_relations: relations, identities },
-        tokens_revoked: revocations.revoked || undefined,
-        tokens_not_revoked: revocations.not_revoked || undefined,
-        deleted: true,
-      };
-    },
+    run: async ({ 'login-user': id }) => existing(await deleteLoginUser(id, 'operator'), 'Login User'),
   },
   'login-users finish-deletions': {
     summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
     flags: {},
-    run: async (_, operator) => {
-      const { loginUsers, failed, isAll } = await finishDeletions({ caller: 'operator', operator });
-      return {
-        deleted: isAll && failed === 0,
-        removed: { login_users: loginUsers, links: 0 },
-        not_finished: failed || undefined,
-        again_after_seconds: isAll ? undefined : 0,
-      };
-    },
+    run: (_, operator) => finishDeletions({ caller: 'operator', operator }),
   },
   'login-users retry-revocations': {
     summary: 'Revoke tokens at providers that did not answer at a deletion or an unlinking',
     flags: { 'login-user': loginUserId },
-    run: async ({ 'login-user': id }) => ({
-      login_user_id: id,
-      ...existing(await retryRevocations(id), 'Login User'),
-    }),
+    run: async ({ 'login-user': id }) => existing(await retryRevocations(id), 'Login User'),
   },
   'login-users export': {
     summary: 'Show everything that is known about a Login User, as one JSON document',

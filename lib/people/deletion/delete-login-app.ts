@@ -80,24 +80,24 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const noDevices = await forEachOfLists(devicesOf(login_app_id), removeDevice, hasTime);
   const isAll = noPeople && noDevices;
   const isStuck = isAll || removed.login_users + removed.devices === 0;
-  if (tokens_not_revoked > 0 && isStuck) return { deleted: false, removed, tokens_not_revoked };
-  if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
+  if (tokens_not_revoked > 0 && isStuck) return { login_app_id, deleted: false, removed, tokens_not_revoked };
+  if (!isAll) return { login_app_id, deleted: false, removed, again_after_seconds: 0 };
   const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
   if (since < settledAfter)
-    return { deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
+    return { login_app_id, deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
   const items = await readPartition(loginAppPartition(login_app_id));
   const root = loginAppKey(login_app_id);
   const members = items.filter(({ sk }) => sk !== root.sk);
   await forEachInBatches(members, (item) => deleteItem(item));
   await deleteItem(root);
-  return { deleted: true, removed };
+  return { login_app_id, deleted: true, removed };
 }
 
 /** Deletes a person, or what is left of one, but for tokens that can still be revoked. */
 async function deletePerson(loginApp: LoginApp, id: string) {
   const deletion = await deleteLoginUser(id, 'operator');
-  const revocations = deletion?.revocations ?? (await retryRevocations(id));
-  const tokensLeft = canRevoke(loginApp) ? (revocations?.not_revoked ?? 0) : 0;
+  const notRevoked = deletion ? deletion.tokens_not_revoked : (await retryRevocations(id))?.not_revoked;
+  const tokensLeft = canRevoke(loginApp) ? (notRevoked ?? 0) : 0;
   if (tokensLeft === 0) await deleteItem(loginUserKey(id));
   return { isNew: deletion !== undefined, tokensLeft };
 }

@@ -29,7 +29,7 @@ type DeletionMark = ItemOf<typeof deletionItem>;
  * deletion can be repeated, or the mark leads to it. The relation of a device that the index doesn't show yet ends by itself.
  * @param last a session that is removed last, so that its token can repeat what was interrupted
  * @param signal aborts the revocation of providers' tokens, for a caller who can't wait
- * @returns the numbers of what was removed; undefined when there was nothing to delete
+ * @returns the numbers of what was removed, as the operator reads them; undefined when there was nothing to delete
  * @throws ServiceError `forbidden` for a blocked person, who could come back as somebody new, unless an operator asks
  */
 export async function deleteLoginUser(
@@ -59,10 +59,17 @@ export async function deleteLoginUser(
   await deleteItem(deletionKey(loginUserId));
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
   logEvent('login_user_deleted', { login_user_id: loginUserId, by });
-  return { sessions: sessions.length, openSessions: sessions.filter(isOpen).length, relations, ...stored };
+  return {
+    login_user_id: loginUserId,
+    sessions_ended: sessions.filter(isOpen).length,
+    removed: { sessions: sessions.length, device_relations: relations, identities: stored.identities },
+    tokens_revoked: stored.revoked || undefined,
+    tokens_not_revoked: stored.not_revoked || undefined,
+    deleted: true,
+  };
 }
 
-const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
+const nothingStored = { identities: 0, revoked: 0, not_revoked: 0 };
 
 async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | undefined) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
@@ -80,7 +87,7 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   if (remove.length > 0) {
     await updateItem(loginUserItem(loginUserId), { remove, when: { deleted_at: { exists: true } } });
   }
-  return { identities: identities.length, revocations };
+  return { identities: identities.length, ...revocations };
 }
 
 /** The attributes that remain, so that nobody gets the id again. */
@@ -100,21 +107,29 @@ const underWayFor = 600_000;
 export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
   const writeAuditLine = (mark: DeletionMark, result: 'done' | 'failed') =>
     logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
-  const outcome = { loginUsers: 0, failed: 0 };
+  let finished = 0;
+  let failed = 0;
+  let isAll = true;
   const hasTime = timeLimit();
   for await (const mark of readInterrupted()) {
-    if (!hasTime()) return { ...outcome, isAll: false };
+    isAll = hasTime();
+    if (!isAll) break;
     try {
       if (!(await finish(mark))) continue;
-      outcome.loginUsers += 1;
+      finished += 1;
       writeAuditLine(mark, 'done');
     } catch (error) {
-      outcome.failed += 1;
+      failed += 1;
       writeAuditLine(mark, 'failed');
       logFailure('deletion_not_finished', error, { login_user_id: mark.login_user_id });
     }
   }
-  return { ...outcome, isAll: true };
+  return {
+    deleted: isAll && failed === 0,
+    removed: { login_users: finished, links: 0 },
+    not_finished: failed || undefined,
+    again_after_seconds: isAll ? undefined : 0,
+  };
 }
 
 /** Finishes the deletion that a mark leads to. False when there was only the mark. */

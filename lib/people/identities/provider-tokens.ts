@@ -150,5 +150,5 @@ export async function retryRevocations(loginUserId: string) {
       when: { created_at: { exists: false }, list: { exists: true } },
     });
   }
-  return outcome;
+  return { login_user_id: loginUserId, ...outcome };
 }
