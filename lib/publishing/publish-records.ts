@@ -16,15 +16,12 @@ const options = requestTimeouts(2, 3_000);
 const client = new EventBridgeClient(options);
 const queue = new SQSClient(options);
 
+/** An event of a record, and its outcome. */
 interface Pending {
   record: StreamRecord;
-  entry: EventEntry;
-}
-
-interface DeadLetter {
-  record: StreamRecord;
-  error: Error;
+  /** Undefined if the record can't be read. */
   entry?: EventEntry;
+  outcome?: 'published' | Error;
 }
 
 const mostEntries = 10;
@@ -35,46 +32,28 @@ const mostEntries = 10;
  * @returns Lambda's answer: the sequence number of the record from which the batch is repeated, if it is
  */
 export async function publishRecords(records: StreamRecord[]) {
-  const { pending, deadLetters } = readRecords(records);
-  let published = 0;
-  let failure: Error | undefined;
-  const unpublished = new Set(pending);
-  for (const round of roundsOf(pending)) {
+  const all = records.flatMap(readRecord);
+  for (const round of roundsOf(all.filter(({ outcome }) => !outcome))) {
     const requests = Map.groupBy(round, (_, place) => Math.floor(place / mostEntries));
-    const errors = (await Promise.all([...requests.values()].map(putEntries))).flat();
-    for (const [place, one] of round.entries()) {
-      const error = errors[place];
-      if (error && !isOfEntry(error)) {
-        failure ??= error;
-        continue;
-      }
-      unpublished.delete(one);
-      if (error) deadLetters.push({ ...one, error });
-      else published += 1;
+    await Promise.all([...requests.values()].map(putEntries));
+    const delayed = round.find((one) => !isSettled(one));
+    if (delayed) {
+      logFailure('events_delayed', delayed.outcome, {});
+      break;
     }
-    if (failure) break;
   }
-  if (failure) logFailure('events_delayed', failure, {});
-  let stop = pending.find((one) => unpublished.has(one))?.record;
-  // The dead letters of records that are repeated come again.
-  const done = records.slice(0, stop ? records.indexOf(stop) : records.length);
-  stop = (await storeDeadLetters(done, deadLetters)) ?? stop;
-  if (published > 0) logEvent('events_published', { count: published });
+  const stop = await storeDeadLetters(all);
+  const count = all.filter(({ outcome }) => outcome === 'published').length;
+  if (count > 0) logEvent('events_published', { count });
   return { batchItemFailures: stop ? [{ itemIdentifier: stop.dynamodb.SequenceNumber }] : [] };
 }
 
-function readRecords(records: StreamRecord[]) {
-  const pending: Pending[] = [];
-  const deadLetters: DeadLetter[] = [];
-  for (const record of records) {
-    try {
-      pending.push(...entriesOf(record).map((entry) => ({ record, entry })));
-    } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new Error('The item cannot be read.');
-      deadLetters.push({ record, error });
-    }
+function readRecord(record: StreamRecord): Pending[] {
+  try {
+    return entriesOf(record).map((entry) => ({ record, entry }));
+  } catch (error) {
+    return [{ record, outcome: error instanceof Error ? error : new Error('The item cannot be read.') }];
   }
-  return { pending, deadLetters };
 }
 
 /** The first events of all items, then the second ones, and so on, so that an item's events are published in their order. */
@@ -84,49 +63,50 @@ function roundsOf(pending: Pending[]): Pending[][] {
   return Array.from({ length }, (_, round) => ofItems.flatMap((ofItem) => ofItem[round] ?? []));
 }
 
-/** Sends the dead letters of some records in order. @returns the first record whose letter could not be sent */
-async function storeDeadLetters(records: StreamRecord[], deadLetters: DeadLetter[]) {
-  const letters = Map.groupBy(deadLetters, ({ record }) => record);
-  for (const letter of records.flatMap((one) => letters.get(one) ?? [])) {
+const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];
+
+/** Whether the bus would reject the entry again. @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode */
+const isUndeliverable = ({ entry, outcome }: Pending): boolean =>
+  outcome instanceof Error && (!entry || entryErrors.includes(outcome.name));
+
+const isSettled = (one: Pending): boolean => one.outcome === 'published' || isUndeliverable(one);
+
+/** Sends the dead letters of the records that are not repeated, in order. @returns the first record to repeat */
+async function storeDeadLetters(all: Pending[]): Promise<StreamRecord | undefined> {
+  const stop = all.find((one) => !isSettled(one))?.record;
+  for (const one of all) {
+    if (one.record === stop) return stop;
+    if (!isUndeliverable(one)) continue;
     try {
-      await sendDeadLetter(letter);
-      logFailure('event_undeliverable', letter.error, { record_id: letter.record.eventID });
+      await sendDeadLetter(one);
+      logFailure('event_undeliverable', one.outcome, { record_id: one.record.eventID });
     } catch (failed) {
       logFailure('events_delayed', failed, {});
-      return letter.record;
+      return one.record;
     }
   }
   return undefined;
 }
 
-const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];
-
-/** Whether the bus would reject the entry again. @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode */
-const isOfEntry = ({ name }: Error): boolean => entryErrors.includes(name);
-
-/** Puts up to ten entries on the bus, and each rejected one again by itself. @returns the error of each, or undefined */
-async function putEntries(pending: Pending[]): Promise<(Error | undefined)[]> {
-  const entries = pending.map(({ entry }) => entry);
-  const errors = await send(entries);
-  if (entries.length === 1) return errors;
-  const settled: (Error | undefined)[] = [];
-  for (const [place, error] of errors.entries()) {
-    const isRejected = error && isOfEntry(error);
-    settled.push(...(isRejected ? await send(entries.slice(place, place + 1)) : [error]));
-  }
-  return settled;
+/** Puts up to ten entries on the bus, and each rejected one again by itself. */
+async function putEntries(pending: Pending[]): Promise<void> {
+  await send(pending);
+  if (pending.length === 1) return;
+  for (const one of pending) if (isUndeliverable(one)) await send([one]);
 }
 
-async function send(entries: EventEntry[]): Promise<(Error | undefined)[]> {
+async function send(pending: Pending[]): Promise<void> {
+  const entries = pending.flatMap(({ entry }) => (entry ? requestEntry(entry) : []));
   try {
-    const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: entries.map(requestEntry) }));
-    return entries.map((_, place) => {
+    const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: entries }));
+    for (const [place, one] of pending.entries()) {
       const { EventId, ErrorCode: name = 'NoAnswer' } = Entries[place] ?? {};
-      return EventId ? undefined : Object.assign(new Error('The bus did not take the entry.'), { name });
-    });
-  } catch (error) {
-    const failed = error instanceof Error ? error : new Error('The request to the bus failed.');
-    return entries.map(() => failed);
+      const rejection = Object.assign(new Error('The bus did not take the entry.'), { name });
+      one.outcome = EventId ? 'published' : rejection;
+    }
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error('The request to the bus failed.');
+    for (const one of pending) one.outcome = error;
   }
 }
 
@@ -140,14 +120,14 @@ const requestEntry = ({ type, occurredAt, detail }: EventEntry) => ({
 });
 
 /** Sends the key of a record's item, the reason and the event. Not the item: it may hold a push token or a comment. */
-async function sendDeadLetter({ record, error, entry }: DeadLetter): Promise<void> {
+async function sendDeadLetter({ record, outcome, entry }: Pending): Promise<void> {
   const { eventID, eventName, dynamodb } = record;
   const letter = {
     record_id: eventID,
     change: eventName,
     sequence_number: dynamodb.SequenceNumber,
     key: { pk: dynamodb.Keys.pk?.S, sk: dynamodb.Keys.sk?.S },
-    reason: error.name,
+    reason: outcome instanceof Error ? outcome.name : undefined,
     ...(entry && { type: entry.type, detail: entry.detail }),
   };
   await queue.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: JSON.stringify(letter) }));
