@@ -7,7 +7,7 @@ import { addEventRecord, eventAdded, invalidEvent } from './shared/add-event.ts'
 
 export const { endpoint, handler } = serve({
   ...addEventRecord,
-  path: '/v1/rbac/access_requests/{access_request_id}/comments',
+  route: 'POST /v1/rbac/access_requests/{access_request_id}/comments',
   summary: 'Adds a comment to an access request',
   description:
     'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',

@@ -7,7 +7,7 @@ import { addEventRecord, eventAdded, invalidEvent } from './shared/add-event.ts'
 
 export const { endpoint, handler } = serve({
   ...addEventRecord,
-  path: '/v1/rbac/access_requests/{access_request_id}/reviews',
+  route: 'POST /v1/rbac/access_requests/{access_request_id}/reviews',
   summary: 'Adds a review to an access request',
   description:
     'Adds a review, which approves or rejects, by an actor to an access request of the account. Where a decision is computed, a pending access request is decided by it; later reviews are kept and change nothing. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',

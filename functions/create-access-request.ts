@@ -16,8 +16,7 @@ const linkTo = (operationId: string, description: string) => ({
 });
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: '/v1/rbac/access_requests',
+  route: 'POST /v1/rbac/access_requests',
   summary: 'Creates an access request that the account has access to',
   description:
     'Creates an access request without events. The account that creates it has access; the operator can give access to others. All fields are optional. With `approvals_needed` or `expires_at`, its reviews decide it: approved by so many different actors, rejected by the first rejection, or expired. Send an `Idempotency-Key` of your own: if the response is lost, the same key returns the same access request for 24 hours instead of creating another.',

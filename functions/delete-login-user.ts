@@ -6,8 +6,7 @@ import { deleteLoginUser } from '../lib/people/deletion/delete-login-user.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'DELETE',
-  path: '/v2/marketing/login/user',
+  route: 'DELETE /v2/marketing/login/user',
   summary: 'Deletes the Login User',
   description:
     'Their sessions, identities and relations of devices are gone, and all their tokens are invalid at once. After a 5xx, send it again with the same token: it finishes the deletion. Somebody who logs in again later is a new Login User with another id.',

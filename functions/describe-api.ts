@@ -4,8 +4,7 @@ import { ok, serve } from '../lib/http/serve.ts';
 import { issuer } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/openapi.json',
+  route: 'GET /openapi.json',
   summary: 'This API as an OpenAPI 3.1 document',
   description: 'Generated from the records that serve the requests. Tools can read it from here at any time.',
   tag: 'Metadata',

@@ -4,8 +4,7 @@ import { issuer } from '../lib/tokens/issuer.ts';
 import { openIdConfiguration, openIdConfigurationSchema } from '../lib/tokens/server-metadata.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/.well-known/openid-configuration',
+  route: 'GET /.well-known/openid-configuration',
   summary: 'The same metadata, for verifiers that use OpenID Connect Discovery',
   description:
     'The metadata of the OAuth endpoints, with what OpenID Connect Discovery adds. The service is no OpenID provider: it issues no id tokens and has no authorization endpoint. API Gateway and many libraries find the issuer and its keys here.',

@@ -4,8 +4,7 @@ import { issuer } from '../lib/tokens/issuer.ts';
 import { serverMetadata, serverMetadataSchema } from '../lib/tokens/server-metadata.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/.well-known/oauth-authorization-server',
+  route: 'GET /.well-known/oauth-authorization-server',
   summary: 'Metadata of the OAuth endpoints (RFC 8414)',
   description:
     'Where the OAuth endpoints are and what they support, as RFC 8414 defines it. Clients can discover everything from here.',

@@ -6,8 +6,7 @@ import { described } from '../lib/schema/json-schema.ts';
 import { senderErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'DELETE',
-  path: '/v2/marketing/push_notifications/devices/{device_id}',
+  route: 'DELETE /v2/marketing/push_notifications/devices/{device_id}',
   summary: 'Stops messages to a device whose token is dead',
   description:
     'For servers that send push notifications: call it when the push service says that it no longer knows the token. The device is no longer listed for sending until it registers again.',

@@ -6,8 +6,7 @@ import { queryChoice } from '../lib/schema/form-parameters.ts';
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'DELETE',
-  path: '/v2/marketing/login/user/sessions',
+  route: 'DELETE /v2/marketing/login/user/sessions',
   summary: 'Ends the sessions of the Login User',
   description:
     'Ends all of them, including the session of the request; with `except=current`, all others. Their tokens are invalid at once, and the relations of devices that they made end.',

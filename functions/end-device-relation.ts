@@ -7,8 +7,7 @@ import { described } from '../lib/schema/json-schema.ts';
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'DELETE',
-  path: '/v2/marketing/login/user/push_notifications/devices/{device_id}',
+  route: 'DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}',
   summary: 'Ends the relation of a device to the Login User',
   description:
     'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',

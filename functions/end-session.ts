@@ -7,8 +7,7 @@ import { described } from '../lib/schema/json-schema.ts';
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'DELETE',
-  path: '/v2/marketing/login/user/sessions/{session_id}',
+  route: 'DELETE /v2/marketing/login/user/sessions/{session_id}',
   summary: 'Ends one session of the Login User',
   description:
     'Its tokens are invalid at once, and the relations of devices that it made end. It may be the session of the request.',

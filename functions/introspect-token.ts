@@ -6,8 +6,7 @@ import { introspectionPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: introspectionPath,
+  route: `POST ${introspectionPath}`,
   summary: 'Says whether a token of the Login App is active (RFC 7662)',
   description:
     'For servers that must know whether a session has ended: a JWT alone stays valid until it expires. Tokens of other Login Apps are not active, and none is while the Login App is disabled.',

@@ -9,8 +9,7 @@ import { clientIdParameter } from '../lib/tokens/dpop-proof.ts';
 import { noncePath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: noncePath,
+  route: `POST ${noncePath}`,
   summary: 'Makes a nonce for the next id token of a person',
   description:
     'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',

@@ -10,8 +10,7 @@ import { tokenResponseSchema } from '../lib/tokens/token-response.ts';
 import { proofErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: tokenPath,
+  route: `POST ${tokenPath}`,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
   description:
     'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. Call it from a server: a phone cannot keep a client secret.',

@@ -20,8 +20,7 @@ const example = {
 };
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: '/v2/marketing/login/user/identities',
+  route: 'POST /v2/marketing/login/user/identities',
   summary: 'Links another identity to the Login User',
   description:
     'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',

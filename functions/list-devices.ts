@@ -5,8 +5,7 @@ import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/v2/marketing/login/user/push_notifications/devices',
+  route: 'GET /v2/marketing/login/user/push_notifications/devices',
   summary: 'Lists the devices that are related to the Login User',
   description:
     'At most 20 devices, the one seen last first. `active` is false for a device that gets no messages: its push service no longer knows it, or it was not seen for 270 days.',

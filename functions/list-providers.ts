@@ -4,8 +4,7 @@ import { ok, serve } from '../lib/http/serve.ts';
 import { listProviders, offeredProviderSchema } from '../lib/providers/offer.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/v2/marketing/providers',
+  route: 'GET /v2/marketing/providers',
   summary: 'Lists the providers of the Login App: which company each is, and what to send',
   description:
     'For the server of an app, or whoever writes it. Two Login Apps may have another company behind the same identifier. A change of the provider settings shows at once. The list is the same for every client, also where a client may not use all grants.',

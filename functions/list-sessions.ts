@@ -5,8 +5,7 @@ import { listSessions, sessionListSchema, sessionsQuery } from '../lib/people/se
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/v2/marketing/login/user/sessions',
+  route: 'GET /v2/marketing/login/user/sessions',
   summary: 'Lists the active sessions of the Login User',
   description:
     'The session used last comes first. With `limit`, they come in pages. A session is used when it is refreshed: calls with its access token are not recorded.',

@@ -5,8 +5,7 @@ import { publicKeys } from '../lib/signing/published-keys.ts';
 import { keysPath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: keysPath,
+  route: `GET ${keysPath}`,
   summary: 'The public keys that access tokens are verified with (RFC 7517)',
   description:
     'The keys that sign access tokens now, will sign next, or have signed tokens that are still valid. Cache them for at most the `max-age` of the response, and fetch them again when a token names a key that is not among them.',

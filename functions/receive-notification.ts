@@ -86,8 +86,7 @@ const loginAppIdSchema = v.pipe(
 );
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: notificationsPath,
+  route: `POST ${notificationsPath}`,
   summary: 'Receives notifications of an identity provider about a person',
   description:
     'Register this address at the provider, with the id of the Login App in the query. It takes what Sign in with Apple sends as JSON, security event tokens (RFC 8417, pushed as RFC 8935 says), logout tokens (OpenID Connect Back-Channel Logout 1.0) and signed requests of Facebook. When a provider says that a person left, logged out or lost their account, the service ends sessions or deletes the person, as the provider settings say. Other notifications change nothing.',

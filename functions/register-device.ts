@@ -18,8 +18,7 @@ const registered = {
 };
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: '/v2/marketing/push_notifications/devices',
+  route: 'POST /v2/marketing/push_notifications/devices',
   summary: 'Registers a device for push notifications',
   description:
     'Call it at every start of the app: the same push token is the same device, and each registration says that the device was seen. A device that is not seen for 270 days gets no more messages. The service forgets the optional fields that a registration leaves out. With an `installation_id`, a registration with a new token replaces the device that the installation had, and takes over its person: whoever knows the id could do that, so make it random and send it nowhere else.',

@@ -7,8 +7,7 @@ import { unprocessableEntity } from '../lib/schema/validation.ts';
 import { exampleOfOldLogin } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: '/v2/marketing/login/user/push_notifications/devices',
+  route: 'POST /v2/marketing/login/user/push_notifications/devices',
   summary: 'Relates a registered device to the Login User',
   description:
     'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices; relating one more ends the relation of the device that was seen least recently.',

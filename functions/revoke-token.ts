@@ -8,8 +8,7 @@ import { revokeToken } from '../lib/tokens/revoke-token.ts';
 import { proofErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
-  path: revocationPath,
+  route: `POST ${revocationPath}`,
   summary: 'Ends the session of a refresh token or access token (RFC 7009)',
   description:
     'Ends the session that the token belongs to, and that session alone, at once. Unknown and expired tokens are 200 as well (RFC 7009, section 2.2).',

@@ -8,8 +8,7 @@ import { ok, serve } from '../lib/http/serve.ts';
 import { exampleOfAccessRequest, searchRecord } from './shared/search-events.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/v1/rbac/access_requests',
+  route: 'GET /v1/rbac/access_requests',
   summary: 'Searches the access requests that the account has access to',
   description:
     'Returns one page of them, the newest first unless asked otherwise, and the total over all pages. Filters can be combined. A page past the end is empty and still has the true total. What waits for a decision: `decision=pending`.',

@@ -4,7 +4,7 @@ import { pageOfEvents, searchRecord } from './shared/search-events.ts';
 
 export const { endpoint, handler } = serve({
   ...searchRecord,
-  path: '/v1/rbac/access_requests/{access_request_id}/events',
+  route: 'GET /v1/rbac/access_requests/{access_request_id}/events',
   summary: 'Searches the comments and reviews of an access request',
   description:
     'Returns one page of the events, in the order of their ids, and the total over all pages. Filters can be combined. A page past the end is empty and still has the true total. Ids that do not exist are left out.',

@@ -4,7 +4,7 @@ import { pageOfEvents, searchRecord } from './shared/search-events.ts';
 
 export const { endpoint, handler } = serve({
   ...searchRecord,
-  path: '/v1/rbac/access_requests/{access_request_id}/reviews',
+  route: 'GET /v1/rbac/access_requests/{access_request_id}/reviews',
   summary: 'Searches the reviews of an access request',
   description: 'The same search over the events of type `review` alone: same parameters, same envelope.',
   responses: { 200: { description: 'One page of the reviews, in the order of their ids.', ...pageOfEvents } },

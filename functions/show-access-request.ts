@@ -5,8 +5,7 @@ import { ok, serve } from '../lib/http/serve.ts';
 import { exampleOfAccessRequest, searchRecord } from './shared/search-events.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/v1/rbac/access_requests/{access_request_id}',
+  route: 'GET /v1/rbac/access_requests/{access_request_id}',
   summary: 'Shows an access request and its decision',
   description:
     'Returns the fields that it was created with, its decision, and the id of its last event. An access request past its `expires_at` is expired from that moment on.',

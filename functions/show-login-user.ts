@@ -5,8 +5,7 @@ import { showLoginUser, shownLoginUserSchema } from '../lib/people/identities/id
 import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'GET',
-  path: '/v2/marketing/login/user',
+  route: 'GET /v2/marketing/login/user',
   summary: 'Shows the Login User and what they can log in with',
   description:
     'Ids of providers are not shown. `last_login_at` is the latest login with any of the identities. A `profile` is what a provider said: show it, but know people by `id` alone.',

@@ -8,8 +8,7 @@ import { described } from '../lib/schema/json-schema.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'DELETE',
-  path: '/v2/marketing/login/user/identities/{identity_id}',
+  route: 'DELETE /v2/marketing/login/user/identities/{identity_id}',
   summary: 'Unlinks an identity from the Login User',
   description:
     'From then on, a login with it creates a new Login User. Sessions go on, even those that were started with it: end them if somebody else may have used it.',

@@ -24,8 +24,13 @@ export function readFunctions() {
   return { endpoints, others };
 }
 
-/** The key of a route, as API Gateway writes it: `POST /v1/rbac/access_requests`. */
-export const routeKeyOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
+export function partsOf({ route }: Pick<AnyEndpoint, 'route'>) {
+  const [method = '', path = ''] = route.split(' ');
+  return { method, path };
+}
+
+/** Compares endpoints by their paths. */
+export const byPath = (a: AnyEndpoint, b: AnyEndpoint) => (partsOf(a).path < partsOf(b).path ? -1 : 1);
 
 /** The name that `sam local invoke` takes: `issue-token` is `IssueToken`. */
 export const logicalIdOf = (key: string): string =>

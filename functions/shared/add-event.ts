@@ -6,7 +6,6 @@ import { writingAccount } from '../../lib/http/auth/account.ts';
 
 /** Parts that the records of the endpoints that add an event have in common: a comment, and a review. */
 export const addEventRecord = {
-  method: 'POST',
   tag: 'Access requests',
   authenticate: writingAccount,
   parameters: {

@@ -6,7 +6,6 @@ import { account } from '../../lib/http/auth/account.ts';
 
 /** Parts that the records of the searches have in common: the search of events, and that of reviews. */
 export const searchRecord = {
-  method: 'GET',
   tag: 'Access requests',
   authenticate: account,
   parameters: { path: { access_request_id: accessRequestIdSchema }, query: searchQuery },

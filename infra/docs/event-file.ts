@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { AnyEndpoint, SchemeName } from '../../lib/http/endpoint.ts';
-import { routeKeyOf } from '../endpoints.ts';
+import { partsOf } from '../endpoints.ts';
 
 /** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
 const formInBase64 = (fields = {}): string => {
@@ -19,9 +19,9 @@ const credentials: Record<SchemeName, Record<string, string>> = {
 
 /** The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0. */
 export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
-  const { method, path, authenticate, body, example = {} } = endpoint;
+  const { route: routeKey, authenticate, body, example = {} } = endpoint;
   const [sent] = Object.values(example.bodies ?? { body: example.body });
-  const routeKey = routeKeyOf(endpoint);
+  const { method, path } = partsOf(endpoint);
   const rawPath = path.replace(/\{(\w+)\}/g, (_, name: string) => example.path?.[name] ?? '');
   const isForm = body?.contentType === 'application/x-www-form-urlencoded';
   const host = 'a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com';
@@ -77,7 +77,7 @@ export const exampleRequests = (endpoints: ReadonlyMap<string, AnyEndpoint>): Re
     }),
   );
 
-function statusOf({ method, responses, authenticate }: AnyEndpoint): number {
-  if (method === 'GET') return Math.min(...Object.keys(responses).map(Number));
+function statusOf({ route, responses, authenticate }: AnyEndpoint): number {
+  if (route.startsWith('GET ')) return Math.min(...Object.keys(responses).map(Number));
   return authenticate.scheme === 'none' ? 400 : 401;
 }

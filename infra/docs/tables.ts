@@ -8,7 +8,7 @@ import { parametersOf } from '../../lib/providers/parameters.ts';
 import { authorizationCodeProvider, type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
 import { protocolOf } from '../../lib/providers/providers.ts';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
-import { routeKeyOf } from '../endpoints.ts';
+import { byPath } from '../endpoints.ts';
 import { readSettings, settingNames } from '../settings/settings.ts';
 import { tags } from './openapi/document.ts';
 
@@ -26,7 +26,7 @@ export const tables = (
       tags.map(({ name, description }) => [
         `**${name}.** ${description}`,
         inOrderOfUse([...endpoints.values()].filter(({ tag }) => tag === name))
-          .map((endpoint) => code(routeKeyOf(endpoint)))
+          .map(({ route }) => code(route))
           .join('<br>'),
       ]),
     ],
@@ -110,9 +110,9 @@ function allowedFor(name: string): string {
 
 /** Sorts the endpoints of a group: the token first, then from general to particular, deletions last. */
 function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
-  const placeOf = ({ method, path }: AnyEndpoint): number =>
-    (method === 'DELETE' ? 100 : 0) + (path.endsWith('/token') ? 0 : path.split('/').length);
-  return endpoints.sort((a, b) => placeOf(a) - placeOf(b) || (a.path < b.path ? -1 : 1));
+  const placeOf = ({ route }: AnyEndpoint): number =>
+    (route.startsWith('DELETE') ? 100 : 0) + (route.endsWith('/token') ? 0 : route.split('/').length);
+  return endpoints.sort((a, b) => placeOf(a) - placeOf(b) || byPath(a, b));
 }
 
 function sentTo(id: ProviderId): string {

@@ -17,10 +17,10 @@ export function docsRoutes(demo: Demo): Route[] {
     return answer(200, text, `${contentTypes[extname(name)]}; charset=utf-8`);
   };
   return [
-    route('GET', '/docs', async () => ({ statusCode: 302, headers: { location: '/docs/' } })),
-    route('GET', '/docs/', () => serveFile('index.html')),
-    route('GET', '/docs/{file}', ({ pathParameters }) => serveFile(pathParameters?.file)),
-    route('POST', '/docs/demo', async () =>
+    serve('GET /docs', async () => ({ statusCode: 302, headers: { location: '/docs/' } })),
+    serve('GET /docs/', () => serveFile('index.html')),
+    serve('GET /docs/{file}', ({ pathParameters }) => serveFile(pathParameters?.file)),
+    serve('POST /docs/demo', async () =>
       answer(200, JSON.stringify(await demoCredentials(demo)), 'application/json'),
     ),
   ];
@@ -32,8 +32,8 @@ const contentTypes: Record<string, string> = {
   '.css': 'text/css',
 };
 
-const route = (method: 'GET' | 'POST', path: string, handler: Route['handler']): Route => ({
-  endpoint: { method, path },
+const serve = (route: Route['endpoint']['route'], handler: Route['handler']): Route => ({
+  endpoint: { route },
   handler,
 });
 

@@ -6,7 +6,6 @@ import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
 import { annotateLog, withRequest } from '../../lib/log/request-fields.ts';
-import { routeKeyOf } from '../endpoints.ts';
 import { MissingRight } from '../table-rights.ts';
 import { ignoredNames, nearestRoute } from './hints.ts';
 import { readBody } from './loopback-server.ts';
@@ -14,7 +13,7 @@ import { localAccount } from './signature.ts';
 
 /** A route to a Lambda handler. */
 export interface Route {
-  endpoint: Pick<AnyEndpoint, 'method' | 'path'> & Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
+  endpoint: Pick<AnyEndpoint, 'route'> & Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
 }
 
@@ -65,13 +64,14 @@ async function answer(
   if ([method, request.url, ...rawHeaders].join('').length > mostHeaderBytes)
     return sendMessage(response, 431, 'Request Header Fields Too Large');
   const url = urlOf(request);
+  const asked = `${method} ${url.pathname}`;
   for (const { endpoint, handler } of routes) {
-    const match = method === endpoint.method ? url.pathname.match(patternOf(endpoint.path)) : null;
+    const match = asked.match(patternOf(endpoint.route));
     if (!match) continue;
     const body = await readBody(request);
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
     ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
-    const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
+    const event = eventOf(request, url, endpoint.route, match.groups ?? {}, body);
     const awsRequestId = event.requestContext.requestId;
     // More than on Lambda: all functions share one process.
     const getRemainingTimeInMillis = () => 60_000;
@@ -79,8 +79,8 @@ async function answer(
     const { statusCode, headers, body: sent } = v.parse(handlerResultSchema, result);
     return void response.writeHead(statusCode, headers).end(sent);
   }
-  const routeKeys = routes.map(({ endpoint }) => routeKeyOf(endpoint));
-  const hint = `There is ${nearestRoute(routeKeys, `${method} ${url.pathname}`)}.`;
+  const known = routes.map(({ endpoint }) => endpoint.route);
+  const hint = `There is ${nearestRoute(known, asked)}.`;
   annotateLog({ reason: hint });
   // A header, since the body is API Gateway's own.
   response.setHeader('x-hint', hint);
@@ -136,8 +136,8 @@ function eventOf(
 }
 
 /** The pattern of the paths of a route, with a group for each parameter. */
-const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+const patternOf = (route: string): RegExp =>
+  new RegExp(`^${route.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 /** Whether API Gateway passes on a body of this type as text; it encodes others in base64. */
 const isTextType = (contentType = 'application/json'): boolean =>

@@ -9,7 +9,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import { logicalIdOf, routeKeyOf } from '../endpoints.ts';
+import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { EventPublishing } from './event-publishing.ts';
@@ -160,7 +160,7 @@ const aboutRoute =
   (of: Measurements, prefix: string, label: string, metricName: string, fewest: number, minutes: number) =>
   ({ key, access, lambda }: EndpointFunction) => {
     const period = Duration.minutes(minutes);
-    const part = of.ofRoute(metricName, routeKeyOf(access), period);
+    const part = of.ofRoute(metricName, access.route, period);
     const metric = rate(label, part, lambda.metricInvocations({ period }), fewest, period);
     return [`${prefix}${logicalIdOf(key)}`, metric] as const;
   };

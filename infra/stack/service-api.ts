@@ -7,7 +7,8 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, type LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { routeKeyOf } from '../endpoints.ts';
+import * as v from 'valibot';
+import { partsOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { routeServerErrors, routeThrottles } from './measurements.ts';
 import { acknowledge } from './rights.ts';
@@ -81,14 +82,15 @@ export class ServiceApi extends Construct {
 
   /** Routes an endpoint to its function, with its throttle. */
   addRoute({ key, access: endpoint }: EndpointFunction, target: IFunction): void {
+    const { method, path } = partsOf(endpoint);
     const routes = this.api.addRoutes({
-      path: endpoint.path,
-      methods: [apigateway.HttpMethod[endpoint.method]],
+      path,
+      methods: [v.parse(v.enum(apigateway.HttpMethod), method)],
       integration: new HttpLambdaIntegration(key, target),
     });
     const throttle = throttles.get(key);
     if (!throttle) return;
-    this.#routeSettings[routeKeyOf(endpoint)] = {
+    this.#routeSettings[endpoint.route] = {
       ThrottlingRateLimit: this.#settings[`${throttle}RateLimit`],
       ThrottlingBurstLimit: this.#settings[`${throttle}BurstLimit`],
     };

@@ -102,9 +102,8 @@ interface EndpointRequest<Caller, Schemas extends ParameterSchemas, Content> {
 /** Everything about an endpoint. Its handler, the local gateway, the CDK stack, the docs and the event files read it. */
 export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R extends Responses>
   extends Access {
-  method: 'GET' | 'POST' | 'DELETE';
   /** As API Gateway writes it: `{name}` is one segment. */
-  path: string;
+  route: `${'GET' | 'POST' | 'DELETE'} /${string}`;
   tag: 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
   /** More than the summary, in Markdown. */
   description: string;
@@ -139,5 +138,5 @@ export interface ExampleRequest {
 /** An endpoint with any types, for code that doesn't serve requests. */
 export type AnyEndpoint = Omit<Endpoint<unknown, ParameterSchemas, unknown, Responses>, 'handle'>;
 
-export const isAudited = ({ method, writes }: Pick<AnyEndpoint, 'method' | 'writes'>): boolean =>
-  method !== 'GET' && writes !== false;
+export const isAudited = ({ route, writes }: Pick<AnyEndpoint, 'route' | 'writes'>): boolean =>
+  !route.startsWith('GET ') && writes !== false;

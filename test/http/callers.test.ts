@@ -58,14 +58,14 @@ const wrongHeaders: Record<string, Record<string, Headers>> = {
 };
 const endpoints = [...readFunctions().endpoints].filter(([, { authenticate }]) => authenticate.error);
 
-describe.each(endpoints)('%s', (key, { method, authenticate }) => {
+describe.each(endpoints)('%s', (key, { authenticate }) => {
   const { path, init } = requestOf(eventOf(key));
   const { authorization: _, ...headers } = Object(init.headers);
   const wrong = { 'no header': {}, ...wrongHeaders[authenticate.scheme] };
 
   test.each(Object.entries(wrong))('%s: 401, whatever the rest of the request', async (_, credentials) => {
     const request = { ...init, headers: { ...headers, ...credentials } };
-    const malformed = { ...request, ...(method === 'POST' && { body: '{' }) };
+    const malformed = { ...request, ...(init.method === 'POST' && { body: '{' }) };
     for (const answer of [
       await service.call(path, request),
       await service.call(`${path}?x=1&x=2`, malformed),

@@ -1,7 +1,7 @@
 import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import * as v from 'valibot';
-import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { type InvocableFunction, startLocalAws } from '../../infra/local/aws.ts';
 import type { Route } from '../../infra/local/gateway.ts';
 import { loadOtherFunctions, loadRoutes, setEnvironment } from '../../infra/local/load-functions.ts';
@@ -53,7 +53,7 @@ afterAll(() => write.mockRestore());
 /** The handler of an endpoint, as a function that is invoked. */
 function handlerOf(key: string): InvocableFunction {
   const endpoint = endpoints.get(key);
-  const route = routes.find((one) => endpoint && routeKeyOf(one.endpoint) === routeKeyOf(endpoint));
+  const route = routes.find((one) => one.endpoint.route === endpoint?.route);
   if (!route) throw new Error(`There is no ${key}.`);
   return (event) => Reflect.apply(route.handler, undefined, [event, {}]);
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import { build } from 'esbuild';
 import * as v from 'valibot';
-import { logicalIdOf, readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
+import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { issuerKeysKey, publicSigningKeysKey } from '../../lib/storage/keys.ts';
@@ -310,7 +310,7 @@ describe('endpoints', () => {
       return [RouteKey, text(integration?.IntegrationUri), integration?.PayloadFormatVersion];
     });
     const recorded = [...endpoints].map(([key, endpoint]) => [
-      routeKeyOf(endpoint),
+      endpoint.route,
       `${logicalIdOf(key)}Live`,
       '2.0',
     ]);

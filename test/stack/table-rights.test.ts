@@ -68,7 +68,7 @@ test('an endpoint whose record lacks a right answers with a 500 that names it, w
       const answer = await get(account).catch(() => ({ statusCode: 500, headers: {} }));
       return { statusCode: 200, headers: {}, ...answer };
     });
-  const endpoint = { method: 'GET', path: '/openapi.json' } as const;
+  const endpoint = { route: 'GET /openapi.json' } as const;
   const { url, close } = await serve(gateway([{ endpoint, handler }]));
   const denied = 'The record of read-devices does not let it GetItem ACCOUNT#ac_1.';
   await expect(documentedFetch(`${url}/openapi.json`)).rejects.toThrow(denied);

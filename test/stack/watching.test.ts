@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { logicalIdOf, readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
+import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { everything, otherCanary } from '../support/deployments.ts';
 import { readable, resources, template, templateWith, watching, watchingWith } from '../support/template.ts';
@@ -196,7 +196,7 @@ describe('alarms', () => {
       '1 of 1 from 1',
       share(
         5,
-        sum('part', `a-stack RouteServerErrors, route=${routeKeyOf(endpoint)}`, 900),
+        sum('part', `a-stack RouteServerErrors, route=${endpoint.route}`, 900),
         sum('whole', inLambda('Invocations', key), 900),
       ),
     ]),
@@ -207,7 +207,7 @@ describe('alarms', () => {
         '1 of 1 from 1',
         share(
           20,
-          sum('part', `a-stack RouteThrottles, route=${routeKeyOf(endpoint)}`, 300),
+          sum('part', `a-stack RouteThrottles, route=${endpoint.route}`, 300),
           sum('whole', inLambda('Invocations', key), 300),
         ),
       ]),

@@ -5,6 +5,7 @@ import {
   jwtAssertionType,
   proofAlgorithms,
 } from '../../../lib/login-apps/client-metadata.ts';
+import { byPath, partsOf } from '../../endpoints.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
 import { type Components, jsonSchemaOf, withNamedAlternatives } from './json-schema.ts';
 
@@ -79,11 +80,9 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
   const sent: Components = new Map();
   const received: Components = new Map();
   const paths: Record<string, Json> = {};
-  for (const [key, endpoint] of [...endpoints].sort(([, a], [, b]) => (a.path < b.path ? -1 : 1))) {
-    paths[endpoint.path] = {
-      ...paths[endpoint.path],
-      [endpoint.method.toLowerCase()]: operation(key, endpoint, sent, received),
-    };
+  for (const [key, endpoint] of [...endpoints].sort(([, a], [, b]) => byPath(a, b))) {
+    const { method, path } = partsOf(endpoint);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(key, endpoint, sent, received) };
   }
   const components: [name: string, schema: object][] = [
     ['GatewayError', { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] }],
