@@ -74,7 +74,7 @@ const onceOfSum = [1, 5] as const;
 
 const perMinute = { period: minute };
 
-/** Errors of a new version whose share is no chance. */
+/** The fewest errors of a new version whose share can't be chance. */
 const fewestOfVersion = 5;
 
 /** The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do about each. */
@@ -180,7 +180,7 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
   const refused = total('PublicClientsRefused');
   const tokenRequests = sum('Token requests', { refused, issued: total('TokensIssued') });
   const refusedShare = rate('Refused public clients', refused, tokenRequests, 100);
-  // Among fewer than twenty requests, one cold start would be too many.
+  // Among fewer than twenty requests, one cold start would set the alarm off.
   const latency = new cloudwatch.MathExpression({
     expression: 'IF(requests >= 20, latency, 0)',
     usingMetrics: { requests, latency: measurements.latency(cloudwatch.Stats.p(99)) },

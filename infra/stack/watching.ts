@@ -6,7 +6,7 @@ import { deploymentGroups } from './live-versions.ts';
 import type { Measurements } from './measurements.ts';
 import type { InlineRole } from './rights.ts';
 
-/** A stack within the service's, since one can have 500 resources: for what holds no data and no request needs. */
+/** A stack within the service's, since one can have 500 resources: for parts that hold no data and that no request needs. */
 export class Watching extends NestedStack {
   /** @param role with which CodeDeploy moves aliases. Without a canary there is none. */
   constructor(scope: Construct, id: string, role: InlineRole | undefined, watched: Watched) {
