@@ -1,20 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import querystring from 'node:querystring';
 import * as v from 'valibot';
-import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
 import { annotateLog, withRequest } from '../../lib/log/request-fields.ts';
 import { MissingRight } from '../table-rights.ts';
 import { ignoredNames, nearestRoute } from './hints.ts';
 import { readBody } from './loopback-server.ts';
-import { localAccount } from './signature.ts';
 
 /** A route to a Lambda handler. */
 export interface Route {
   endpoint: Pick<AnyEndpoint, 'route'> & Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
-  handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
+  handler: (event: ReturnType<typeof eventOf>, context: unknown) => Promise<unknown>;
 }
 
 /** The results that the service's handlers have; API Gateway accepts more. */
@@ -29,8 +27,7 @@ const mostBodyBytes = 10 * 1024 * 1024;
 const mostHeaderBytes = 10_240;
 
 /**
- * Stands in for API Gateway: turns HTTP requests into events (payload format 2.0) for the handlers, and their results into
- * responses.
+ * Stands in for API Gateway: turns HTTP requests into events for the handlers, and their results into responses.
  * @param routes may be filled later
  * @param print takes a line for each request: its error code, the reason for the log and the names of fields and headers without
  * effect, but no value of its query, headers or body
@@ -71,7 +68,7 @@ async function answer(
     const body = await readBody(request);
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
     ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
-    const event = eventOf(request, url, endpoint.route, match.groups ?? {}, body);
+    const event = eventOf(request, url, endpoint.route, match.groups, body);
     const awsRequestId = event.requestContext.requestId;
     // More than on Lambda: all functions share one process.
     const getRemainingTimeInMillis = () => 60_000;
@@ -87,51 +84,27 @@ async function answer(
   return sendMessage(response, 404, 'Not Found');
 }
 
+/** The fields of an event in payload format 2.0 that the service's handlers read. */
 function eventOf(
   request: IncomingMessage,
   url: URL,
   routeKey: string,
-  pathParameters: Record<string, string>,
+  inPath: Record<string, string> | undefined,
   body: Buffer,
-): APIGatewayProxyEventV2 {
+) {
   const headers = Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(',')]),
   );
-  const { searchParams } = url;
-  const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name).join(',')]);
-  const inPath = Object.entries(pathParameters).map(([name, value]) => [name, decoded(value)]);
+  const decoded = Object.entries(inPath ?? {}).map(([name, value]) => [name, querystring.unescape(value)]);
   const isText = isTextType(headers['content-type']);
-  const now = new Date();
   return {
     version: '2.0',
-    routeKey,
-    rawPath: url.pathname,
     rawQueryString: url.search.slice(1),
     headers,
-    ...definedOnly({
-      queryStringParameters: query.length > 0 ? Object.fromEntries(query) : undefined,
-      pathParameters: inPath.length > 0 ? Object.fromEntries(inPath) : undefined,
-      body: body.length > 0 ? body.toString(isText ? 'utf8' : 'base64') : undefined,
-    }),
+    pathParameters: inPath && Object.fromEntries(decoded),
+    body: body.length > 0 ? body.toString(isText ? 'utf8' : 'base64') : undefined,
     isBase64Encoded: body.length > 0 && !isText,
-    requestContext: {
-      accountId: localAccount,
-      apiId: 'local',
-      domainName: headers.host ?? '127.0.0.1',
-      domainPrefix: 'local',
-      http: {
-        method: request.method ?? '',
-        path: url.pathname,
-        protocol: `HTTP/${request.httpVersion}`,
-        sourceIp: request.socket.remoteAddress ?? '',
-        userAgent: headers['user-agent'] ?? '',
-      },
-      requestId: randomUUID(),
-      routeKey,
-      stage: '$default',
-      time: now.toUTCString(),
-      timeEpoch: now.getTime(),
-    },
+    requestContext: { apiId: 'local', requestId: randomUUID(), routeKey },
   };
 }
 
@@ -147,11 +120,3 @@ const sendMessage = (response: ServerResponse, status: number, message: string):
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
 
 const urlOf = (request: IncomingMessage): URL => new URL(`http://127.0.0.1${request.url ?? '/'}`);
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
