@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
+import type { Addresses } from './load-functions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
 interface DemoStack {
-  url: string;
-  sandbox: Pick<Sandbox, 'url' | 'settings'>;
-  dynamoDbEndpoint: string;
-  tableName: string;
+  addresses: Addresses;
+  sandbox: Pick<Sandbox, 'settings'>;
   operator: FunctionTarget;
 }
 
@@ -27,10 +26,7 @@ export async function seedDemo(stack: DemoStack) {
       createAccount(stack, 'Other back office'),
     ]);
   return {
-    base_url: stack.url,
-    sandbox_url: stack.sandbox.url,
-    dynamodb_endpoint: stack.dynamoDbEndpoint,
-    table_name: stack.tableName,
+    ...stack.addresses,
     login_app,
     other_login_app,
     login_app_without_mobile_application,
@@ -44,7 +40,7 @@ export async function seedDemo(stack: DemoStack) {
 export async function reviveDemo(stack: DemoStack, kept: Demo): Promise<Demo> {
   const apps = [kept.login_app, kept.other_login_app, kept.login_app_without_mobile_application];
   await Promise.all(apps.map(({ login_app_id }) => setProviders(stack, login_app_id)));
-  return { ...kept, dynamodb_endpoint: stack.dynamoDbEndpoint, table_name: stack.tableName };
+  return { ...kept, ...stack.addresses };
 }
 
 const setProviders = ({ operator, sandbox }: DemoStack, login_app: string) =>

@@ -5,23 +5,26 @@ import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 
-interface Surroundings {
+/** Where the parts of a stack are, as `.local/demo.json` says it. */
+export interface Addresses {
   /** The address of the API, which is the `iss` of its tokens. */
-  issuer: string;
-  tableName: string;
-  dynamoDbEndpoint: string;
-  awsEndpoint: AwsEndpoint;
+  base_url: string;
+  sandbox_url: string;
+  dynamodb_endpoint: string;
+  table_name: string;
 }
 
 /** Sets the environment as Lambda does, except for variables of tokens that are set. The functions read it when they load. */
-export function setEnvironment({ issuer, tableName, dynamoDbEndpoint, awsEndpoint }: Surroundings): void {
-  const { url, secret_access_key } = awsEndpoint;
+export function setEnvironment(
+  { base_url, dynamodb_endpoint, table_name }: Omit<Addresses, 'sandbox_url'>,
+  { url, secret_access_key }: AwsEndpoint,
+): void {
   Object.assign(process.env, {
     ...tokenVariables(readSettings({})),
     AWS_CALL_MILLISECONDS: '10000',
     ...process.env,
-    TABLE_NAME: tableName,
-    ISSUER: issuer,
+    TABLE_NAME: table_name,
+    ISSUER: base_url,
     SIGNING_KEYS_SECRET_ID: 'signing-keys',
     REFRESH_TOKENS_SECRET_ID: 'refresh-tokens',
     PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
@@ -32,7 +35,7 @@ export function setEnvironment({ issuer, tableName, dynamoDbEndpoint, awsEndpoin
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: secret_access_key,
-    AWS_ENDPOINT_URL_DYNAMODB: dynamoDbEndpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodb_endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
     AWS_ENDPOINT_URL_STS: url,
     AWS_ENDPOINT_URL_EVENTBRIDGE: url,

@@ -46,11 +46,17 @@ export async function startStack(options: StackOptions) {
     startStore(data?.tableFolder),
   ]);
   const dynamoDb = localDynamoDb(store.url);
-  const { tableName, streamArn } = await openTable(dynamoDb, data);
+  const { table_name, streamArn } = await openTable(dynamoDb, data);
+  const addresses = {
+    base_url: api.url,
+    sandbox_url: sandbox.url,
+    dynamodb_endpoint: store.url,
+    table_name,
+  };
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
   for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
-  setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: store.url, awsEndpoint: aws.endpoint });
+  setEnvironment(addresses, aws.endpoint);
   // As a deployment does before its code is live, and after it.
   const { formatProblem, recordFormat } = await import('../../lib/storage/table-format.ts');
   const problem = await formatProblem();
@@ -72,12 +78,10 @@ export async function startStack(options: StackOptions) {
   const schedule = setInterval(runScheduled, 600_000);
 
   return {
-    url: api.url,
+    addresses,
     /** The API's routes; more may be added. */
     routes,
     sandbox,
-    dynamoDbEndpoint: store.url,
-    tableName,
     awsEndpoint: aws.endpoint,
     operator: { name: 'operator', endpoint: aws.endpoint },
     /** Whether events are published: whether the store has streams. */
@@ -86,7 +90,7 @@ export async function startStack(options: StackOptions) {
       clearInterval(schedule);
       if (endStream) await endStream();
       await Promise.all([api, aws, sandbox].map((server) => server.close()));
-      if (!data) await deleteTable(dynamoDb, tableName);
+      if (!data) await deleteTable(dynamoDb, table_name);
       await store.close();
     },
   };
@@ -97,14 +101,14 @@ async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) 
   const saved = data?.saved;
   if (saved?.stopped) {
     data?.save({ ...saved, stopped: false });
-    return { tableName: saved.table_name };
+    return { table_name: saved.table_name };
   }
-  const tableName = `login-service-${randomUUID()}`;
-  if (!saved) return { tableName, streamArn: await createTable(dynamoDb, tableName) };
-  await copyTable(dynamoDb, saved.table_name, tableName);
-  data.save({ ...saved, table_name: tableName });
+  const table_name = `login-service-${randomUUID()}`;
+  if (!saved) return { table_name, streamArn: await createTable(dynamoDb, table_name) };
+  await copyTable(dynamoDb, saved.table_name, table_name);
+  data.save({ ...saved, table_name });
   await deleteTable(dynamoDb, saved.table_name);
-  return { tableName };
+  return { table_name };
 }
 
 /** The steps of a rotation, in their order. @see AWS Secrets Manager user guide, "Lambda rotation functions" */

@@ -112,8 +112,8 @@ async function startDemo(options: StackOptions) {
   const { data } = options;
   const stack = await startStack(options);
   const demo = data?.saved ? await reviveDemo(stack, data.saved.demo) : await seedDemo(stack);
-  const { url, tableName: table_name, sandbox } = stack;
-  const save = (stopped: boolean) => data?.save({ url, sandbox_url: sandbox.url, table_name, stopped, demo });
+  const { base_url: url, sandbox_url, table_name } = demo;
+  const save = (stopped: boolean) => data?.save({ url, sandbox_url, table_name, stopped, demo });
   save(false);
   const close = async () => {
     await stack.close();
@@ -129,12 +129,7 @@ async function joinStack(directory: string, port: number) {
   const { aws_endpoint: awsEndpoint } = readStackFile(files);
   const routes: Route[] = [];
   const api = await serve(gateway(routes, print), port);
-  setEnvironment({
-    issuer: demo.base_url,
-    tableName: demo.table_name,
-    dynamoDbEndpoint: demo.dynamodb_endpoint,
-    awsEndpoint,
-  });
+  setEnvironment(demo, awsEndpoint);
   await loadRoutes(routes);
   return { demo: { ...demo, base_url: api.url }, routes, awsEndpoint, close: api.close };
 }

@@ -68,14 +68,9 @@ const kinds: Record<string, Kind> = {
   Search: [[], async () => (to) => to.search()],
 };
 
-const surroundings = {
-  issuer: demo.base_url,
-  tableName: demo.table_name,
-  dynamoDbEndpoint: demo.dynamodb_endpoint,
-  awsEndpoint: stack.awsEndpoint,
-};
 // Flags for Node, such as --cpu-prof, go to the process that is measured.
-const serving = fork(join(import.meta.dirname, 'serving-process.ts'), [JSON.stringify(surroundings)], {
+const surroundings = JSON.stringify([demo, stack.awsEndpoint]);
+const serving = fork(join(import.meta.dirname, 'serving-process.ts'), [surroundings], {
   execArgv: process.argv.slice(2),
   stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
 });

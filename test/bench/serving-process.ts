@@ -12,7 +12,8 @@ import { type Operation, question } from './serving-messages.ts';
 
 // The process whose CPU time `npm run bench:requests` measures. It serves the handlers and, behind the same
 // local server, an empty handler for each route.
-setEnvironment(JSON.parse(process.argv[2] ?? ''));
+const [demo, awsEndpoint] = JSON.parse(process.argv[2] ?? '');
+setEnvironment(demo, awsEndpoint);
 const routes: Route[] = [];
 await loadRoutes(routes);
 const served = await serve(gateway(routes));

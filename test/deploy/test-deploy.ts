@@ -96,7 +96,13 @@ runCheck(async (cleanUps) => {
   });
 
   const operator = { name: `${stack}-operator`, endpoint: awsEndpoint };
-  const demoStack = { url: front.url, sandbox, dynamoDbEndpoint: cloud.endpoint, tableName, operator };
+  const addresses = {
+    base_url: front.url,
+    sandbox_url: sandbox.url,
+    dynamodb_endpoint: cloud.endpoint,
+    table_name: tableName,
+  };
+  const demoStack = { addresses, sandbox, operator };
   const demo = await step('Seed the demo through the deployed operator function', () =>
     seedDemo({ ...demoStack, sandbox: asReleased(sandbox) }),
   );

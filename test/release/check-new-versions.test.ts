@@ -26,12 +26,10 @@ afterAll(() => Promise.all([aws.close(), codeDeploy.close()]));
 
 aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
 for (const id of ['refresh-tokens', 'provider-settings']) aws.secrets.create(id, 'a secret');
-setEnvironment({
-  issuer: 'https://login.example.com',
-  tableName: table.tableName,
-  dynamoDbEndpoint: table.url,
-  awsEndpoint: aws.endpoint,
-});
+setEnvironment(
+  { base_url: 'https://login.example.com', dynamodb_endpoint: table.url, table_name: table.tableName },
+  aws.endpoint,
+);
 Object.assign(process.env, {
   AWS_ENDPOINT_URL_LAMBDA: aws.url,
   AWS_ENDPOINT_URL_CODEDEPLOY: codeDeploy.url,

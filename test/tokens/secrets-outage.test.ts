@@ -10,12 +10,10 @@ Object.assign(process.env, { AWS_CALL_MILLISECONDS: '700', METRICS_NAMESPACE: 'a
 const table = await startOwnTable();
 process.env.LOG_LEVEL = 'INFO';
 const manager = await startSecretsStandIn();
-setEnvironment({
-  issuer: 'https://login.example.com',
-  tableName: table.tableName,
-  dynamoDbEndpoint: table.url,
-  awsEndpoint: { url: manager.url, secret_access_key: 'local' },
-});
+setEnvironment(
+  { base_url: 'https://login.example.com', dynamodb_endpoint: table.url, table_name: table.tableName },
+  { url: manager.url, secret_access_key: 'local' },
+);
 for (const id of ['signing-keys', 'refresh-tokens', 'provider-settings'])
   manager.secrets.create(id, 'a secret');
 const { handler: issueToken } = await import('../../functions/issue-token.ts');

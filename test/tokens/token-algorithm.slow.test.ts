@@ -20,16 +20,10 @@ const { running, service } = await ownService(
 
 /** The rotation function of a deployment with another setting: in this process, on the same table and secrets. */
 async function otherDeployment() {
-  const { base_url, dynamodb_endpoint, table_name } = service.demo;
   process.env.LOG_LEVEL = 'ERROR';
   process.env.LOCAL_DIR = running.directory;
   process.env.ACCESS_TOKEN_SECONDS = String(lifetime);
-  setEnvironment({
-    issuer: base_url,
-    tableName: table_name,
-    dynamoDbEndpoint: dynamodb_endpoint,
-    awsEndpoint: awsEndpointOf(running),
-  });
+  setEnvironment(service.demo, awsEndpointOf(running));
   // The tests of other files in this process go by the same clock.
   const { now } = performance;
   afterAll(() => {
