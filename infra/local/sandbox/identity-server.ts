@@ -7,7 +7,7 @@ import Provider, { type AccessToken } from 'oidc-provider';
 import * as v from 'valibot';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { readWhole, writeWhole } from '../local-files.ts';
-import { type App, type Apps, epochSeconds, profile } from './sandbox-provider.ts';
+import { type Apps, type CredentialsQuery, epochSeconds, profile, validity } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
   /** The URL that it is mounted at. */
@@ -17,15 +17,6 @@ interface IdentityServerOptions {
   keysFolder?: string | undefined;
   /** The `id` of a subject in the user info, besides `sub`. */
   idOf?: ((subject: string) => string) | undefined;
-}
-
-interface Issue {
-  subject: string;
-  app: App;
-  /** Epoch seconds. */
-  iat: number;
-  /** Epoch seconds. */
-  exp: number;
 }
 
 export const redirectUri = 'https://app.example/callback';
@@ -48,8 +39,9 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const handle = provider.callback();
 
   /** Gives each token a grant of its own: a replayed code ends its grant, and should end no other token. */
-  async function granted({ subject, app, iat, exp }: Issue) {
-    const properties = { accountId: subject, clientId: app.id, iat, exp };
+  async function granted({ subject, audience, expired }: CredentialsQuery) {
+    const clientId = options.apps[audience].id;
+    const properties = { accountId: subject, clientId, ...validity(expired) };
     const grant = new provider.Grant(properties);
     grant.addOIDCScope(scope);
     return { ...properties, scope, grantId: await grant.save() };
@@ -59,12 +51,13 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     /** A JWT with exactly these claims. @param typ absent for an id token */
     signJwt: (claims: JWTPayload, typ?: 'at+jwt' | 'secevent+jwt' | 'logout+jwt'): Promise<string> =>
       new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
-    issueAccessToken: async (issue: Issue): Promise<string> =>
-      new provider.AccessToken(await granted(issue)).save(),
-    issueAuthorizationCode: async (issue: Issue, nonce?: string, codeChallenge?: string): Promise<string> => {
+    issueAccessToken: async (query: CredentialsQuery): Promise<string> =>
+      new provider.AccessToken(await granted(query)).save(),
+    issueAuthorizationCode: async (query: CredentialsQuery): Promise<string> => {
+      const { nonce, code_challenge: codeChallenge } = query;
       const codeChallengeMethod = codeChallenge && 'S256';
       const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod };
-      return new provider.AuthorizationCode({ ...(await granted(issue)), ...code }).save();
+      return new provider.AuthorizationCode({ ...(await granted(query)), ...code }).save();
     },
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
@@ -99,7 +92,7 @@ function configurationOf(
 ) {
   const hour = 3600;
   return {
-    adapter: memoryAdapter(new Map()),
+    adapter: memoryAdapter,
     clients: Object.values(apps).map(({ id, secret }) => ({
       client_id: id,
       client_secret: secret,
@@ -129,14 +122,16 @@ function configurationOf(
 
 type Stored = { grantId?: string; consumed?: number };
 
-/** A store for oidc-provider's models. Its own in memory warns at start, and keeps only 1000 records. */
-const memoryAdapter = (records: Map<string, Stored>) => (model: string) => ({
-  upsert: async (id: string, record: Stored) => void records.set(`${model}:${id}`, record),
-  find: async (id: string) => records.get(`${model}:${id}`),
-  consume: async (id: string) =>
-    void Object.assign(records.get(`${model}:${id}`) ?? {}, { consumed: epochSeconds() }),
-  destroy: async (id: string) => void records.delete(`${model}:${id}`),
-  revokeByGrantId: async (grantId: string) => {
-    for (const [key, record] of records) if (record.grantId === grantId) records.delete(key);
-  },
-});
+/** A store for a model of oidc-provider. Its own in memory warns at start, and keeps only 1000 records. */
+const memoryAdapter = () => {
+  const records = new Map<string, Stored>();
+  return {
+    upsert: async (id: string, record: Stored) => void records.set(id, record),
+    find: async (id: string) => records.get(id),
+    consume: async (id: string) => void Object.assign(records.get(id) ?? {}, { consumed: epochSeconds() }),
+    destroy: async (id: string) => void records.delete(id),
+    revokeByGrantId: async (grantId: string) => {
+      for (const [id, record] of records) if (record.grantId === grantId) records.delete(id);
+    },
+  };
+};

@@ -2,14 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import type { AccessToken } from 'oidc-provider';
 import { sendJson } from '../loopback-server.ts';
 import { createIdentityServer, redirectUri } from './identity-server.ts';
-import {
-  type App,
-  epochSeconds,
-  newApps,
-  profile,
-  type SandboxProvider,
-  validity,
-} from './sandbox-provider.ts';
+import { type App, epochSeconds, newApps, profile, type SandboxProvider } from './sandbox-provider.ts';
 
 /** The differences between OAuth 2.0 providers. */
 interface Kind {
@@ -116,12 +109,12 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
         data_deletion_url: 'https://app.example/deletion',
       },
     },
-    async issue({ subject, audience, expired, claims, nonce, code_challenge }) {
-      if (claims) server.setClaims(subject, claims);
-      const issue = { subject, app: apps[audience], ...validity(expired) };
-      const authorization_code =
-        kind.issuesCodes && (await server.issueAuthorizationCode(issue, nonce, code_challenge));
-      return { access_token: await server.issueAccessToken(issue), authorization_code };
+    async issue(query) {
+      if (query.claims) server.setClaims(query.subject, query.claims);
+      return {
+        access_token: await server.issueAccessToken(query),
+        authorization_code: kind.issuesCodes && (await server.issueAuthorizationCode(query)),
+      };
     },
     async notify({ event, subject }) {
       if (!kind.signsRequests || !['deauthorize', 'data_deletion'].includes(event)) return undefined;

@@ -31,24 +31,21 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
   };
   return {
     settings: { issuers: [{ ...first.settings, ...codes }, second.settings] },
-    async issue({ subject, audience, expired, with_access_token, with_code, nonce, claims, ...wanted }) {
-      const { issuer, server } = wanted.issuer === 'second' ? second : first;
-      const app = apps[audience];
-      const times = validity(expired);
-      const issue = { subject, app, ...times };
-      const common = { iss: issuer, sub: subject, aud: app.id, ...times };
+    async issue(query) {
+      const { subject, audience, with_access_token, with_code, nonce, claims } = query;
+      const { issuer, server } = query.issuer === 'second' ? second : first;
+      const aud = apps[audience].id;
+      const common = { iss: issuer, sub: subject, aud, ...validity(query.expired) };
       const accessTokens = {
-        true: () => server.issueAccessToken(issue),
-        jwt: () => server.signJwt({ ...common, client_id: app.id, jti: randomUUID() }, 'at+jwt'),
+        true: () => server.issueAccessToken(query),
+        jwt: () => server.signJwt({ ...common, client_id: aud, jti: randomUUID() }, 'at+jwt'),
       };
       const access_token = with_access_token && (await accessTokens[with_access_token]());
       const at_hash = access_token && accessTokenHash(access_token);
-      const all = Object.entries({ ...common, azp: app.id, nonce, at_hash, ...claims });
+      const all = Object.entries({ ...common, azp: aud, nonce, at_hash, ...claims });
       const id_token = await server.signJwt(Object.fromEntries(all.filter(([, value]) => value !== null)));
       const authorization_code =
-        with_code === 'true'
-          ? await server.issueAuthorizationCode(issue, nonce, wanted.code_challenge)
-          : undefined;
+        with_code === 'true' ? await server.issueAuthorizationCode(query) : undefined;
       return { id_token, access_token, authorization_code };
     },
     async notify({ event, subject, sid, reason }) {

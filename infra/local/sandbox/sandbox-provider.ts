@@ -67,7 +67,7 @@ export const credentialsQuerySchema = v.strictObject({
   /** Claims of the id token; at an OAuth 2.0 provider, those of the user info from now on. */
   claims: v.optional(v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown()))),
 });
-type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;
+export type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;
 
 export const notificationQuerySchema = v.strictObject({
   /** The address at the service. */
