@@ -1,7 +1,6 @@
 /** Reasons of rejected requests, for the log alone: the caller learns no more than the error. */
 export const logReasons = {
-  origin_secret_wrong:
-    'The request has no origin secret or a wrong one, so it did not come through CloudFront',
+  origin_secret_wrong: 'No origin secret or a wrong one: the request did not come through CloudFront',
   credentials_missing: 'No credentials were sent, or of another scheme',
   id_unknown: 'There is no client, account or Login App Token of this id',
   secret_wrong: 'The secret is not one of this client, account or Login App Token',
@@ -9,8 +8,7 @@ export const logReasons = {
   login_app_disabled: 'An operator has disabled the Login App',
   account_disabled: 'An operator has disabled the account',
   account_read_only: 'The account may only read',
-  access_request_full:
-    'The events of the access request take all the room that the table has for them (10 GB)',
+  access_request_full: 'The events of the access request take all the room that they have (10 GB)',
   credential_malformed: 'The credential has characters that none may have; the provider was not asked',
   credential_too_long: 'The credential is too long, by our limit or that of the provider',
   issued_to_another_app: 'The credential was issued to an app that the settings do not name',
@@ -19,13 +17,11 @@ export const logReasons = {
   token_expired: 'The access token has expired, by the introspection, the token info or its own `exp`',
   token_info_refused: 'The token info endpoint rejects the access token',
   user_info_refused: 'The user info endpoint rejects the access token',
-  subject_mismatch:
-    'Audience validation and user info, or id token and authorization code, name different people',
+  subject_mismatch: 'User info and audience validation, or id token and code, name different people',
   verification_refused: 'The OAuth 1.0 provider rejects the signed request: a wrong token, secret or app',
   code_refused: 'The provider does not exchange the authorization code',
   not_an_id_token: 'The id token is malformed, or a token of another kind',
-  not_an_access_token:
-    'The access token is no JWT, malformed, or a token of another kind, such as an id token',
+  not_an_access_token: 'The access token is no JWT, malformed or another token, such as an id token',
   algorithm_not_allowed: 'The JWT is signed by an algorithm that is not allowed, or not at all',
   unknown_key: 'The issuer publishes no key that the header of the JWT names, or several that fit',
   signature_invalid: 'The signature of the JWT is wrong',
@@ -57,15 +53,12 @@ export const logReasons = {
   assertion_for_another_server: 'The audience of the client assertion is not this service alone',
   assertion_used: 'The `jti` of the client assertion has been used',
   proof_missing: 'A public client sent no proof of its key (`DPoP`)',
-  proof_malformed:
-    'The proof is no JWT, of another type or algorithm, or not signed by the key in its header',
+  proof_malformed: 'The proof is no JWT, has another type or algorithm, or is not signed by its key',
   proof_for_another_request: 'The proof is for another address or method (`htu`, `htm`)',
-  proof_outdated:
-    'The proof is not of this minute, by the clock of the phone, and has no nonce of the service',
+  proof_outdated: "The proof is not of this minute by the phone's clock, and has no nonce of the service",
   proof_used: 'The `jti` of the proof has been used',
   proof_by_another_key: 'The proof is by another key than the session is bound to',
-  nonce_unusable:
-    'The nonce is not one that the service made for this Login App, has expired, or has been used',
+  nonce_unusable: 'The service made no such nonce for this Login App, or it has expired or been used',
   session_ended: 'The session of the token has ended',
   issued_to_another_client: 'The refresh token was issued to another client',
   signing_key_missing: 'The first rotation of the signing keys has not finished yet',

@@ -25,6 +25,7 @@ const login_user_id = of('the person');
 const session_id = of('the session');
 const identity_id = of('the identity');
 const issuer = of('the provider');
+const provider = of('its provider');
 const fields = of('the names of the claims');
 const session = {
   login_user_id,
@@ -69,10 +70,7 @@ export const logEvents = {
     session_id,
     by: oneOf('reuse', 'client', 'hook', ...parties),
   }),
-  sessions_ended: line('All sessions of a person that had begun were ended together, or all but one', {
-    login_user_id,
-    by,
-  }),
+  sessions_ended: line('All sessions of a person were ended, or all but one', { login_user_id, by }),
   login_user_deleted: line('A Login User was deleted', { login_user_id, by }),
   deletion_not_finished: line(
     'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
@@ -82,11 +80,7 @@ export const logEvents = {
     "An account's lists of access requests could not be brought up to date; it is tried again every minute",
     { account_id: of('the account'), failure },
   ),
-  identity_linked: line('A person linked an identity', {
-    login_user_id,
-    identity_id,
-    provider: of('its provider'),
-  }),
+  identity_linked: line('A person linked an identity', { login_user_id, identity_id, provider }),
   identity_unlinked: line('A person unlinked an identity', { login_user_id, identity_id }),
   provider_token_revoked: line(
     'A provider revoked its token of a person who was deleted, unlinked the identity or was refused',
@@ -134,10 +128,7 @@ export const logEvents = {
     hook_event,
     told: maybe('the `reason` of its answer'),
   }),
-  login_hook_failed: line('The login hook failed, took too long or gave an invalid answer', {
-    hook_event,
-    failure,
-  }),
+  login_hook_failed: line('The login hook failed, timed out or answered invalidly', { hook_event, failure }),
   login_user_refused: line('A blocked person tried to log in or to refresh', { login_user_id }),
   device_registered: line('A device was registered, for the first time or again', {
     platform: of('`ios` or `android`'),
@@ -147,14 +138,8 @@ export const logEvents = {
     access_request_id: of<number>('the access request'),
     count: of<number>('events on the page'),
   }),
-  profile_fields_left_out: line(
-    'A provider or an app told claims of a profile that are too long, of another type or unprintable; they are not kept',
-    { fields },
-  ),
-  login_claims_left_out: line(
-    'An id token has an `acr` or `amr` that is too long or of another type; the session does without',
-    { fields },
-  ),
+  profile_fields_left_out: line('Profile claims were too long, of another type or unprintable', { fields }),
+  login_claims_left_out: line('An `acr` or `amr` of an id token was too long or of another type', { fields }),
   provider_keys_fetched: line('The signing keys of an OpenID provider were fetched', { issuer }),
   provider_keys_stale: line('An OpenID provider did not return its keys; the last known ones stay in use', {
     issuer,
@@ -170,16 +155,10 @@ export const logEvents = {
     { secret: of('its ARN'), age_seconds: of<number>('since the value was read'), failure },
   ),
   signing_keys_rotated: line('The signing keys were rotated', { kid: of('the key that signs from now on') }),
-  new_versions_checked: line(
-    'During a deployment: the new versions have let somebody log in, and answered every example as documented',
-    {},
-  ),
-  new_versions_failed: line('During a deployment: they have not, so none of them goes live', { failure }),
+  new_versions_checked: line('New versions let somebody log in and answered every example as documented', {}),
+  new_versions_failed: line('New versions failed that check, so none of them goes live', { failure }),
   events_published: line('Events were put on the event bus', { count: of<number>('how many') }),
-  events_delayed: line(
-    'Events could not be put on the event bus, or a dead letter into its queue; Lambda tries again',
-    { failure },
-  ),
+  events_delayed: line('Events, or a dead letter, could not be delivered; Lambda tries again', { failure }),
   event_undeliverable: line(
     'A change of the table, or an event about it, can never be published; it is in the dead-letter queue',
     { record_id: of('the record of the stream, as in the dead letter'), failure },
