@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
@@ -14,7 +14,7 @@ export type WithSecrets = { secrets: StoredSecret[]; secrets_version: string };
 /** 256 random bits, URL-safe, after a prefix for secret scanners: `lcs_…` */
 export const newSecret = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`;
 
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
+export const sha256 = (text: string): string => hash('sha256', text, 'base64url');
 
 export const newSecretsVersion = (): string => newId('v');
 
@@ -29,11 +29,8 @@ export const storeSecret = (secret: string): StoredSecret => ({
   created_at: timestamp(),
 });
 
-export function equalInConstantTime(a: string, b: string): boolean {
-  const left = createHash('sha256').update(a).digest();
-  const right = createHash('sha256').update(b).digest();
-  return timingSafeEqual(left, right);
-}
+export const equalInConstantTime = (a: string, b: string): boolean =>
+  timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 
 /** Whether a secret is one of the stored ones. Compares all of them, in constant time. */
 export function matchesAny(presented: string, stored: StoredSecret[]): boolean {

@@ -5,7 +5,7 @@ import type { Placement } from './table.ts';
 export type Stored<Attributes> = Attributes & Placement;
 
 /** A change of one item. */
-export interface Change<Attributes> {
+export interface Change<Attributes = Record<string, unknown>> {
   /** Undefined attributes are removed. */
   set?: Partial<Stored<Attributes>>;
   /** Set if the item has no such attribute. */
@@ -35,37 +35,23 @@ export type Condition =
 /** Bytes that an expression may have. @see Amazon DynamoDB developer guide, "Constraints" */
 const longest = 4096;
 
-/** A change whose types have been checked. */
-interface Assignments extends Pick<Change<unknown>, 'copy' | 'count' | 'remove'> {
-  set?: object;
-  setIfAbsent?: object;
-}
-
 /** Builds DynamoDB expressions, with a placeholder for each name and value. */
 export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
 
-  update({ set = {}, setIfAbsent = {}, copy = {}, count = {}, remove = [] }: Assignments): string {
+  /** An update that sets something. */
+  update({ set = {}, setIfAbsent = {}, copy = {}, count = {}, remove = [] }: Change): string {
     const removed = Object.entries(set).flatMap(([name, value]) => (value === undefined ? [name] : []));
     const assignments = [
-      ...Object.entries(definedOnly(set)).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
-      ...Object.entries(setIfAbsent).map(
-        ([name, value]) => `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(value)})`,
-      ),
-      ...Object.entries(copy).map(
-        ([name, from]) => `${this.name(name)} = if_not_exists(${this.name(from)}, ${this.value(null)})`,
-      ),
-      ...Object.entries(count).map(
-        ([name, { by }]) =>
-          `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(0)}) + ${this.value(by)}`,
-      ),
+      ...this.assign(definedOnly(set), (_, value) => this.value(value)),
+      ...this.assign(setIfAbsent, (name, value) => this.orElse(name, value)),
+      ...this.assign(copy, (_, from) => this.orElse(from, null)),
+      ...this.assign(count, (name, { by }) => `${this.orElse(name, 0)} + ${this.value(by)}`),
     ];
     const removals = [...remove, ...removed].map((name) => this.name(name));
-    const expression = [
-      ...(assignments.length > 0 ? [`SET ${assignments.join(', ')}`] : []),
-      ...(removals.length > 0 ? [`REMOVE ${removals.join(', ')}`] : []),
-    ].join(' ');
+    const removal = removals.length > 0 ? ` REMOVE ${removals.join(', ')}` : '';
+    const expression = `SET ${assignments.join(', ')}${removal}`;
     if (expression.length > longest)
       throw new Error(`An update of ${expression.length} bytes is too long for DynamoDB.`);
     return expression;
@@ -84,6 +70,14 @@ export class Expressions {
     if ('isNotUpTo' in condition) return `NOT ${name} <= ${this.value(condition.isNotUpTo)}`;
     const exists = 'exists' in condition && condition.exists;
     return `${exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
+  }
+
+  private assign<Value>(values: Record<string, Value>, toOperand: (name: string, value: Value) => string) {
+    return Object.entries(values).map(([name, value]) => `${this.name(name)} = ${toOperand(name, value)}`);
+  }
+
+  private orElse(attribute: string, value: unknown): string {
+    return `if_not_exists(${this.name(attribute)}, ${this.value(value)})`;
   }
 
   /** Numbered, since a placeholder can't have all characters of a name. */

@@ -20,7 +20,7 @@ import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
 import { clientIdParameter } from './dpop-proof.ts';
 import { readRefreshToken } from './refresh-token.ts';
-import { clientTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
+import { issueAccessToken, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
 const login = {
   ...clientIdParameter,
@@ -124,9 +124,12 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 
 /** @throws ServiceError, ProviderFailure */
 export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
+  const { grant_type } = request;
   noteRequest(request);
-  await requireGrant(client, request.grant_type);
-  const response = await issueBy(request.grant_type, client, request).finally(storeFetchedKeys);
+  if (client.grantTypes && !client.grantTypes.includes(grant_type))
+    throw notAllowed(`The client may not use the grant ${grant_type}.`);
+  await requireEnabled(client.loginAppId);
+  const response = await issueBy(grant_type, client, request).finally(storeFetchedKeys);
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }
@@ -140,11 +143,13 @@ async function refresh(client: AuthenticatedClient, { refresh_token }: { refresh
   return loginUserTokenOf(await refreshSession(client, await readRefreshToken(refresh_token)));
 }
 
+/** @see RFC 6749 section 4.4.3 */
 async function issueToClient(client: AuthenticatedClient, form: { scope?: string | undefined }) {
+  const { loginAppId: aud, clientId: client_id, mayReadRecipients } = client;
   const token_use = useOfClient(form);
-  if (token_use === 'recipients' && !client.mayReadRecipients)
+  if (token_use === 'recipients' && !mayReadRecipients)
     throw notAllowed('The client may not read recipients.');
-  return clientTokenOf(client, token_use);
+  return issueAccessToken<typeof token_use>({ token_use, aud, sub: client_id, client_id });
 }
 
 /** Logs in the person of a credential. The session is stored last, so a login that fails leaves none. */
@@ -167,12 +172,6 @@ function otherScope(request: TokenRequest): { scope?: TokenUse } {
   const given = request.grant_type === 'client_credentials' ? useOfClient(request) : 'login_user';
   const asked = request.scope?.split(' ').filter((name) => name !== '') ?? [];
   return asked.every((name) => name === given) ? {} : { scope: given };
-}
-
-async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedClient, grantType: GrantType) {
-  if (allowed && !allowed.includes(grantType))
-    throw notAllowed(`The client may not use the grant ${grantType}.`);
-  await requireEnabled(loginAppId);
 }
 
 const notAllowed = (message: string): ServiceError =>

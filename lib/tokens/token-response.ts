@@ -3,7 +3,6 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
-import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
 import { countField, described } from '../schema/json-schema.ts';
@@ -58,13 +57,6 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
   return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
 }
 
-/** The token of a client itself: a Login App Token, or one for recipients. @see RFC 6749 section 4.4.3 */
-export const clientTokenOf = (
-  { loginAppId: aud, clientId: client_id }: AuthenticatedClient,
-  token_use: 'login_app' | 'recipients',
-): Promise<TokenResponse> =>
-  issueAccessToken<typeof token_use>({ token_use, aud, sub: client_id, client_id });
-
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;
 
 /**
@@ -72,7 +64,7 @@ type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti
  * @param end of the session in epoch seconds
  * @see RFC 9068
  */
-async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<Use>, end = Infinity) {
+export async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<Use>, end = Infinity) {
   const issuedAt = epochSeconds();
   const expires_in = Math.min(accessTokenLifetime(), end - issuedAt);
   const access_token = await signJwt('at+jwt', {
