@@ -31,13 +31,6 @@ const mostNamed = 20;
 /** The most reasons that are told apart: some name lines. */
 const mostReasons = 200;
 
-interface Reason {
-  reason: string;
-  count: number;
-  lines: number[];
-}
-
-type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
 type Progress = (share: number, lines: number) => void;
 
 /**
@@ -48,7 +41,7 @@ type Progress = (share: number, lines: number) => void;
  */
 export async function runImport(
   { file, files, grouping }: { file: string; files: CommandLine['files']; grouping?: Grouping | undefined },
-  send: Send,
+  send: (batch: ImportLine[]) => Promise<Record<string, unknown>>,
   progress: Progress,
 ) {
   const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
@@ -56,7 +49,7 @@ export async function runImport(
   const isMapped = idsTo !== undefined && existsSync(idsTo);
   const ids = isMapped ? readIdMap('--ids-to', idsTo) : new Map<string, number>();
   const issuers = new Map<string, v.InferOutput<typeof issuerSchema>>();
-  const reasons = new Map<string, Reason>();
+  const reasons = new Map<string, { reason: string; count: number; lines: number[] }>();
   const counts = { lines: 0, added: 0, already_there: 0, refused: 0 };
   const refuse = (line: number, given: string): void => {
     const reason = reasons.has(given) || reasons.size < mostReasons ? given : 'Other reasons.';
@@ -68,7 +61,14 @@ export async function runImport(
   };
   for await (const batch of batchesOf(readLines(file, rewrite, grouping))) {
     for (const { line, reason } of batch) if (reason !== null) refuse(line, reason);
-    const result = await sendBatch(send, batch, counts.lines);
+    const accepted = batch.filter(({ reason }) => reason === null);
+    const lines = accepted.map(({ line, text, repetition }) => ({ line, text, repetition }));
+    const result = await send(lines)
+      .then((answer) => v.parse(batchResultSchema, answer))
+      .catch(({ message }: Error) => {
+        const stopped = `The import stopped after ${counts.lines} lines. Run the command again to continue.`;
+        throw new Error(`${stopped} ${message}`);
+      });
     for (const { line, reason } of result.refused) refuse(line, reason);
     for (const { id, access_request_id } of result.ids) ids.set(id, access_request_id);
     for (const { lines, ...about } of result.issuers) {
@@ -88,17 +88,6 @@ export async function runImport(
   if (issuers.size === 0) return summary;
   const counted = [...issuers.values()];
   return { ...summary, issuers: counted, unknown_issuers: counted.filter(({ known }) => !known).length };
-}
-
-async function sendBatch(send: Send, batch: ReadLine[], sent: number) {
-  try {
-    const accepted = batch.filter(({ reason }) => reason === null);
-    const lines = accepted.map(({ line, text, repetition }) => ({ line, text, repetition }));
-    return v.parse(batchResultSchema, await send(lines));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The import stopped after ${sent} lines. Run the command again to continue. ${why}`);
-  }
 }
 
 /** Lines, as many as a batch may have. A group is never divided. */

@@ -68,14 +68,14 @@ export async function checkNewVersions(event: unknown, remaining: () => number, 
 }
 
 /** A request to a function, with its route as API Gateway writes it. */
-const requestSchema = v.looseObject({
-  routeKey: v.string(),
-  headers: v.record(v.string(), v.string()),
-  pathParameters: v.exactOptional(v.record(v.string(), v.string())),
+interface Request {
+  routeKey: string;
+  headers: Record<string, string>;
+  pathParameters?: Record<string, string>;
+  body?: string;
   /** The status that it must be answered with. @default 200 */
-  status: v.exactOptional(v.number()),
-});
-type Request = v.InferOutput<typeof requestSchema>;
+  status?: number;
+}
 
 /** Sends a request to the new version of a function, by its key. @throws Error that names the route, for a wrong answer */
 type Send = (key: string, request: Request) => Promise<unknown>;
@@ -116,8 +116,7 @@ const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string
  */
 async function sendExamples(credentials: Map<string, string>, accessRequestId: string, send: Send) {
   const answers = new Map<string, unknown>();
-  for (const [key, example] of Object.entries(examples)) {
-    const request = v.parse(requestSchema, example);
+  for (const [key, request] of Object.entries<Request>(structuredClone(examples))) {
     const { headers, pathParameters } = request;
     const real = credentials.get(headers.authorization ?? '');
     if (real && request.routeKey.startsWith('GET ')) headers.authorization = real;

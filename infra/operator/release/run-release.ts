@@ -9,8 +9,6 @@ import { patiently, type Release, readRelease, type Served, showRelease } from '
 /** Back to the version before the live one, or forward to the one that CloudFormation deployed last. */
 type Direction = 'release back' | 'release forward';
 
-type ReleaseResult = Record<string, unknown> & { ok: boolean; warnings?: string[] };
-
 /**
  * Shows what is live; or asks, makes other versions live without any function of the service, and notes it in the audit log,
  * if the operator function works.
@@ -21,7 +19,7 @@ export async function runRelease(
   { functions, isConfirmed }: StackLine,
   target: Target,
   terminal: Terminal,
-): Promise<ReleaseResult> {
+) {
   if (target.local) throw new Error('Only deployed stacks have versions: name one with --stack.');
   const release = await readRelease(target.stack).catch((error: unknown) => {
     throw new Error(explainAwsFailure(Object(error)));
@@ -141,11 +139,9 @@ async function moveAliases(moves: readonly Move[]) {
       RoutingConfig: { AdditionalVersionWeights: {} },
       RevisionId: move.revisionId,
     });
-    try {
-      await client.send(update);
-    } catch (error) {
-      failures.set(move, `${move.key} was not moved: ${error instanceof Error ? error.message : error}`);
-    }
+    await client.send(update).catch((error: Error) => {
+      failures.set(move, `${move.key} was not moved: ${error.message}`);
+    });
   });
   return { moved: moves.filter((move) => !failures.has(move)), failures: [...failures.values()] };
 }
@@ -154,12 +150,9 @@ async function moveAliases(moves: readonly Move[]) {
 async function note(stack: string, moved: readonly Move[]): Promise<string[]> {
   if (moved.length === 0) return [];
   const versions = moved.map(({ key, to }) => `${key}:${to}`).join(',');
-  try {
-    await callOf({ local: false, stack })('release note', { versions });
-    return [];
-  } catch (error) {
-    const why = error instanceof Error ? error.message : error;
-    const later = `Later, run release note --versions ${versions} --stack ${stack}.`;
-    return [`The audit log has no line about it: ${why} ${later}`];
-  }
+  const later = `Later, run release note --versions ${versions} --stack ${stack}.`;
+  return callOf({ local: false, stack })('release note', { versions }).then(
+    () => [],
+    (error: Error) => [`The audit log has no line about it: ${error.message} ${later}`],
+  );
 }
