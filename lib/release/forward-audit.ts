@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import {
   CloudWatchLogsClient,
   CreateLogStreamCommand,
+  type InputLogEvent,
   PutLogEventsCommand,
   ResourceAlreadyExistsException,
   ResourceNotFoundException,
@@ -24,7 +25,6 @@ const contentSchema = v.object({
   logGroup: v.string(),
   logEvents: v.array(v.object({ id: v.string(), timestamp: v.number(), message: v.string() })),
 });
-type LogEvent = v.InferOutput<typeof contentSchema>['logEvents'][number];
 
 /**
  * Copies lines to the audit log group, with their own times, into a stream named after the function that wrote them. Each
@@ -36,24 +36,19 @@ export async function forwardAuditLines(event: unknown): Promise<void> {
   const content = JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString());
   const { messageType, logGroup, logEvents } = v.parse(contentSchema, content);
   if (messageType === 'CONTROL_MESSAGE') return;
-  const inOrder = logEvents.toSorted((a, b) => a.timestamp - b.timestamp);
-  for (let start = 0; start < inOrder.length; start += mostLines) {
-    await put(logGroup, inOrder.slice(start, start + mostLines));
-  }
+  const lines = logEvents.map(({ id, timestamp, message }) => ({
+    timestamp,
+    message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
+  }));
+  const inOrder = lines.toSorted((a, b) => a.timestamp - b.timestamp);
+  const logStreamName = logGroup.slice(logGroup.lastIndexOf('/') + 1);
+  for (let start = 0; start < inOrder.length; start += mostLines)
+    await put(logStreamName, inOrder.slice(start, start + mostLines));
 }
 
-async function put(logGroup: string, logEvents: LogEvent[]): Promise<void> {
-  const stream = {
-    logGroupName: auditLogGroup(),
-    logStreamName: logGroup.slice(logGroup.lastIndexOf('/') + 1),
-  };
-  const lines = new PutLogEventsCommand({
-    ...stream,
-    logEvents: logEvents.map(({ id, timestamp, message }) => ({
-      timestamp,
-      message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
-    })),
-  });
+async function put(logStreamName: string, logEvents: InputLogEvent[]): Promise<void> {
+  const stream = { logGroupName: auditLogGroup(), logStreamName };
+  const lines = new PutLogEventsCommand({ ...stream, logEvents });
   const { rejectedLogEventsInfo } = await logs.send(lines).catch(async (error: unknown) => {
     if (!(error instanceof ResourceNotFoundException)) throw error;
     // A function that had no audit line yet has no stream. Another delivery may create it meanwhile.

@@ -108,14 +108,9 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
     revision: 'probe',
     expires_at,
   });
-  return new SignJWT()
-    .setProtectedHeader({ alg: 'ES256', kid: 'probe' })
-    .setIssuer(issuer)
-    .setAudience(audience)
-    .setSubject(subject)
-    .setIssuedAt(epochSeconds())
-    .setExpirationTime(epochSeconds() + 60)
-    .sign(privateKey);
+  const iat = epochSeconds();
+  const claims = { iss: issuer, aud: audience, sub: subject, iat, exp: iat + 60 };
+  return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'probe' }).sign(privateKey);
 }
 
 /** In the place of the item kinds' own `parse`, which would bring all of their code along; only the service reads these. */
