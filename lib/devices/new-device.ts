@@ -13,7 +13,10 @@ function canonicalLocale(tag: string): string | undefined {
   }
 }
 
-const visible = (message: string, pattern: RegExp) => v.pipe(v.string(message), v.regex(pattern, message));
+const visible = (name: string, longest: number) => {
+  const message = `${name} must be 1 to ${longest} visible ASCII characters.`;
+  return v.pipe(v.string(message), v.regex(new RegExp(`^[\\x21-\\x7e]{1,${longest}}$`), message));
+};
 
 const anyDetails = {
   locale: v.optional(
@@ -26,15 +29,10 @@ const anyDetails = {
       v.description('The language of the app: a language tag (BCP 47).'),
     ),
   ),
-  app_version: v.optional(
-    described(
-      visible('app_version must be 1 to 64 visible ASCII characters.', /^[\x21-\x7e]{1,64}$/),
-      'The version of the app.',
-    ),
-  ),
+  app_version: v.optional(described(visible('app_version', 64), 'The version of the app.')),
   installation_id: v.optional(
     described(
-      visible('installation_id must be 1 to 128 visible ASCII characters.', /^[\x21-\x7e]{1,128}$/),
+      visible('installation_id', 128),
       'A random id that the app keeps for as long as it is installed. A registration with another token replaces the device that the installation had, and takes over its person.',
     ),
   ),
@@ -55,19 +53,20 @@ const environment = v.optional(
     'The gateway of the push service that issued the token. Without it: production.',
   ),
 );
-const noEnvironment = (kind: string) => v.optional(v.never(`environment must not be supplied for ${kind}.`));
 
 const anyToken = v.string('token must be a string.');
 
 export const apnsToken = /^([0-9a-fA-F]{2}){32,200}$/;
 const apnsMessage = 'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.';
 
-/** A token of opaque text. @param kind the devices that the message names */
-const firebaseToken = (kind: string) =>
-  v.pipe(
+/** The token and environment of a device with opaque text for a token. @param kind the devices that the messages name */
+const firebase = (kind: string) => ({
+  token: v.pipe(
     anyToken,
     v.regex(/^[\x21-\x7e]{1,4096}$/, `token must be 1 to 4096 visible ASCII characters for ${kind}.`),
-  );
+  ),
+  environment: v.optional(v.never(`environment must not be supplied for ${kind}.`)),
+});
 
 /** A rule of the API document about one field: in an `allOf`, since some tools take other objects for closed ones. */
 const fieldWith = (name: string, schema: object) => ({
@@ -89,18 +88,13 @@ const iosDevice = v.pipe(
       token: v.pipe(anyToken, v.regex(apnsToken, apnsMessage), v.toLowerCase()),
       environment,
     }),
-    deviceWith({
-      platform,
-      token_type: firebaseTypes,
-      token: firebaseToken('fcm or fid'),
-      environment: noEnvironment('fcm or fid'),
-    }),
+    deviceWith({ platform, token_type: firebaseTypes, ...firebase('fcm or fid') }),
   ]),
   jsonSchema(
     deviceWith({
       platform,
       token_type: v.optional(tokenTypeOnWire),
-      token: firebaseToken('ios'),
+      token: firebase('ios').token,
       environment,
     }),
     {
@@ -121,8 +115,7 @@ const androidFields = deviceWith({
       jsonSchema(tokenTypeOnWire),
     ),
   ),
-  token: firebaseToken('android'),
-  environment: noEnvironment('android'),
+  ...firebase('android'),
 });
 const androidDevice = v.pipe(
   androidFields,
