@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { annotateIds } from '../log/request-fields.ts';
-import { type Item, itemKind, readItems, updateItem } from '../storage/items.ts';
-import { devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
+import { type Item, itemKind, readEach, updateItem } from '../storage/items.ts';
+import { devicesOfLoginUserList, installationKey, type Key } from '../storage/keys.ts';
 import { type Device, deviceItem, deviceLifetimeSeconds, personSchema, relation } from './device.ts';
 
 const installationItem = itemKind(
@@ -84,14 +84,12 @@ export async function claimInstallation(loginAppId: string, installationId: stri
 
 /** The devices that no other device of the same installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
-  const installed = devices.filter(({ installation_id }) => installation_id !== undefined);
-  const keys = installed.map(({ login_app_id, installation_id: id = '' }) =>
-    installationItem(login_app_id, id),
-  );
-  const items = await readItems(keys);
-  const owners = new Map(installed.map(({ device_id }, place) => [device_id, items[place]?.device_id]));
-  return devices.filter(
-    ({ device_id, replaced_by }) =>
-      replaced_by === undefined && (owners.get(device_id) ?? device_id) === device_id,
-  );
+  const itemOf = await readEach(devices.flatMap(installationsOf));
+  return devices.filter((device) => {
+    const [owner = device.device_id] = installationsOf(device).map((key) => itemOf(key)?.device_id);
+    return device.replaced_by === undefined && owner === device.device_id;
+  });
 }
+
+const installationsOf = ({ login_app_id, installation_id: id }: Device): Key[] =>
+  id === undefined ? [] : [installationKey(login_app_id, id)];
