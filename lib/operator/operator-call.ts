@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { optionalEnvironment } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
@@ -31,9 +31,7 @@ export const stsHost = (region: string): string =>
   `sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 
 export const hashOfCommand = (functionName: string, { noun, verb, flags }: OperatorCall): string =>
-  createHash('sha256')
-    .update(JSON.stringify([functionName, noun, verb, flags]))
-    .digest('hex');
+  hash('sha256', JSON.stringify([functionName, noun, verb, flags]), 'hex');
 
 /** Milliseconds until STS must have answered. */
 const patience = 10_000;

@@ -94,8 +94,14 @@ const minutes = 15;
 
 /** Lists the live versions with their requests and errors of the last 15 minutes. */
 export async function showRelease({ stack, status, begunAt, functions }: Release) {
-  const sums = await sumsOf(functions.flatMap((served, place) => queriesOf(stack, served, place)));
-  const sumOf = (id: string): number => sums.get(id) ?? 0;
+  const queries = functions.flatMap((served, place) => queriesOf(stack, served, place));
+  const client = new CloudWatchClient(patiently);
+  const now = Date.now();
+  const period = { StartTime: new Date(now - minutes * 60_000), EndTime: new Date(now) };
+  const asked = paginateGetMetricData({ client }, { MetricDataQueries: queries, ...period });
+  const found = (await Array.fromAsync(asked)).flatMap(({ MetricDataResults = [] }) => MetricDataResults);
+  const sumOf = (id: string): number =>
+    found.flatMap(({ Id, Values = [] }) => (Id === id ? Values : [])).reduce((sum, value) => sum + value, 0);
   return {
     stack,
     status,
@@ -127,16 +133,4 @@ function queriesOf(stack: string, { name, live }: Served, place: number): Metric
     query('crashes', 'AWS/Lambda', 'Errors', ofAlias),
     query('responses', stack, 'ServerErrors', { function: name, version: live.number }),
   ];
-}
-
-async function sumsOf(MetricDataQueries: MetricDataQuery[]): Promise<Map<string, number>> {
-  const client = new CloudWatchClient(patiently);
-  const sums = new Map<string, number>();
-  const now = Date.now();
-  const period = { StartTime: new Date(now - minutes * 60_000), EndTime: new Date(now) };
-  for await (const page of paginateGetMetricData({ client }, { MetricDataQueries, ...period })) {
-    for (const { Id = '', Values = [] } of page.MetricDataResults ?? [])
-      sums.set(Id, (sums.get(Id) ?? 0) + Values.reduce((sum, value) => sum + value, 0));
-  }
-  return sums;
 }
