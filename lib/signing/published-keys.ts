@@ -1,4 +1,3 @@
-import { importJWK } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
@@ -22,11 +21,11 @@ const publishedKeysItem = itemKind(
 );
 export type Published = ItemOf<typeof publishedKeysItem>;
 
-/** The published keys, and those of them that were imported; undefined until the first rotation. */
+/** The published keys; undefined until the first rotation. */
 const findPublished = cached(
   async () => {
     const { keys } = await readPublished();
-    return keys.length > 0 ? { keys, imported: new Map<string, ReturnType<typeof importKey>>() } : undefined;
+    return keys.length > 0 ? keys : undefined;
   },
   { freshFor: 5 * 60_000, deniedFor: 10_000 },
 );
@@ -36,19 +35,15 @@ const isValid = ({ keep_until = Infinity }: PublishedKey): boolean => keep_until
 /** Every key that a valid access token can be signed with. */
 export async function publicKeys(): Promise<PublicJwk[]> {
   // The first rotation is about to end.
-  const { keys } = (await findPublished([], () => true)) ?? (await readPublished());
+  const keys = (await findPublished([], () => true)) ?? (await readPublished()).keys;
   return keys.filter(isValid).map(({ key }) => key);
 }
 
-/** A public key and its one algorithm. An unknown id is looked up at once, at most every 10 s. */
-export async function publicKey(kid: string) {
+/** The public key of an id. An unknown id is looked up at once, at most every 10 s. Jose imports an object once. */
+export async function publicKey(kid: string): Promise<PublicJwk | undefined> {
   const withId = (keys: PublishedKey[]) => keys.find((one) => one.key.kid === kid && isValid(one));
-  const published = await findPublished([], ({ keys }) => withId(keys) !== undefined);
-  const found = published && withId(published.keys);
-  if (!found) return undefined;
-  const key = published.imported.get(kid) ?? importKey(found.key);
-  published.imported.set(kid, key);
-  return key;
+  const published = await findPublished([], (keys) => withId(keys) !== undefined);
+  return published && withId(published)?.key;
 }
 
 export const readPublished = async () => (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
@@ -68,5 +63,3 @@ export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { 
   });
   if (!done) throw new Error('The signing keys were rotated or revoked at the same time. Try again.');
 }
-
-const importKey = async (jwk: PublicJwk) => ({ alg: jwk.alg, key: await importJWK(jwk) });

@@ -1,4 +1,4 @@
-import { CompactSign, compactVerify, importJWK } from 'jose';
+import { CompactSign, compactVerify } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { environment } from '../foundation/environment.ts';
@@ -58,7 +58,7 @@ export const rotateSigningKeys = rotation<KeySet>({
       const { key } = keys.find(({ key: { kid } }) => kid === jwk.kid) ?? {};
       if (!key) throw new Error('A key that is to sign is not published.');
       const signature = new CompactSign(message).setProtectedHeader({ alg: jwk.alg });
-      await compactVerify(await signature.sign(await importJWK(jwk)), await importJWK(key));
+      await compactVerify(await signature.sign(jwk), key);
     }
   },
 

@@ -61,7 +61,7 @@ export async function readAccessToken(
   token: string,
 ): Promise<{ claims?: AccessTokenPayload; reason?: LogReason }> {
   try {
-    const { payload } = await jwtVerify(token, async (header) => (await keyOf(header)).key, {
+    const { payload } = await jwtVerify(token, keyOf, {
       algorithms: [...tokenAlgorithms],
       typ: 'at+jwt',
       issuer: issuer(),
