@@ -11,20 +11,22 @@ import { issuer } from './issuer.ts';
 
 const epochSecondsSchema = v.pipe(v.number(), v.safeInteger());
 
-const sharedClaims = {
+/** The claims that all tokens have. The scope repeats the use; tokens of earlier versions have none. */
+const claimsFor = <const Use extends string>(use: Use) => ({
+  token_use: v.literal(use),
+  scope: v.optional(v.literal(use), use),
   iss: v.string(),
   aud: v.string(),
+  /** The Login User, or the client itself. */
+  sub: v.string(),
   client_id: v.string(),
   jti: v.string(),
   iat: epochSecondsSchema,
   exp: epochSecondsSchema,
-};
+});
 
 const loginUserClaimsSchema = v.object({
-  ...sharedClaims,
-  token_use: v.literal('login_user'),
-  scope: v.optional(v.literal('login_user'), 'login_user'),
-  sub: v.string(),
+  ...claimsFor('login_user'),
   sid: v.string(),
   /** Epoch seconds of the login; absent from tokens of earlier versions. */
   auth_time: v.exactOptional(epochSecondsSchema),
@@ -32,20 +34,8 @@ const loginUserClaimsSchema = v.object({
   ext_id: v.exactOptional(v.string()),
   ...loginClaimsSchema.entries,
 });
-
-const loginAppClaimsSchema = v.object({
-  ...sharedClaims,
-  token_use: v.literal('login_app'),
-  scope: v.optional(v.literal('login_app'), 'login_app'),
-  /** The client. */
-  sub: v.string(),
-});
-
-const recipientsClaimsSchema = v.object({
-  ...loginAppClaimsSchema.entries,
-  token_use: v.literal('recipients'),
-  scope: v.literal('recipients'),
-});
+const loginAppClaimsSchema = v.object(claimsFor('login_app'));
+const recipientsClaimsSchema = v.object(claimsFor('recipients'));
 
 /** The payload of an access token. @see RFC 9068 section 2.2 */
 const accessTokenPayloadSchema = v.pipe(
