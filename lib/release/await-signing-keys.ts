@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { lastRotation } from '../secrets/secret-store.ts';
+import { describeSecret } from '../secrets/secret-store.ts';
 import { answerCloudFormation } from './cloudformation.ts';
 
 const propertiesSchema = v.object({ SecretId: v.string() });
@@ -21,7 +21,7 @@ const failure =
 export const awaitSigningKeys = (event: unknown, remaining: () => number): Promise<void> =>
   answerCloudFormation(event, async (properties) => {
     const { SecretId } = v.parse(propertiesSchema, properties);
-    while (!(await lastRotation(SecretId))) {
+    while (!(await describeSecret(SecretId)).rotated) {
       if (remaining() < reserve + pause) return failure;
       await wait(pause);
     }

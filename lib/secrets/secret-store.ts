@@ -19,10 +19,6 @@ export async function readSecret(SecretId: string, VersionId?: string): Promise<
   return SecretString;
 }
 
-/** The time of a secret's latest rotation, if there was one. */
-export const lastRotation = async (SecretId: string): Promise<Date | undefined> =>
-  (await client.send(new DescribeSecretCommand({ SecretId }))).LastRotatedDate;
-
 /** The value that a rotation has prepared under a version id, if any. */
 export async function readPendingSecret(SecretId: string, VersionId: string): Promise<string | undefined> {
   const pending = new GetSecretValueCommand({ SecretId, VersionId, VersionStage: 'AWSPENDING' });
@@ -38,12 +34,12 @@ export async function putCurrentSecret(secretId: string, value: string): Promise
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: value }));
 }
 
-/** The ids of the current and of the prepared version of a secret, if any. */
-export async function versionsOf(secretId: string) {
-  const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
-  const at = (stage: string) =>
-    Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes(stage))?.[0];
-  return { current: at('AWSCURRENT'), pending: at('AWSPENDING') };
+/** Describes a secret: its latest rotation, and the ids of the current and of the prepared version, if any. */
+export async function describeSecret(SecretId: string) {
+  const secret = await client.send(new DescribeSecretCommand({ SecretId }));
+  const versions = Object.entries(secret.VersionIdsToStages ?? {});
+  const at = (stage: string) => versions.find(([, stages]) => stages.includes(stage))?.[0];
+  return { rotated: secret.LastRotatedDate, current: at('AWSCURRENT'), pending: at('AWSPENDING') };
 }
 
 /** Gives up a prepared version. The next rotation prepares another. */
@@ -99,7 +95,7 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
     async finishSecret(step) {
       const { SecretId, ClientRequestToken } = step;
       // Read first: if the current version changes during the check, this step fails.
-      const { current } = await versionsOf(SecretId);
+      const { current } = await describeSecret(SecretId);
       if (current !== ClientRequestToken) {
         await makeReady(step);
         const versions = { MoveToVersionId: ClientRequestToken, RemoveFromVersionId: current };

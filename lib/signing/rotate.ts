@@ -5,12 +5,12 @@ import { environment } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
 import {
   abandonPending,
+  describeSecret,
   putCurrentSecret,
   readPendingSecret,
   readSecret,
   rotation,
   staleReadSeconds,
-  versionsOf,
 } from '../secrets/secret-store.ts';
 import {
   type KeySet,
@@ -165,7 +165,7 @@ const isOutdated = ({ current, next }: KeySet, { keys, revoked }: Published): bo
 
 /** Gives up a rotation to a key set with a revoked key, which could never end. */
 async function abandonRotationWith(id: string, revoked: string[]): Promise<void> {
-  const { pending } = await versionsOf(id);
+  const { pending } = await describeSecret(id);
   const set = pending && parseKeySet((await readPendingSecret(id, pending)) ?? '');
   if (set && [set.current, set.next].some(({ kid }) => revoked.includes(kid)))
     await abandonPending(id, pending);
