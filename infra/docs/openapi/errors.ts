@@ -34,7 +34,8 @@ export const headerComponents = {
   },
 };
 
-const headerRef = (name: keyof typeof headerComponents) => ({ $ref: `#/components/headers/${name}` });
+type HeaderName = keyof typeof headerComponents;
+const headerRef = (name: HeaderName) => ({ $ref: `#/components/headers/${name}` });
 
 /** Headers that every response of the service has. */
 export const commonHeaders = {
@@ -58,55 +59,39 @@ export function errorsOf({ errors = {}, authenticate, body }: AnyEndpoint, recei
   };
   const statusOf = new Map<string, number>(Object.entries(statuses));
   const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf.get(code) ?? 500);
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => {
-      const names = codes.map(([code]) => code);
-      const own = errorSchema(names, status === statuses.unprocessable_entity, received);
-      if (status === statuses.too_many_requests) return [status, throttled(codes, own)];
-      const alternatives = status === statuses.invalid_request ? others : [];
-      const oneOf = [own, ...alternatives.map((other) => jsonSchemaOf(other, received))];
-      return [
-        status,
-        {
-          description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
-          headers: {
-            ...commonHeaders,
-            'WWW-Authenticate': names.some((code) => code in challenges) ? headerRef('Challenge') : undefined,
-            'DPoP-Nonce': names.includes('use_dpop_nonce') ? headerRef('ProofNonce') : undefined,
-            'Retry-After': names.some((code) => code in retryAfterSeconds)
-              ? headerRef('RetryAfter')
-              : undefined,
-          },
-          content: contentOf(oneOf.length === 1 ? own : { oneOf }, codes),
-        },
-      ];
-    }),
-  );
-}
-
-function contentOf(schema: JsonSchema, codes: [string, ErrorRecord][]): Json {
-  const examples = codes.map(([error, { example: message, field }]) => [
-    error,
-    { value: { error, error_description: message, errors: field && [{ field, message }] } },
-  ]);
-  return { 'application/json': { schema, examples: Object.fromEntries(examples) } };
-}
-
-/** A 429 of the service. API Gateway may send its own instead, without these headers: none is `required`. */
-function throttled(codes: [string, ErrorRecord][], own: JsonSchema): Json {
-  const { RequestId, CacheControl, RetryAfter } = headerComponents;
-  return {
-    description: [
-      ...codes.map(([code, { when }]) => `\`${code}\`: ${when} \`Retry-After\` says how long.`),
-      'Or too many requests for the gateway, which answers before the service is asked.',
-    ].join('\n\n'),
-    headers: {
-      'x-request-id': { ...RequestId, required: undefined },
-      'Cache-Control': { ...CacheControl, required: undefined },
-      'Retry-After': { ...RetryAfter, required: undefined },
-    },
-    content: contentOf({ oneOf: [own, { $ref: '#/components/schemas/GatewayError' }] }, codes),
-  };
+  const responses: Json = {};
+  for (const [status, codes] of byStatus) {
+    const names = codes.map(([code]) => code);
+    const bodies = [errorSchema(names, status === statuses.unprocessable_entity, received)];
+    if (status === statuses.invalid_request)
+      bodies.push(...others.map((other) => jsonSchemaOf(other, received)));
+    const described = codes.map(([code, { when }]) => `\`${code}\`: ${when}`);
+    // API Gateway may send a 429 of its own, without the headers of the service.
+    const mayBeOfGateway = status === statuses.too_many_requests;
+    if (mayBeOfGateway) {
+      bodies.push(refTo('GatewayError'));
+      described.push('Or too many requests for the gateway, which answers before the service is asked.');
+    }
+    const header = (name: HeaderName) =>
+      mayBeOfGateway ? { ...headerComponents[name], required: undefined } : headerRef(name);
+    const examples = codes.map(([error, { example: message, field }]) => [
+      error,
+      { value: { error, error_description: message, errors: field && [{ field, message }] } },
+    ]);
+    const schema = bodies.length === 1 ? bodies[0] : { oneOf: bodies };
+    responses[status] = {
+      description: described.join('\n\n'),
+      headers: {
+        'x-request-id': header('RequestId'),
+        'Cache-Control': header('CacheControl'),
+        'WWW-Authenticate': names.some((code) => code in challenges) ? header('Challenge') : undefined,
+        'DPoP-Nonce': names.includes('use_dpop_nonce') ? header('ProofNonce') : undefined,
+        'Retry-After': names.some((code) => code in retryAfterSeconds) ? header('RetryAfter') : undefined,
+      },
+      content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
+    };
+  }
+  return responses;
 }
 
 /** The body of an error response: a component for each set of codes, and one for the set itself. */

@@ -52,7 +52,7 @@ const mostRejected = 10;
 const windowSeconds = 600;
 
 export const tooManyRejected: ErrorRecord = {
-  when: `${mostRejected} credentials of the person were rejected within ${windowSeconds / 60} minutes. The provider is not asked.`,
+  when: `${mostRejected} credentials of the person were rejected within ${windowSeconds / 60} minutes. The provider is not asked. \`Retry-After\` says how long.`,
   example: 'Too many credentials were rejected. Try again later.',
 };
 
