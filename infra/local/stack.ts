@@ -7,6 +7,7 @@ import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
 import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
 import { type AwsEndpoint, invokeFunction } from '../invoke-function.ts';
 import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
+import { reviveDemo, seedDemo } from './demo.ts';
 import { copyTable, createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
 import { followStream } from './follow-stream.ts';
 import { gateway, type Route } from './gateway.ts';
@@ -30,8 +31,8 @@ export interface StackOptions {
 }
 
 /**
- * Starts all parts of a deployment, and the sandbox of identity providers, on the loopback interface. The handlers run in this
- * process, so there is one stack per process.
+ * Starts all parts of a deployment, and the sandbox of identity providers, on the loopback interface, and fills it with a demo.
+ * The handlers run in this process, so there is one stack per process.
  * @throws the listen error, such as EADDRINUSE
  */
 export async function startStack(options: StackOptions) {
@@ -77,13 +78,16 @@ export async function startStack(options: StackOptions) {
   const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
 
+  const demoStack = { addresses, sandbox, operator: { name: 'operator', endpoint: aws.endpoint } };
+  const demo = data?.saved ? await reviveDemo(demoStack, data.saved.demo) : await seedDemo(demoStack);
+  const { base_url: url, sandbox_url } = demo;
+  const save = (stopped: boolean) => data?.save({ url, sandbox_url, table_name, stopped, demo });
+  save(false);
   return {
-    addresses,
+    demo,
     /** The API's routes; more may be added. */
     routes,
-    sandbox,
     awsEndpoint: aws.endpoint,
-    operator: { name: 'operator', endpoint: aws.endpoint },
     /** Whether events are published: whether the store has streams. */
     publishes: endStream !== undefined,
     close: async () => {
@@ -92,6 +96,7 @@ export async function startStack(options: StackOptions) {
       await Promise.all([api, aws, sandbox].map((server) => server.close()));
       if (!data) await deleteTable(dynamoDb, table_name);
       await store.close();
+      save(true);
     },
   };
 }

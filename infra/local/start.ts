@@ -5,7 +5,7 @@ import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { originSecretHashesSchema } from '../settings/settings.ts';
 import { startCommand } from '../version.ts';
 import type { Bus } from './aws.ts';
-import { type Demo, reviveDemo, seedDemo, tryIt } from './demo.ts';
+import { type Demo, tryIt } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import { startDynamoDbLocal } from './dynamodb-local/start-dynamodb-local.ts';
 import { forwardEvents } from './forward-events.ts';
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   if (EVENTS_TO) options.startStore = () => startDynamoDbLocal(print);
   if (DYNAMODB_ENDPOINT)
     options.startStore = async () => ({ url: DYNAMODB_ENDPOINT, close: () => Promise.resolve() });
-  const stack = JOIN ? await joinStack(JOIN, port) : await startDemo(options);
+  const stack = JOIN ? await joinStack(JOIN, port) : await startStack(options);
   const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
   let stopping = false;
@@ -107,20 +107,6 @@ async function main(): Promise<void> {
 }
 
 const noEvents = `It publishes no events, since its store has no streams. EVENTS_TO=terminal ${startCommand} takes one that has (see docs/events.md).`;
-
-async function startDemo(options: StackOptions) {
-  const { data } = options;
-  const stack = await startStack(options);
-  const demo = data?.saved ? await reviveDemo(stack, data.saved.demo) : await seedDemo(stack);
-  const { base_url: url, sandbox_url, table_name } = demo;
-  const save = (stopped: boolean) => data?.save({ url, sandbox_url, table_name, stopped, demo });
-  save(false);
-  const close = async () => {
-    await stack.close();
-    save(true);
-  };
-  return { ...stack, demo, close };
-}
 
 /** Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. */
 async function joinStack(directory: string, port: number) {

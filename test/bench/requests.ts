@@ -4,7 +4,6 @@ import { mkdtempDisposableSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { seedDemo } from '../../infra/local/demo.ts';
 import { startStack } from '../../infra/local/stack.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
@@ -26,7 +25,7 @@ const print = process.stdout.write.bind(process.stdout);
 process.stdout.write = () => true;
 process.env.METRICS_NAMESPACE = 'login-service';
 const stack = await startStack({ port: 0 });
-const demo = await seedDemo(stack);
+const { demo } = stack;
 const folder = mkdtempDisposableSync(join(tmpdir(), 'bench-'));
 const service = serviceOf(demo, folder.path);
 

@@ -1,7 +1,6 @@
 import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { seedDemo } from '../../infra/local/demo.ts';
 import { startStack } from '../../infra/local/stack.ts';
 import { serviceOf } from '../support/service.ts';
 import { Meter } from './measure.ts';
@@ -12,7 +11,7 @@ const print = process.stdout.write.bind(process.stdout);
 process.env.METRICS_NAMESPACE = 'login-service';
 process.stdout.write = () => true;
 const stack = await startStack({ port: 0 });
-const demo = await seedDemo(stack);
+const { demo } = stack;
 // Both load AWS clients, which read the environment that the stack has set.
 const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import('./tables.ts');
 const { documentClient } = await import('../../lib/storage/client.ts');
