@@ -5,7 +5,7 @@ import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 
-/** Where the parts of a stack are, as `.local/demo.json` says it. */
+/** The addresses of a stack and the name of its table, as `.local/demo.json` has them. */
 export interface Addresses {
   /** The address of the API, which is the `iss` of its tokens. */
   base_url: string;

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 
+export { buffer as readBody } from 'node:stream/consumers';
+
 export interface LoopbackServer {
   url: string;
   close(): Promise<void>;
@@ -51,12 +53,6 @@ function isStrange({ headers: { host = '', origin } }: IncomingMessage): boolean
   const { hostname = '' } = URL.parse(`http://${host}`) ?? {};
   const isHere = /^([\d.]+|\[.*\]|(.*\.)?localhost)$/.test(hostname);
   return !isHere || (origin !== undefined && origin !== `http://${host}`);
-}
-
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
