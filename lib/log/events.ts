@@ -90,28 +90,25 @@ export const logEvents = {
     'The authorization code beside an id token gave no token to revoke: the login or the link went on without',
     { issuer, reason, failure },
   ),
-  provider_notified: line(
-    'A provider reported something about a person, for example that they deleted their account there',
-    {
-      kind: oneOf(
-        'consent_revoked',
-        'account_deleted',
-        'account_disabled',
-        'account_enabled',
-        'account_purged',
-        'sessions_revoked',
-        'tokens_revoked',
-        'credential_changed',
-        'credential_compromised',
-        'unlinked',
-        'logout',
-        'data_deletion',
-      ),
-      outcome: oneOf('session_ended', 'sessions_ended', 'deleted', 'nothing', 'outdated', 'person_unknown'),
-      confirmation_code: maybe('the code that the provider got for a deletion'),
-      login_user_id: maybe('the person, if they are known'),
-    },
-  ),
+  provider_notified: line('A provider reported something about a person', {
+    kind: oneOf(
+      'consent_revoked',
+      'account_deleted',
+      'account_disabled',
+      'account_enabled',
+      'account_purged',
+      'sessions_revoked',
+      'tokens_revoked',
+      'credential_changed',
+      'credential_compromised',
+      'unlinked',
+      'logout',
+      'data_deletion',
+    ),
+    outcome: oneOf('session_ended', 'sessions_ended', 'deleted', 'nothing', 'outdated', 'person_unknown'),
+    confirmation_code: maybe('the code that the provider got for a deletion'),
+    login_user_id: maybe('the person, if they are known'),
+  }),
   provider_event_ignored: line(
     'A provider sent an event that changes nothing: one to verify that it arrives, or one that the service does not know',
     { issuer, kind: of('`verification` or `other`') },
@@ -170,17 +167,14 @@ export const logEvents = {
   service_secret_rotated: line('A service secret was rotated', {
     secret: oneOf('refresh-tokens', 'provider-settings'),
   }),
-  audit: line(
-    'A request that may write was answered, an operator command carried out or rejected, or an interrupted deletion finished; see [the audit log](#the-audit-log)',
-    {
-      caller: of('how the caller was authenticated'),
-      operator: maybe('the ARN of the operator'),
-      command: maybe(command),
-      result: oneOf('done', 'rejected', 'failed'),
-      status: maybe<number>('the status of the response'),
-      outcome: maybe('what a notification of a provider has led to'),
-    },
-  ),
+  audit: line('A request that may write, or a command, has ended; see [the audit log](#the-audit-log)', {
+    caller: of('how the caller was authenticated'),
+    operator: maybe('the ARN of the operator'),
+    command: maybe(command),
+    result: oneOf('done', 'rejected', 'failed'),
+    status: maybe<number>('the status of the response'),
+    outcome: maybe('what a notification of a provider has led to'),
+  }),
   operator_command_failed: line('An operator command failed', { command: of(command), failure }),
 } as const;
 
