@@ -3,7 +3,7 @@ import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { deleteLoginUser } from '../lib/people/deletion/delete-login-user.ts';
-import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
+import { stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user',
@@ -15,7 +15,7 @@ export const { endpoint, handler } = serve({
   responses: {
     204: { description: 'The Login User is deleted. A second call is a 401: no session is left.' },
   },
-  errors: { ...activeUserErrors, ...stepUpErrors },
+  errors: stepUpErrors,
   table: {
     login_users: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],

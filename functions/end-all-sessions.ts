@@ -3,7 +3,6 @@ import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endSessions } from '../lib/people/sessions/end-sessions.ts';
 import { queryChoice } from '../lib/schema/form-parameters.ts';
-import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/sessions',
@@ -21,7 +20,6 @@ export const { endpoint, handler } = serve({
       when: 'A query parameter is unknown, or `except` has another value.',
       example: 'The parameter except must be current.',
     },
-    ...activeUserErrors,
   },
   table: {
     login_users: ['GetItem', 'Query', 'UpdateItem'],

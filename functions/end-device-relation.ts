@@ -4,7 +4,6 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { described } from '../lib/schema/json-schema.ts';
-import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}',
@@ -16,7 +15,6 @@ export const { endpoint, handler } = serve({
   parameters: { path: { device_id: described(v.string(), 'The `id` that the registration returned.') } },
   responses: { 204: { description: 'The device is no longer related to the person.' } },
   errors: {
-    forbidden: activeUserErrors.forbidden,
     not_found: {
       when: 'The person has no such device, or does not exist.',
       example: 'The Login User has no such device.',

@@ -4,7 +4,6 @@ import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endOwnSession } from '../lib/people/sessions/end-sessions.ts';
 import { described } from '../lib/schema/json-schema.ts';
-import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/sessions/{session_id}',
@@ -16,7 +15,6 @@ export const { endpoint, handler } = serve({
   parameters: { path: { session_id: described(v.string(), 'The `id` in the list of sessions.') } },
   responses: { 204: { description: 'The session has ended.' } },
   errors: {
-    forbidden: activeUserErrors.forbidden,
     not_found: {
       when: 'The person has no such session, or it is over, or the person does not exist.',
       example: 'The Login User has no such session, or it is over.',

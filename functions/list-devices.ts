@@ -2,7 +2,6 @@ import { deviceListSchema, listDevices } from '../lib/devices/related-devices.ts
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user/push_notifications/devices',
@@ -37,7 +36,6 @@ export const { endpoint, handler } = serve({
       },
     },
   },
-  errors: activeUserErrors,
   table: { devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'] },
   handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller).login_user_id)),
 });

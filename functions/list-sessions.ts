@@ -2,7 +2,6 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { listSessions, sessionListSchema, sessionsQuery } from '../lib/people/sessions/session-list.ts';
-import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user/sessions',
@@ -41,7 +40,6 @@ export const { endpoint, handler } = serve({
       when: 'A query parameter is malformed, repeated or unknown.',
       example: 'The parameter limit must be an integer from 1 to 100.',
     },
-    ...activeUserErrors,
   },
   table: { login_users: ['Query'] },
   handle: async ({ caller, query }) =>

@@ -14,10 +14,7 @@ import { notificationsPath } from '../lib/tokens/issuer.ts';
 const appleSchema = v.pipe(
   v.object(
     { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
-    ({ input, ...issue }) =>
-      input instanceof Object || issue.path
-        ? keyRequired()({ input, ...issue })
-        : 'The body must be a JSON object.',
+    (issue) => (issue.path ? keyRequired()(issue) : 'The body must be a JSON object.'),
   ),
   v.transform(({ payload }): Message => ({ form: 'payload', text: payload })),
 );

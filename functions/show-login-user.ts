@@ -2,7 +2,6 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { showLoginUser, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
-import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user',
@@ -39,6 +38,5 @@ export const { endpoint, handler } = serve({
       },
     },
   },
-  errors: activeUserErrors,
   handle: async ({ caller }) => ok(await showLoginUser(requireActiveUser(caller))),
 });

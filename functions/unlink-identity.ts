@@ -5,7 +5,7 @@ import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { unlinkIdentity } from '../lib/people/identities/link-identity.ts';
 import { described } from '../lib/schema/json-schema.ts';
-import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
+import { stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/identities/{identity_id}',
@@ -17,7 +17,6 @@ export const { endpoint, handler } = serve({
   parameters: { path: { identity_id: described(v.string(), 'The `id` of one of their identities.') } },
   responses: { 204: { description: 'The identity is no longer theirs.' } },
   errors: {
-    forbidden: activeUserErrors.forbidden,
     ...stepUpErrors,
     not_found: {
       when: 'The person has no such identity, or does not exist.',

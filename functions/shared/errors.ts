@@ -19,12 +19,6 @@ export const proofErrors = {
   },
 } satisfies Record<string, ErrorRecord>;
 
-/** The errors of a person who is blocked, or whom a session has outlived. */
-export const activeUserErrors = {
-  forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
-  not_found: { when: 'The Login User does not exist.', example: 'The Login User does not exist.' },
-} satisfies Record<string, ErrorRecord>;
-
 export const exampleOfOldLogin =
   'This needs a login at most 900 seconds ago: log in again and repeat the request.';
 

@@ -30,6 +30,8 @@ export interface Authentication<Caller> {
   scheme: SchemeName;
   /** The error for other callers; absent where anybody may call. */
   error?: ErrorRecord & { code: ErrorCode };
+  /** Errors of endpoints for such callers, unless an endpoint's record has its own. */
+  furtherErrors?: Partial<Record<ErrorCode, ErrorRecord>>;
   /** Another scheme of the API document; with `client_id`, the form alone says who calls. */
   alternative?: 'recipients_token' | 'dpop_proof' | 'client_id';
   table?: TableRights;
@@ -112,7 +114,7 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
   parameters?: Schemas;
   body?: Body<Content>;
   responses: R;
-  /** Errors besides those of its authentication and 500. */
+  /** Errors besides 500 and those of its authentication. */
   errors?: Partial<Record<ErrorCode, ErrorRecord>>;
   /** The log event of an error response. @default 'request_refused' */
   errorEvent?: 'token_refused' | 'request_refused';

@@ -44,8 +44,9 @@ export const commonHeaders = {
 };
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-export function errorsOf({ errors = {}, authenticate, body }: AnyEndpoint, received: Components): Json {
+export function errorsOf({ errors: own, authenticate, body }: AnyEndpoint, received: Components): Json {
   const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
+  const errors = { ...authenticate.furtherErrors, ...own };
   const { forbidden } = errors;
   const all: Record<string, ErrorRecord> = {
     ...errors,

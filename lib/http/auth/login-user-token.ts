@@ -21,6 +21,10 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
     when: 'The Login User Token is missing, expired or of another kind, its session has ended, or its Login App is disabled.',
     example: ended,
   },
+  furtherErrors: {
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: { when: 'The Login User does not exist.', example: 'The Login User does not exist.' },
+  },
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'], login_users: ['BatchGetItem'] },
   identify: async (headers) => {
     const token = requiredBearerToken('Login User Token', [headers.authentication, headers.authorization]);
