@@ -1,8 +1,7 @@
-import * as v from 'valibot';
 import { disableRecipient } from '../lib/devices/recipients.ts';
 import { sender } from '../lib/http/auth/sender.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
-import { described } from '../lib/schema/json-schema.ts';
+import { textField } from '../lib/schema/json-schema.ts';
 import { senderErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
@@ -12,7 +11,7 @@ export const { endpoint, handler } = serve({
     'For servers that send push notifications: call it when the push service says that it no longer knows the token. The device is no longer listed for sending until it registers again.',
   tag: 'Devices',
   authenticate: sender,
-  parameters: { path: { device_id: described(v.string(), 'The `device_id` of the recipient.') } },
+  parameters: { path: { device_id: textField('The `device_id` of the recipient.') } },
   responses: {
     204: { description: 'The device gets no more messages. Sending the request again changes nothing.' },
   },

@@ -1,9 +1,8 @@
-import * as v from 'valibot';
 import { endRelation } from '../lib/devices/relate-device.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { described } from '../lib/schema/json-schema.ts';
+import { textField } from '../lib/schema/json-schema.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}',
@@ -12,7 +11,7 @@ export const { endpoint, handler } = serve({
     'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',
   tag: 'Devices',
   authenticate: loginUserToken,
-  parameters: { path: { device_id: described(v.string(), 'The `id` that the registration returned.') } },
+  parameters: { path: { device_id: textField('The `id` that the registration returned.') } },
   responses: { 204: { description: 'The device is no longer related to the person.' } },
   errors: {
     not_found: {

@@ -1,9 +1,8 @@
-import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endOwnSession } from '../lib/people/sessions/end-sessions.ts';
-import { described } from '../lib/schema/json-schema.ts';
+import { textField } from '../lib/schema/json-schema.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/sessions/{session_id}',
@@ -12,7 +11,7 @@ export const { endpoint, handler } = serve({
     'Its tokens are invalid at once, and the relations of devices that it made end. It may be the session of the request.',
   tag: 'People',
   authenticate: loginUserToken,
-  parameters: { path: { session_id: described(v.string(), 'The `id` in the list of sessions.') } },
+  parameters: { path: { session_id: textField('The `id` in the list of sessions.') } },
   responses: { 204: { description: 'The session has ended.' } },
   errors: {
     not_found: {

@@ -7,7 +7,7 @@ import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
 import { type Message, receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
 import { once, optional, queryChoice } from '../lib/schema/form-parameters.ts';
-import { described, jsonSchema } from '../lib/schema/json-schema.ts';
+import { described, jsonSchema, textField } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { notificationsPath } from '../lib/tokens/issuer.ts';
 
@@ -40,7 +40,7 @@ const badSecurityEvent = {
   schema: v.pipe(
     v.object({
       err: v.picklist(['invalid_request', ...new Set(Object.values(codeOf))]),
-      description: described(v.string(), 'What is wrong, for developers.'),
+      description: textField('What is wrong, for developers.'),
     }),
     v.title('SecurityEventError'),
   ),

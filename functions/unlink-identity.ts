@@ -1,10 +1,9 @@
-import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { unlinkIdentity } from '../lib/people/identities/link-identity.ts';
-import { described } from '../lib/schema/json-schema.ts';
+import { textField } from '../lib/schema/json-schema.ts';
 import { stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
@@ -14,7 +13,7 @@ export const { endpoint, handler } = serve({
     'From then on, a login with it creates a new Login User. Sessions go on, even those that were started with it: end them if somebody else may have used it.',
   tag: 'People',
   authenticate: loginUserToken,
-  parameters: { path: { identity_id: described(v.string(), 'The `id` of one of their identities.') } },
+  parameters: { path: { identity_id: textField('The `id` of one of their identities.') } },
   responses: { 204: { description: 'The identity is no longer theirs.' } },
   errors: {
     ...stepUpErrors,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { countField, described, timestampField } from '../schema/json-schema.ts';
+import { countField, described, textField, timestampField } from '../schema/json-schema.ts';
 import type { Item } from '../storage/items.ts';
 
 export const actorTypes = ['login_user', 'custom'] as const;
@@ -12,7 +12,7 @@ const identity = {
 /** Fields of any event that its author sends. */
 export const content = {
   actor_type: v.picklist(actorTypes),
-  actor_id: described(v.string(), 'The author, in the words of your own system.'),
+  actor_id: textField('The author, in the words of your own system.'),
   comment: v.string(),
 };
 export const actorSchema = v.object({ actor_type: content.actor_type, actor_id: content.actor_id });

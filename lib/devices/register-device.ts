@@ -5,7 +5,7 @@ import { logEvent } from '../log/log.ts';
 import { annotateIds } from '../log/request-fields.ts';
 import type { Platform } from '../login-apps/client-metadata.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
-import { described } from '../schema/json-schema.ts';
+import { textField } from '../schema/json-schema.ts';
 import { type UpdateOutcome, updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import {
@@ -21,7 +21,7 @@ import { formerAttributes, replaceDevice, takeInstallation } from './installatio
 import { apnsToken, type NewDevice } from './new-device.ts';
 
 export const registeredDeviceSchema = v.object({
-  id: described(v.string(), 'The device, accepted as `device_id` when it is related to a person.'),
+  id: textField('The device, accepted as `device_id` when it is related to a person.'),
 });
 
 /** The id of the device with a token on a platform, whatever the token's type. */

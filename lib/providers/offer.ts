@@ -5,7 +5,7 @@ import {
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
 import { sorted } from '../schema/form-parameters.ts';
-import { described } from '../schema/json-schema.ts';
+import { described, textField } from '../schema/json-schema.ts';
 import { loginAppPartition, loginAppSortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { codeParameters, parametersOf } from './parameters.ts';
@@ -15,7 +15,7 @@ import { hostOf } from './settings/fields.ts';
 import { readLoginSettings } from './settings/issuers.ts';
 
 const issuerSchema = v.object({
-  issuer: described(v.string(), 'The `iss` of id tokens that are accepted.'),
+  issuer: textField('The `iss` of id tokens that are accepted.'),
   nonce: described(
     v.picklist(['optional', 'required']),
     'Whether a login with such an id token must send its nonce.',

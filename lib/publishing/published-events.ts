@@ -2,9 +2,7 @@ import * as v from 'valibot';
 import { actorSchema, actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/client-metadata.ts';
 import { providerIds } from '../providers/provider-ids.ts';
-import { countField, described, jsonSchema, timestampField } from '../schema/json-schema.ts';
-
-const idField = (text: string) => described(v.string(), text);
+import { countField, described, jsonSchema, textField, timestampField } from '../schema/json-schema.ts';
 
 /** The fields of every published event's detail. */
 const common = {
@@ -19,8 +17,8 @@ const common = {
   occurred_at: described(timestampField, 'When the table recorded the change, to the second.'),
 };
 
-const loginApp = { login_app_id: idField('The Login App.') };
-const loginUserId = { login_user_id: idField('The Login User: the `sub` of their tokens.') };
+const loginApp = { login_app_id: textField('The Login App.') };
+const loginUserId = { login_user_id: textField('The Login User: the `sub` of their tokens.') };
 const loginUser = { ...loginUserId, ...loginApp };
 const person = {
   ...loginUser,
@@ -29,8 +27,8 @@ const person = {
     'Their id in the system that they were imported from. Only by a setting of the deployment.',
   ),
 };
-const session = { session_id: idField('The session: the `sid` of its tokens.') };
-const device = { device_id: idField('The device.'), ...loginApp, platform: v.picklist(platforms) };
+const session = { session_id: textField('The session: the `sid` of its tokens.') };
+const device = { device_id: textField('The device.'), ...loginApp, platform: v.picklist(platforms) };
 const accessRequest = { access_request_id: described(countField, 'The access request.') };
 
 const event = <Fields extends v.ObjectEntries>(when: string, fields: Fields) => ({
@@ -67,16 +65,16 @@ export const publishedEvents = {
   ),
   'identity.linked': event('A further identity of a person was linked to their Login User.', {
     ...loginUserId,
-    identity_id: idField('The identity, as the person sees it in the list of theirs.'),
+    identity_id: textField('The identity, as the person sees it in the list of theirs.'),
   }),
   'identity.unlinked': event(
     'An identity was unlinked from a Login User, or freed because they were deleted.',
-    { ...loginUserId, identity_id: idField('The identity, as the person saw it in the list of theirs.') },
+    { ...loginUserId, identity_id: textField('The identity, as the person saw it in the list of theirs.') },
   ),
   'session.ended': event('A session was ended, or it expired and the table has removed it.', {
     ...session,
     ...loginUser,
-    client_id: idField('The client that logged in.'),
+    client_id: textField('The client that logged in.'),
     reason: described(
       v.picklist(['ended', 'expired', 'reuse', 'hook']),
       '`ended`: by a logout, the operator, or an outdated refresh token. `expired`: by time, or with all sessions of the person; published when the table removes the session, or a later login takes its place, which may be days later. `reuse`: by a refresh token that came back late in three generations in a row, so somebody else has a copy. `hook`: by the login hook, which refused a refresh.',
@@ -98,7 +96,7 @@ export const publishedEvents = {
     {
       ...device,
       ...loginUserId,
-      former_login_user_id: idField('The Login User whose device it was.'),
+      former_login_user_id: textField('The Login User whose device it was.'),
       related_at: timestampField,
     },
   ),
@@ -112,7 +110,7 @@ export const publishedEvents = {
   }),
   'access_request.created': event('An access request was created.', {
     ...accessRequest,
-    account_id: idField('The account that it was created by or for.'),
+    account_id: textField('The account that it was created by or for.'),
     created_at: timestampField,
     title: v.optional(v.string()),
     reference: v.optional(v.string()),

@@ -22,6 +22,9 @@ export const countField = v.pipe(v.number(), jsonSchema({ type: 'integer', minim
 export const described = <const Schema extends v.GenericSchema>(schema: Schema, text: string) =>
   v.pipe(schema, v.description(text));
 
+/** A text with its description. @__NO_SIDE_EFFECTS__ */
+export const textField = (text: string) => described(v.string(), text);
+
 const dateTime =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 

@@ -9,7 +9,7 @@ import {
   type SessionGeneration,
   stateOfGeneration,
 } from '../people/sessions/session.ts';
-import { countField, described } from '../schema/json-schema.ts';
+import { countField, described, textField } from '../schema/json-schema.ts';
 import { type AccessTokenPayload, payloadOf } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { readToken } from './presented-token.ts';
@@ -25,11 +25,11 @@ export const introspectionSchema = v.pipe(
           active: v.literal(true),
           token_type: v.picklist(['bearer', 'refresh_token']),
           token_use: v.exactOptional(v.picklist(['login_user', 'login_app', 'recipients'])),
-          scope: v.exactOptional(described(v.string(), 'The same as `token_use`.')),
+          scope: v.exactOptional(textField('The same as `token_use`.')),
           iss: v.string(),
-          aud: described(v.string(), 'The Login App.'),
-          sub: v.exactOptional(described(v.string(), 'The Login User, or the client itself.')),
-          sid: v.exactOptional(described(v.string(), 'The session.')),
+          aud: textField('The Login App.'),
+          sub: v.exactOptional(textField('The Login User, or the client itself.')),
+          sid: v.exactOptional(textField('The session.')),
           client_id: v.exactOptional(v.string()),
           auth_time: v.exactOptional(
             described(
@@ -38,8 +38,7 @@ export const introspectionSchema = v.pipe(
             ),
           ),
           ext_id: v.exactOptional(
-            described(
-              v.string(),
+            textField(
               'The id of the person in the system that they were imported from. Only by a setting of the deployment.',
             ),
           ),

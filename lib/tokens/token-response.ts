@@ -5,7 +5,7 @@ import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
-import { countField, described } from '../schema/json-schema.ts';
+import { countField, described, textField } from '../schema/json-schema.ts';
 import { accessTokenLifetime } from '../signing/settings.ts';
 import { signJwt } from '../signing/signer.ts';
 import type { AccessTokenClaims, TokenUse } from './access-token.ts';
@@ -19,7 +19,7 @@ export const tokenResponseSchema = v.pipe(
     token_type: v.literal('bearer'),
     expires_in: described(countField, 'Seconds until the access token expires.'),
     refresh_token: v.exactOptional(
-      described(v.string(), 'Gets the next token response. Absent for `client_credentials`.'),
+      textField('Gets the next token response. Absent for `client_credentials`.'),
     ),
     refresh_token_expires_in: v.exactOptional(
       described(
@@ -27,9 +27,7 @@ export const tokenResponseSchema = v.pipe(
         'Seconds until the refresh token expires, unless it is used before. The name is not a standard yet.',
       ),
     ),
-    scope: v.exactOptional(
-      described(v.string(), 'The scope of the token, where the request asked for another one.'),
-    ),
+    scope: v.exactOptional(textField('The scope of the token, where the request asked for another one.')),
   }),
   v.title('TokenResponse'),
 );

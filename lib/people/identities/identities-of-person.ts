@@ -4,7 +4,7 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import { attributesWithoutToken, type UserIdentity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem } from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
-import { described, timestampField } from '../../schema/json-schema.ts';
+import { described, textField, timestampField } from '../../schema/json-schema.ts';
 import { readItems } from '../../storage/items.ts';
 
 /** An identity as its owner sees it. */
@@ -70,11 +70,11 @@ export const attributesLeft = (identities: UserIdentity[], own: UserIdentity[]):
 
 export const shownLoginUserSchema = v.pipe(
   v.object({
-    id: described(v.string(), 'The `sub` of their tokens.'),
+    id: textField('The `sub` of their tokens.'),
     created_at: timestampField,
     last_login_at: timestampField,
     external_id: v.exactOptional(
-      described(v.string(), 'Their id in the system that they were imported from. Absent if they were not.'),
+      textField('Their id in the system that they were imported from. Absent if they were not.'),
     ),
     identities: described(v.array(shownIdentitySchema), 'What the person can log in with, the oldest first.'),
   }),

@@ -3,7 +3,7 @@ import { isoTime } from '../../foundation/clock.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
 import { queryInteger, queryParameter } from '../../schema/form-parameters.ts';
-import { described, timestampField } from '../../schema/json-schema.ts';
+import { described, textField, timestampField } from '../../schema/json-schema.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
 type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefined>>;
@@ -13,7 +13,7 @@ const cursorForm = /^\d{10}\.s_[\w-]{22}$/;
 
 const shownSessionSchema = v.pipe(
   v.object({
-    id: described(v.string(), 'The `sid` of its access tokens.'),
+    id: textField('The `sid` of its access tokens.'),
     current: described(v.boolean(), 'Whether it is the session of the request.'),
     name: described(v.optional(v.string()), 'The `session_name` of its login.'),
     created_at: timestampField,
