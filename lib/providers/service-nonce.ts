@@ -5,6 +5,7 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-secret.ts';
 import { useOnce } from '../storage/use-once.ts';
+import type { AuthorizationCode } from './oauth2/token-endpoint.ts';
 import type { ProviderId } from './provider-ids.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
@@ -13,13 +14,9 @@ const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECR
 export type CredentialCaller = Pick<AuthenticatedClient, 'loginAppId' | 'proofKey'>;
 
 /** A credential in a form, with the parameters that bind it to one request. */
-export interface Credential {
+export interface Credential
+  extends Partial<Record<keyof AuthorizationCode | 'id_token', string | undefined>> {
   provider: ProviderId;
-  id_token?: string | undefined;
-  authorization_code?: string | undefined;
-  code_verifier?: string | undefined;
-  redirect_uri?: string | undefined;
-  nonce?: string | undefined;
 }
 
 /** Seconds for which a nonce can be used, by what it is for. */

@@ -38,16 +38,15 @@ export const oauth2 = protocol({
 /** The person of an authorization code, which is exchanged at the provider; undefined without settings for that. */
 export async function verifyAuthorizationCode(
   stored: StoredSettings,
-  credential: AuthorizationCode & { nonce?: string | undefined },
+  { nonce, ...code }: AuthorizationCode,
 ): Promise<VerifiedIdentity | undefined> {
   const settings = await oauth2.read(stored);
   const { authorization_code: exchange, audience_validation, namespace, user_info } = settings;
   if (!exchange) return undefined;
   if (exchange.id_token) {
-    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, credential);
+    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, { nonce, ...code });
     return { ...person, revocableToken: revocable(exchange, refresh_token) };
   }
-  const { nonce, ...code } = credential;
   if (nonce !== undefined)
     throw invalid(
       'The parameter nonce must not be supplied, since the settings of this provider use no id token.',

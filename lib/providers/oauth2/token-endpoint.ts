@@ -21,6 +21,8 @@ export interface AuthorizationCode {
   code_verifier?: string | undefined;
   /** The address to which the code was sent. @default the first in the settings */
   redirect_uri?: string | undefined;
+  /** That of the id token for which it is exchanged. */
+  nonce?: string | undefined;
 }
 
 const tokenSchema = v.fallback(v.optional(v.string()), undefined);

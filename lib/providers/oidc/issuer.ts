@@ -29,8 +29,6 @@ const nonceFormSchema = oneOf(['plain', 'sha256', 'either']);
 /** The form in which an issuer's id tokens carry the nonce of a login. */
 export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
 
-const maxAgeRule = 'must be an integer from 60 to 2592000';
-
 const endOrNot = oneOf(['end_sessions', 'nothing']);
 const endOrDelete = oneOf(['end_sessions', 'nothing', 'delete']);
 /** The action on a person about whom a provider reports something. */
@@ -56,9 +54,9 @@ export const issuerEntries = {
   nonce: v.optional(oneOf(['optional', 'required']), 'optional'),
   nonce_form: v.optional(nonceFormSchema),
   max_age_seconds: v.optional(
-    v.pipe(
-      v.number(maxAgeRule),
-      v.check((age) => Number.isInteger(age) && age >= 60 && age <= 2_592_000, maxAgeRule),
+    v.message(
+      v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(2_592_000)),
+      'must be an integer from 60 to 2592000',
     ),
   ),
   profile,

@@ -73,7 +73,7 @@ const userSchema = v.message(
 export async function verifyCode(
   exchange: CodeExchange,
   issuer: Omit<TrustedIssuer, 'audiences'>,
-  { nonce, ...code }: AuthorizationCode & { nonce?: string | undefined },
+  { nonce, ...code }: AuthorizationCode,
   signal = verificationDeadline(),
 ): Promise<{ person: VerifiedIdentity; refresh_token: string | undefined }> {
   requireNonce(issuer, nonce);
