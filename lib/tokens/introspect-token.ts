@@ -14,44 +14,42 @@ import { type AccessTokenPayload, payloadOf } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { readToken } from './presented-token.ts';
 
+const inactiveToken = v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken'));
+
+/** An access token may have claims of the login hook, too. */
+const activeToken = v.pipe(
+  v.objectWithRest(
+    {
+      active: v.literal(true),
+      token_type: v.picklist(['bearer', 'refresh_token']),
+      token_use: v.exactOptional(v.picklist(['login_user', 'login_app', 'recipients'])),
+      scope: v.exactOptional(textField('The same as `token_use`.')),
+      iss: v.string(),
+      aud: textField('The Login App.'),
+      sub: v.exactOptional(textField('The Login User, or the client itself.')),
+      sid: v.exactOptional(textField('The session.')),
+      client_id: v.exactOptional(v.string()),
+      auth_time: v.exactOptional(
+        described(countField, 'When the person logged in, in epoch seconds. A refresh does not change it.'),
+      ),
+      ext_id: v.exactOptional(
+        textField(
+          'The id of the person in the system that they were imported from. Only by a setting of the deployment.',
+        ),
+      ),
+      ...loginClaimsSchema.entries,
+      jti: v.exactOptional(v.string()),
+      iat: v.exactOptional(countField),
+      exp: v.exactOptional(countField),
+    },
+    v.unknown(),
+  ),
+  v.title('ActiveToken'),
+);
+
 /** @see RFC 7662 section 2.2 */
 export const introspectionSchema = v.pipe(
-  v.variant('active', [
-    v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken')),
-    v.pipe(
-      // An access token may have claims of the login hook.
-      v.objectWithRest(
-        {
-          active: v.literal(true),
-          token_type: v.picklist(['bearer', 'refresh_token']),
-          token_use: v.exactOptional(v.picklist(['login_user', 'login_app', 'recipients'])),
-          scope: v.exactOptional(textField('The same as `token_use`.')),
-          iss: v.string(),
-          aud: textField('The Login App.'),
-          sub: v.exactOptional(textField('The Login User, or the client itself.')),
-          sid: v.exactOptional(textField('The session.')),
-          client_id: v.exactOptional(v.string()),
-          auth_time: v.exactOptional(
-            described(
-              countField,
-              'When the person logged in, in epoch seconds. A refresh does not change it.',
-            ),
-          ),
-          ext_id: v.exactOptional(
-            textField(
-              'The id of the person in the system that they were imported from. Only by a setting of the deployment.',
-            ),
-          ),
-          ...loginClaimsSchema.entries,
-          jti: v.exactOptional(v.string()),
-          iat: v.exactOptional(countField),
-          exp: v.exactOptional(countField),
-        },
-        v.unknown(),
-      ),
-      v.title('ActiveToken'),
-    ),
-  ]),
+  v.variant('active', [inactiveToken, activeToken]),
   v.title('Introspection'),
 );
 type Introspection = v.InferOutput<typeof introspectionSchema>;

@@ -78,23 +78,13 @@ const clientCredentials = v.pipe(
   v.title('ClientCredentialsGrant'),
 );
 
-type Issue<Form> = (client: AuthenticatedClient, form: Form) => Promise<TokenResponse>;
-
-/** A grant: its form, and how it issues a token. */
-const grant = <Schema extends v.GenericSchema>(schema: Schema, issue: Issue<v.InferOutput<Schema>>) => ({
-  schema,
-  issue,
-});
-
 /** Every grant by its type. The form of a request, the metadata and the dispatch follow this table. */
 const grants = {
-  provider_credentials: grant(providerCredentials, startSession),
-  provider_authorization_code: grant(providerAuthorizationCode, startSession),
-  refresh_token: grant(refreshToken, refresh),
-  client_credentials: grant(clientCredentials, issueToClient),
+  provider_credentials: { schema: providerCredentials, issue: startSession },
+  provider_authorization_code: { schema: providerAuthorizationCode, issue: startSession },
+  refresh_token: { schema: refreshToken, issue: refresh },
+  client_credentials: { schema: clientCredentials, issue: issueToClient },
 } satisfies Record<GrantType, unknown>;
-
-type Forms = { [Type in GrantType]: v.InferOutput<(typeof grants)[Type]['schema']> };
 
 const grantFormSchema = v.pipe(
   v.variant(
@@ -116,7 +106,7 @@ const unsupportedGrantType = mustBeOneOf('grant_type', grantTypes);
 
 /** `unsupported_grant_type` or `invalid_request`. Notes the request for the log. */
 export const invalidTokenRequest: MakeError = (errors, form) => {
-  noteRequest(v.is(v.looseObject({}), form) ? form : {});
+  noteRequest(Object(form));
   return errors[0]?.message === unsupportedGrantType
     ? new ServiceError('unsupported_grant_type', unsupportedGrantType)
     : invalidRequest(errors);
@@ -133,6 +123,9 @@ export async function issueToken(client: AuthenticatedClient, request: TokenRequ
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }
+
+type Issue<Form> = (client: AuthenticatedClient, form: Form) => Promise<TokenResponse>;
+type Forms = { [Type in GrantType]: v.InferOutput<(typeof grants)[Type]['schema']> };
 
 function issueBy<Type extends GrantType>(type: Type, client: AuthenticatedClient, form: Forms[Type]) {
   const table: { [One in GrantType]: { issue: Issue<Forms[One]> } } = grants;
