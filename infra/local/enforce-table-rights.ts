@@ -2,23 +2,28 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Access } from '../../lib/http/endpoint.ts';
 import { documentClient } from '../../lib/storage/client.ts';
 import { operationOf } from '../../lib/storage/first-attempt.ts';
-import { MissingRight, type TableRight, tableRightsOf } from '../table-rights.ts';
+import { MissingRight, tableRightsOf } from '../table-rights.ts';
 
-interface Running {
-  key: string;
-  rights: TableRight[];
-  missing?: MissingRight;
-}
-const running = new AsyncLocalStorage<Running>();
+/** Checks a call of the function that runs. */
+type Check = (action: string, keys: string[]) => void;
+const running = new AsyncLocalStorage<Check>();
 
 /**
  * Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS.
- * @throws MissingRight even if the function caught it
+ * @throws MissingRight even if the function caught it; Error for a call whose keys are not recognised
  */
 export async function withTableRights<Result>(key: string, access: Access, run: () => Promise<Result>) {
-  const store: Running = { key, rights: tableRightsOf(access) };
-  const result = await running.run(store, run);
-  if (store.missing) throw store.missing;
+  const rights = tableRightsOf(access);
+  let missing: MissingRight | undefined;
+  const check: Check = (action, keys) => {
+    if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
+    const right = rights.find((one) => one.action === action);
+    if (keys.every((pk) => right?.keys.some((form) => fits(pk, form)))) return;
+    missing = new MissingRight(`The record of ${key} does not let it ${action} ${keys}.`);
+    throw missing;
+  };
+  const result = await running.run(check, run);
+  if (missing) throw missing;
   return result;
 }
 
@@ -38,19 +43,8 @@ const fits = (pk: string, form: string): boolean =>
 const send = documentClient.send.bind(documentClient);
 Object.assign(documentClient, {
   send: async (command: Parameters<typeof send>[0]) => {
-    const store = running.getStore();
     // Outside of a function, the local stack itself asks.
-    if (store) requireRight(store, operationOf(command), leadingKeysOf(command.input));
+    running.getStore()?.(operationOf(command), leadingKeysOf(command.input));
     return send(command);
   },
 });
-
-/** @throws Error also for a call whose keys are not recognised */
-function requireRight(store: Running, action: string, keys: string[]): void {
-  const { key, rights } = store;
-  if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
-  const right = rights.find((one) => one.action === action);
-  if (keys.every((pk) => right?.keys.some((form) => fits(pk, form)))) return;
-  store.missing = new MissingRight(`The record of ${key} does not let it ${action} ${keys}.`);
-  throw store.missing;
-}
