@@ -3,7 +3,14 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { annotateIds } from '../log/request-fields.ts';
 import { type Item, itemKind, readEach, updateItem } from '../storage/items.ts';
 import { devicesOfLoginUserList, installationKey, type Key } from '../storage/keys.ts';
-import { type Device, deviceItem, deviceLifetimeSeconds, personSchema, relation } from './device.ts';
+import {
+  type Device,
+  deviceItem,
+  deviceLifetimeSeconds,
+  notExpired,
+  personSchema,
+  relation,
+} from './device.ts';
 
 const installationItem = itemKind(
   v.object({
@@ -51,7 +58,11 @@ export async function replaceDevice(predecessor: string, installationId: string,
     set: { replaced_by: deviceId, expires_at: epochSeconds() + replacedLifetimeSeconds },
     copy: former,
     remove: ['shard', 'took_over', ...relation],
-    when: { installation_id: { is: installationId }, replaced_by: { isNot: deviceId } },
+    when: {
+      installation_id: { is: installationId },
+      replaced_by: { isNot: deviceId },
+      ...notExpired(),
+    },
   });
   const owner = update.done
     ? (update.before ?? formerOwner(update.after))

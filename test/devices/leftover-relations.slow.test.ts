@@ -193,6 +193,21 @@ test('a device that has expired is gone, though the table has it still', async (
   expect(await recipients()).toMatchObject({ recipients: [{ device_id: id }] });
 });
 
+test('a device that has expired hands its person on to no other device of its installation', async () => {
+  const { token, loginUserId } = await newPerson(service);
+  const appToken = await service.loginAppToken();
+  const installation_id = unique('installation');
+  const registered = async () => {
+    const phone = { platform: 'android', token: unique('push-token'), installation_id };
+    return (await service.register(phone, appToken)).body.id;
+  };
+  const id = await registered();
+  expectAnswer(await service.relate(id, token), 200, { id });
+  await expireItem(own, deviceKey(id));
+  await registered();
+  expect((await service.recipients(`login_user_id=${loginUserId}`)).body).toEqual({ recipients: [] });
+});
+
 test('a token whose session is no longer stored ends its relations, if its own Login App revokes it', async () => {
   const { id, person, relate, recipients } = await phone();
   expectAnswer(await relate(), 200, { id });
