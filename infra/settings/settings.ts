@@ -15,16 +15,11 @@ const fromText = (convert: (text: string) => unknown) =>
 
 const numberSchema = fromText((text) => (/^\d{1,9}$/.test(text) ? Number(text) : text));
 
-const whole = (least: number, most: number) => {
-  const message = `must be a whole number from ${least} to ${most}`;
-  return v.pipe(
-    numberSchema,
-    v.number(message),
-    v.integer(message),
-    v.minValue(least, message),
-    v.maxValue(most, message),
+const whole = (least: number, most: number) =>
+  v.message(
+    v.pipe(numberSchema, v.number(), v.integer(), v.minValue(least), v.maxValue(most)),
+    `must be a whole number from ${least} to ${most}`,
   );
-};
 
 const either = <const Names extends readonly string[]>(...names: Names) =>
   v.picklist(names, `must be ${names.join(' or ')}`);
@@ -54,7 +49,7 @@ const list = <Member extends v.GenericSchema>(member: Member, message: string) =
     v.array(member, message),
   );
 
-const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
+const text = (pattern: RegExp, message: string) => v.message(v.pipe(v.string(), v.regex(pattern)), message);
 
 const anyRegion = '[a-z\\d-]+';
 const certificate = 'certificate/[\\w-]+';
@@ -191,7 +186,7 @@ const settingsSchema = v.object({
   /** [Tags](#tags) of everything that the deployment creates */
   tags: v.optional(tagsSchema),
   /** Recipient of an e-mail when an alarm goes off or ends. They must confirm the subscription */
-  alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
+  alarmEmail: v.optional(v.message(v.pipe(v.string(), v.email()), 'must be an e-mail address')),
   /** The share of 5xx, in per cent, at which [ServerErrors and ServerErrorsOf…](watching.md#alarms) go off. @default 1 */
   alarmErrorPercent: v.optional(percent, 1),
   /** The fewest errors, throttles or failures in a period at which an alarm about a share goes off. @default 5 */
