@@ -13,10 +13,9 @@ import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { EventPublishing } from './event-publishing.ts';
-import { liveAlias } from './live-versions.ts';
-import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum } from './measurements.ts';
+import { formula, type Measurements, minute, type RouteMetric, rate, sum } from './measurements.ts';
 import { throttles } from './service-api.ts';
-import type { Deployment, EndpointFunction } from './service-function.ts';
+import { type Deployment, type EndpointFunction, liveAlias } from './service-function.ts';
 
 /** The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge use it. */
 export function alarmTopic(service: Construct, deployment: Deployment, existing?: ITopic): ITopic {
@@ -79,10 +78,9 @@ const fewestOfVersion = 5;
 
 /** The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do about each. */
 export function makeAlarms(stack: Stack, watched: Watched) {
-  const { measurements, settings, functions } = watched;
+  const { measurements, settings } = watched;
   const scope = new Construct(stack, 'Alarms');
-  const action = new SnsAction(watched.topic);
-  const silent = ([name, metric, threshold, [some, last] = [1, 1]]: AlarmRow, alarmName?: string) =>
+  const alarmOf = ([name, metric, threshold, [some, last] = [1, 1]]: AlarmRow, alarmName?: string) =>
     new cloudwatch.Alarm(scope, name, {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
@@ -92,35 +90,24 @@ export function makeAlarms(stack: Stack, watched: Watched) {
       treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
       ...definedOnly({ alarmName }),
     });
-  const alarmOf = (row: AlarmRow): cloudwatch.Alarm => {
-    const alarm = silent(row);
+  const errors = rate('5xx', measurements.serverErrors, measurements.requests, settings.alarmFewest);
+  const wholeApi = alarmOf(['ServerErrors', errors, settings.alarmErrorPercent, [2, 3]]);
+  const rows = [aboutService, aboutRoutes, aboutEvents].flatMap((about) => about(watched));
+  const all = [wholeApi, ...rows.map((row) => alarmOf(row))];
+  const action = new SnsAction(watched.topic);
+  for (const alarm of all) {
     alarm.addAlarmAction(action);
     alarm.addOkAction(action);
-    return alarm;
-  };
-  const { alarmErrorPercent, alarmThrottledPercent, alarmFewest } = settings;
-  const errors = rate('5xx', measurements.serverErrors, measurements.requests, alarmFewest);
-  const wholeApi = alarmOf(['ServerErrors', errors, alarmErrorPercent, [2, 3]]);
-  // The share of all requests hides a route that few use: its own errors are counted over a longer time.
-  const routes = functions
-    .map(aboutRoute(measurements, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15))
-    .map((row) => alarmOf([...row, alarmErrorPercent]));
-  const service = aboutService(watched).map(alarmOf);
-  const throttled = functions
-    .filter(({ key }) => throttles.has(key))
-    .map(aboutRoute(measurements, 'ThrottledAt', '429', routeThrottles, 20, 5))
-    .map((row) => alarmOf([...row, alarmThrottledPercent]));
-  const events = aboutEvents(watched).map(alarmOf);
-  // Named after the version: an alarm that is on about the last one would stop the deployment of its fix.
-  const newVersion = (served: EndpointFunction): cloudwatch.Alarm[] =>
-    aboutNewVersion(watched, served).map((row) =>
-      silent(row, `${settings.stack}-${row[0]}-${served.lambda.currentVersion.version}`),
-    );
-  const canaries = settings.canary ? functions : [];
+  }
   return {
-    all: [wholeApi, ...service, ...routes, ...throttled, ...events],
-    /** By function: about the whole API, which a new version may harm by what it writes, and, silently, about the version. */
-    rollingBack: new Map(canaries.map((served) => [served.key, [wholeApi, ...newVersion(served)]])),
+    all,
+    /** About the whole API, which a new version may harm by what it writes, and, silently, about the version. */
+    rollingBack: (served: EndpointFunction): cloudwatch.Alarm[] => {
+      const { version } = served.lambda.currentVersion;
+      // Named after the version: an alarm that is on about the last one would stop the deployment of its fix.
+      const named = (row: AlarmRow) => alarmOf(row, `${settings.stack}-${row[0]}-${version}`);
+      return [wholeApi, ...aboutNewVersion(watched, served).map(named)];
+    },
   };
 }
 
@@ -155,15 +142,22 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: E
   ];
 }
 
-/** Name and metric of an alarm about a route: the share of its requests that the access log counts under a metric. */
-const aboutRoute =
-  (of: Measurements, prefix: string, label: string, metricName: string, fewest: number, minutes: number) =>
-  ({ key, access, lambda }: EndpointFunction) => {
-    const period = Duration.minutes(minutes);
-    const part = of.ofRoute(metricName, access.route, period);
-    const metric = rate(label, part, lambda.metricInvocations({ period }), fewest, period);
-    return [`${prefix}${logicalIdOf(key)}`, metric] as const;
-  };
+/** Alarms about single routes: the shares of their requests that the access log counts under a metric. */
+function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[] {
+  const { alarmFewest, alarmErrorPercent, alarmThrottledPercent } = settings;
+  const share =
+    (name: string, label: string, metricName: RouteMetric, fewest: number, minutes: number, least: number) =>
+    ({ key, access, lambda }: EndpointFunction): AlarmRow => {
+      const period = Duration.minutes(minutes);
+      const part = measurements.ofRoute(metricName, access.route, period);
+      const metric = rate(label, part, lambda.metricInvocations({ period }), fewest, period);
+      return [`${name}${logicalIdOf(key)}`, metric, least];
+    };
+  // The share of all requests hides a route that few use: its own errors are counted over a longer time.
+  const failing = share('ServerErrorsOf', '5xx', 'RouteServerErrors', alarmFewest, 15, alarmErrorPercent);
+  const throttled = share('ThrottledAt', '429', 'RouteThrottles', 20, 5, alarmThrottledPercent);
+  return [...functions.map(failing), ...functions.filter(({ key }) => throttles.has(key)).map(throttled)];
+}
 
 function aboutService({ measurements, settings, rotations, finishing, refreshing }: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;
@@ -181,12 +175,8 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
   const tokenRequests = sum('Token requests', { refused, issued: total('TokensIssued') });
   const refusedShare = rate('Refused public clients', refused, tokenRequests, 100);
   // Among fewer than twenty requests, one cold start would set the alarm off.
-  const latency = new cloudwatch.MathExpression({
-    expression: 'IF(requests >= 20, latency, 0)',
-    usingMetrics: { requests, latency: measurements.latency(cloudwatch.Stats.p(99)) },
-    label: 'Latency, ms',
-    period: minute,
-  });
+  const enough = { requests, latency: measurements.latency(cloudwatch.Stats.p(99)) };
+  const latency = formula('Latency, ms', 'IF(requests >= 20, latency, 0)', enough);
   const throttles = rate('Throttled invocations', ofFunctions('Throttles'), invocations, fewest);
   const units = sum('Units', { consumedReads, consumedWrites });
   const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
@@ -194,12 +184,8 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
   const providerFailures = rate('Provider failures', total('ProviderFailures'), calls, fewest);
   const loginHook: AlarmRow = ['LoginHookFailed', total('LoginHookFailures'), 1, [2, 5]];
   const period = Duration.minutes(10);
-  const missed = new cloudwatch.MathExpression({
-    expression: 'IF(FILL(invocations, 0) < 1, 1, 0)',
-    usingMetrics: { invocations: finishing.metricInvocations({ period }) },
-    label: 'Missed invocation',
-    period,
-  });
+  const finished = { invocations: finishing.metricInvocations({ period }) };
+  const missed = formula('Missed invocation', 'IF(FILL(invocations, 0) < 1, 1, 0)', finished, period);
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
     ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
@@ -231,17 +217,14 @@ function aboutEvents({ measurements, settings, audit, publishing }: Watched): Al
   if (!publishing) return [ofAudit];
   const { publisher, deadLetters } = publishing;
   const period = Duration.minutes(15);
-  const unread = new cloudwatch.MathExpression({
-    expression: 'IF(FILL(invocations, 0) + FILL(read, 0) < 1, FILL(written, 0), 0)',
-    usingMetrics: {
-      // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has invocations alone.
-      invocations: publisher.metricInvocations({ period }),
-      read: publishing.changesRead.with({ period }),
-      written: measurements.consumedWrites.with({ period }),
-    },
-    label: 'Unread write units',
-    period,
-  });
+  const streamed = {
+    // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has invocations alone.
+    invocations: publisher.metricInvocations({ period }),
+    read: publishing.changesRead.with({ period }),
+    written: measurements.consumedWrites.with({ period }),
+  };
+  const unreadWrites = 'IF(FILL(invocations, 0) + FILL(read, 0) < 1, FILL(written, 0), 0)';
+  const unread = formula('Unread write units', unreadWrites, streamed, period);
   const delay = publisher.metric('IteratorAge', { ...perMinute, statistic: cloudwatch.Stats.MAXIMUM });
   return [
     ofAudit,

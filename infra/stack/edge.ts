@@ -41,6 +41,9 @@ export class Edge extends Stack {
       ...definedOnly({ encryptionKey: key }),
     });
     acknowledge(secret, 'SMG4', 'Its rotation takes two deployments: see docs/settings.md');
+    // CloudFormation reads the secret when the reference to it changes, so a rotation names a version.
+    const ofSecret = definedOnly({ versionId: settings.originSecretVersion });
+    const originSecret = SecretValue.secretsManager(secret.secretArn, ofSecret).unsafeUnwrap();
     const distribution = new cloudfront.Distribution(this, 'Distribution', {
       domainNames: [domainName],
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edgeCertificateArn),
@@ -48,7 +51,9 @@ export class Edge extends Stack {
       httpVersion: cloudfront.HttpVersion.HTTP2_AND_3,
       webAclId: webAcl.attrArn,
       defaultBehavior: {
-        origin: this.#origin(settings, region, secret),
+        origin: new HttpOrigin(Fn.getStackOutput(stack, 'DomainTarget', region), {
+          customHeaders: { [originSecretHeader]: originSecret },
+        }),
         allowedMethods: cloudfront.AllowedMethods.ALLOW_ALL,
         cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED,
         // With the Host header, by which API Gateway knows the API, and the client's address.
@@ -68,13 +73,6 @@ export class Edge extends Stack {
     if (settings.edgeLogs) this.#addLogs(settings, distribution.distributionArn, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
-  }
-
-  /** The API. CloudFormation reads the secret when the reference to it changes, so a rotation names a version. */
-  #origin({ stack, originSecretVersion: versionId }: Settings, region: string, { secretArn }: Secret) {
-    const secret = SecretValue.secretsManager(secretArn, definedOnly({ versionId }));
-    const customHeaders = { [originSecretHeader]: secret.unsafeUnwrap() };
-    return new HttpOrigin(Fn.getStackOutput(stack, 'DomainTarget', region), { customHeaders });
   }
 
   /** Blocks addresses that send too much, unless they are allowed. Samples of requests would show credentials. */

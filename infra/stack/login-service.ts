@@ -20,7 +20,7 @@ import { stackDescription, version, versionOutput } from '../version.ts';
 import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { type BusInUse, EventPublishing } from './event-publishing.ts';
-import { guardTableFormat, LiveVersions, newVersionCheck } from './live-versions.ts';
+import { goLive, guardTableFormat } from './live-versions.ts';
 import { measurementsOf } from './measurements.ts';
 import { pinSettings } from './pinned-settings.ts';
 import { allow } from './rights.ts';
@@ -138,12 +138,9 @@ export class LoginService extends Construct {
     const functions = [...endpoints]
       .sort(([a], [b]) => Number(a === last) - Number(b === last))
       .map(([key, one]) => new ServiceFunction(this, key, one, deployment, key === last ? ofTokens : {}));
-    const check = settings.canary
-      ? newVersionCheck(withoutRoute('check-new-versions', { inlineRights: true }), functions, settings.stack)
-      : undefined;
-    const live = new LiveVersions(this, 'LiveVersions', settings, check);
+    const check = settings.canary ? withoutRoute('check-new-versions', { inlineRights: true }) : undefined;
     const format = guardTableFormat(this, withoutRoute('guard-table-format'), table.tableName);
-    this.watching = new Watching(this, 'Watching', live.role, {
+    this.watching = new Watching(this, 'Watching', {
       topic: this.alarmTopic,
       settings,
       measurements: measurementsOf(settings.stack, api.api, table),
@@ -154,11 +151,11 @@ export class LoginService extends Construct {
       audit,
       publishing,
     });
-    for (const served of functions) {
+    for (const { served, alias, target } of goLive(this, settings, functions, this.watching, check)) {
       if (isAudited(served.access)) audit.of(served);
-      api.addRoute(served, live.of(served, this.watching));
+      api.addRoute(served, target);
+      format.node.addDependency(alias);
     }
-    format.node.addDependency(...live.aliases);
 
     const outputs = {
       [versionOutput]: version,

@@ -11,8 +11,7 @@ import type { TableInUse } from './service-data.ts';
 type OwnMetric = (typeof metrics)[number]['name'];
 
 /** The metrics of the access log's 5xx and 429, by route. */
-export const routeServerErrors = 'RouteServerErrors';
-export const routeThrottles = 'RouteThrottles';
+export type RouteMetric = 'RouteServerErrors' | 'RouteThrottles';
 
 export const minute = Duration.minutes(1);
 
@@ -59,23 +58,24 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
     serverErrorsOf: (about: { function: string; version?: string; event?: LogEvent }, period = minute) =>
       total('ServerErrors').with({ dimensionsMap: about, period }),
     /** A metric of the service's own, with a line for each value of a field, or of several together. */
-    by: (metricName: OwnMetric, fields: string | string[], statistic: string = Stats.SUM): IMetric =>
-      new MathExpression({
-        expression: `SEARCH('{"${[namespace, fields].flat().join('","')}"} MetricName="${metricName}"', '${statistic}', 60)`,
-        usingMetrics: {},
-        label: '',
-        period: minute,
-      }),
+    by: (metricName: OwnMetric, fields: string | string[], statistic: string = Stats.SUM): IMetric => {
+      const dimensions = [namespace, fields].flat().join('","');
+      return formula('', `SEARCH('{"${dimensions}"} MetricName="${metricName}"', '${statistic}', 60)`, {});
+    },
     /** A metric of the access log for one route. It exists, and costs, once there has been such a request. */
-    ofRoute: (metricName: string, route: string, period: Duration): Metric =>
+    ofRoute: (metricName: RouteMetric, route: string, period: Duration): Metric =>
       new Metric({ namespace, metricName, dimensionsMap: { route }, statistic, period }),
   };
 }
 
+/** A metric that CloudWatch calculates from others, by their names in the expression. */
+export const formula = (label: string, expression: string, of: Record<string, IMetric>, period = minute) =>
+  new MathExpression({ label, expression, usingMetrics: of, period });
+
 /** The sum of metrics, some of which may be missing. */
-export const sum = (label: string, usingMetrics: Record<string, IMetric>): MathExpression => {
-  const filled = Object.keys(usingMetrics).map((name) => `FILL(${name}, 0)`);
-  return new MathExpression({ expression: filled.join(' + '), usingMetrics, label, period: minute });
+export const sum = (label: string, metrics: Record<string, IMetric>): MathExpression => {
+  const filled = Object.keys(metrics).map((name) => `FILL(${name}, 0)`);
+  return formula(label, filled.join(' + '), metrics);
 };
 
 /**
@@ -83,9 +83,9 @@ export const sum = (label: string, usingMetrics: Record<string, IMetric>): MathE
  * @param fewest the least part; below it, the share is 0
  */
 export const rate = (label: string, part: IMetric, whole: IMetric, fewest: number, period = minute) =>
-  new MathExpression({
-    expression: `IF(part >= ${fewest}, 100 * part / MAX([part, FILL(whole, 0)]), 0)`,
-    usingMetrics: { part, whole },
-    label: `${label}, per cent`,
+  formula(
+    `${label}, per cent`,
+    `IF(part >= ${fewest}, 100 * part / MAX([part, FILL(whole, 0)]), 0)`,
+    { part, whole },
     period,
-  });
+  );

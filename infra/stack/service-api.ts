@@ -10,7 +10,7 @@ import { Construct } from 'constructs';
 import * as v from 'valibot';
 import { partsOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
-import { routeServerErrors, routeThrottles } from './measurements.ts';
+import type { RouteMetric } from './measurements.ts';
 import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
 import { type EndpointFunction, resourceOf } from './service-function.ts';
@@ -106,15 +106,15 @@ export class ServiceApi extends Construct {
     const name = `/aws/vendedlogs/${Stack.of(this).stackName}/access`;
     const logGroup = namedLogGroup(this, 'AccessLog', name, this.#settings, key);
     // API Gateway's own metrics by route would be billed for every route, all the time.
-    const countByRoute = (id: string, status: string, metricName: string) =>
+    const countByRoute = (id: string, status: string, metricName: RouteMetric) =>
       logGroup.addMetricFilter(id, {
         filterPattern: FilterPattern.stringValue('$.status', '=', status),
         metricNamespace: this.#settings.stack,
         metricName,
         dimensions: { route: '$.route' },
       });
-    countByRoute('ServerErrors', '5*', routeServerErrors);
-    countByRoute('Throttles', '429', routeThrottles);
+    countByRoute('ServerErrors', '5*', 'RouteServerErrors');
+    countByRoute('Throttles', '429', 'RouteThrottles');
     return logGroup;
   }
 

@@ -26,6 +26,9 @@ export interface Deployment {
   environment: Record<string, string>;
 }
 
+/** The alias by which the API calls a function. */
+export const liveAlias = 'live';
+
 /** A function that serves an endpoint. */
 export type EndpointFunction = ServiceFunction<AnyEndpoint>;
 
@@ -41,12 +44,6 @@ const root = join(import.meta.dirname, '../..');
 
 /** The folder of the installed package with a folder for each function's bundle. */
 export const bundlesFolder = 'bundles';
-
-/** The code of a function: its file, to be bundled, or in the installed package its bundle. */
-const codeOf = (key: string): Pick<NodejsFunctionProps, 'code' | 'handler' | 'entry' | 'bundling'> =>
-  isInstalled
-    ? { code: Code.fromAsset(join(root, bundlesFolder, key)), handler: 'index.handler' }
-    : { entry: join(root, 'functions', `${key}.ts`), bundling };
 
 const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',
@@ -88,7 +85,9 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
 
     this.lambda = new NodejsFunction(this, 'Function', {
       description: summary,
-      ...codeOf(key),
+      ...(isInstalled
+        ? { code: Code.fromAsset(join(root, bundlesFolder, key)), handler: 'index.handler' }
+        : { entry: join(root, 'functions', `${key}.ts`), bundling }),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
