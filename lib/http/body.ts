@@ -52,10 +52,7 @@ export const json = <Content>(
   makeError,
 });
 
-/**
- * Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD in the place of other bytes, which changes the length
- * unless it stands for three of them.
- */
+/** Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the place of other bytes. */
 function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
   if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
   return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);

@@ -95,10 +95,7 @@ function renderAnswer({ responses, idIs }: AnyEndpoint, answer: AnyAnswer, reque
   return jsonResponse({ status, body, cacheSeconds }, requestId);
 }
 
-/**
- * Reads the parameters of an endpoint into `event.path`, `event.query` and `event.headers`.
- * @throws ServiceError `invalid_request` for one that is malformed or, in the query, unknown
- */
+/** Reads parameters into the event. @throws ServiceError `invalid_request` for one that is malformed or, in the query, unknown */
 function readParameters<Schemas extends ParameterSchemas>(
   schemas: Schemas | undefined,
 ): MiddlewareObj<ApiEvent & { [Place in keyof ParameterSchemas]-?: Outputs<Schemas[Place]> }> {

@@ -32,10 +32,7 @@ export function refusal(error: unknown): LineOutcome {
   throw error;
 }
 
-/**
- * Reads the JSON objects of lines.
- * @returns those that can be imported, the result, which refuses the others, and `note`, which adds the outcome of a line to it
- */
+/** Reads JSON objects. @returns those to import, the result, which refuses the others, and `note`, which adds a line's outcome */
 export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };
   const note = (line: number, outcome: LineOutcome): void => {

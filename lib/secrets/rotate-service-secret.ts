@@ -31,11 +31,7 @@ const longestRestoreSeconds = 35 * 86_400;
 const keepSeconds = (secretId: string): number =>
   isOfProviderSettings(secretId) ? 5 * 366 * 86_400 : Math.max(idleSeconds(), longestRestoreSeconds);
 
-/**
- * The secret after a rotation. The first rotation only adds `next`.
- * @param keptFor seconds that the replaced one is accepted
- * @throws Error if the next secret may not be known everywhere yet
- */
+/** The secret after a rotation; the first only adds `next`. @param keptFor seconds for the old one @throws Error if too early */
 export function serviceSecretAfter({ current, next, previous }: ServiceSecret, keptFor: number) {
   const now = epochSeconds();
   const following = { text: randomBytes(48).toString('base64url'), made_at: now };
@@ -49,20 +45,14 @@ export function serviceSecretAfter({ current, next, previous }: ServiceSecret, k
   return { current: next.text, next: following, previous: [{ text: current, keep_until }, ...kept] };
 }
 
-/**
- * The function that rotates service secrets.
- * @param reencrypt encrypts all provider settings again with the current key of a secret, and names those that it can't read
- */
+/** Rotates service secrets. @param reencrypt encrypts provider settings with a secret's current key, and names unreadable ones */
 export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Promise<string[]>) =>
   rotation<ServiceSecret>({
     parse: parseServiceSecret,
 
     next: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
-    /**
-     * Encrypts all provider settings again, with the key that every function knows already as the next one. Settings that nobody
-     * can read would stop every repetition, so the rotation is given up.
-     */
+    /** Encrypts provider settings again, with a key that all functions know. Unreadable ones would fail every repetition. */
     async ready(secret, step) {
       const before = await readServiceSecret(step.SecretId);
       const accepted = [secret.current, ...secret.previous.map(({ text }) => text)];

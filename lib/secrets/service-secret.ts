@@ -11,10 +11,7 @@ import { sha256 } from './secrets.ts';
 /** Milliseconds that a warm function uses a service secret. */
 export const serviceSecretFreshFor = 5 * 60_000;
 
-/**
- * A service secret, from which keys are derived. Functions write with `current`, and accept all. They all know `next` before it
- * becomes the current one.
- */
+/** A service secret, from which keys are derived. Functions write with `current`, accept all, and know `next` in advance. */
 const serviceSecretSchema = v.object({
   current: v.string(),
   /** Absent until the first rotation. */

@@ -13,10 +13,7 @@ export const signingKeyFreshFor = 4 * 60_000;
 /** Seconds that a key of a new algorithm is published before it signs. */
 const noticeSeconds = 86_400;
 
-/**
- * Seconds after which verifiers know a new key: warm functions and caches of the response keep keys for five minutes each, and
- * API Gateway's JWT authorizer for up to two hours.
- */
+/** Seconds until verifiers know a new key: functions and caches keep keys for 5 minutes each, API Gateway for up to 2 hours. */
 const spreadSeconds = 7_200 + 600;
 
 const signing = { kid: v.string(), use: v.literal('sig') };

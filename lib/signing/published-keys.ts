@@ -48,10 +48,7 @@ export async function publicKey(kid: string): Promise<PublicJwk | undefined> {
 
 export const readPublished = async () => (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 
-/**
- * Publishes keys in place of those of a revision.
- * @throws Error for too many, since any of them could have signed a valid token, or if somebody else was faster
- */
+/** Publishes keys in place of a revision's. @throws Error if there are too many, or somebody was faster */
 export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { revision }: Published) {
   if (keys.length > mostKeys)
     throw new Error(

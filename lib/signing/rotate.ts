@@ -34,10 +34,7 @@ export const rotateSigningKeys = rotation<KeySet>({
     return set;
   },
 
-  /**
-   * Publishes the public keys of the next key set, since their notice begins then. The key that signs until the last step gets
-   * no end yet.
-   */
+  /** Publishes the keys of the next key set: their notice begins. The key that signs until the last step gets no end yet. */
   async next(secretId) {
     const published = await readPublished();
     const set = parseKeySet(await readSecret(secretId));
@@ -74,11 +71,7 @@ function requireNoneRevoked({ current, next }: KeySet, revoked: string[]): void 
     throw new Error('A key of the prepared key set has been revoked. Rotate again.');
 }
 
-/**
- * Replaces revoked keys, and publishes the key set before it signs.
- * @param revoked the ids of revoked keys, including new ones
- * @returns the current key set
- */
+/** Replaces revoked keys, and publishes the key set before it signs. @param revoked their ids @returns the current key set */
 async function replaceRevokedKeys(
   secretId: string,
   set: KeySet,

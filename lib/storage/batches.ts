@@ -32,11 +32,7 @@ export function timeLimit(milliseconds = 5_000): () => boolean {
   return () => performance.now() < endsAt;
 }
 
-/**
- * Repeats an attempt to write items if nobody has changed them since they were read.
- * @param attempt returns undefined if somebody has
- * @throws Error `busy` after ten attempts
- */
+/** Repeats a conditional write. @param attempt gives undefined if somebody was faster @throws Error `busy` after ten attempts */
 export async function retryOnConflict<Result>(attempt: () => Promise<Result | undefined>, busy: string) {
   for (let attempts = 0; attempts < 10; attempts += 1) {
     const result = await attempt();

@@ -28,10 +28,7 @@ export interface ItemKey<Attributes, Written = Attributes> extends Key {
   written?(attributes: Written): void;
 }
 
-/**
- * A kind of items: makes the key of ids, and parses the attributes that are read.
- * @__NO_SIDE_EFFECTS__ so a bundle leaves out the kinds that it doesn't use
- */
+/** A kind of items: makes the key of ids, and parses the attributes that are read. @__NO_SIDE_EFFECTS__ for tree-shaking */
 export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
   schema: Schema,
   key: (...ids: Ids) => Key,
@@ -107,10 +104,7 @@ async function readBatch(keys: Keyed[], found: Map<string, Item>): Promise<void>
 
 const nameOf = ({ pk, sk }: Keyed): string => `${pk}\n${sk}`;
 
-/**
- * Writes an item. After a lost answer, the SDK's retry recognizes the item of the first attempt by `created_by`.
- * @returns whether it was written
- */
+/** Writes an item. @returns whether it did: after a lost answer, the SDK's retry finds the `created_by` of the first attempt */
 export async function putItem<Written>(
   key: ItemKey<unknown, Written>,
   attributes: Stored<NoInfer<Written>>,

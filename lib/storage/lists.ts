@@ -24,10 +24,7 @@ export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item
 export const readBetween = (pk: string, first: string, last: string): Promise<Item[]> =>
   allOf(queryPages({ ConsistentRead: true, ...keysIn(table, pk, between(first, last)) }));
 
-/**
- * Whether there is an item of a Login App, strongly consistent. The store compares, so the cost of its answer doesn't tell an
- * item of another one from none.
- */
+/** Whether a Login App has an item, strongly consistent. The store compares: another one's item costs the same as none. */
 export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   const { Count } = await query({
     ConsistentRead: true,

@@ -4,10 +4,6 @@ import { usedOnceKey } from './keys.ts';
 
 const usedOnceItem = itemKind(v.object({ expires_at: v.number() }), usedOnceKey);
 
-/**
- * Notes a use; false if there was one before. Of several at once, one succeeds.
- * @param end epoch seconds from which it is refused anyway
- * @param ids its kind, then what tells it from others of its kind
- */
+/** Notes a use until `end` in epoch seconds. @returns whether it is the first @param ids its kind, then what it is */
 export const useOnce = (end: number, ...ids: string[]): Promise<boolean> =>
   putItem(usedOnceItem(...ids), { expires_at: end }, { ifAbsent: true });

@@ -92,10 +92,7 @@ export async function verifyProof(proof: string | undefined, path: string): Prom
   return thumbprint;
 }
 
-/**
- * The payload of a proof, and the key in its header that has signed it. Jose verifies by WebCrypto, which costs twice as much.
- * @see RFC 7515, section 5.2; RFC 7518, section 3.4
- */
+/** The payload of a proof, and the key that signed it, for half of what jose's WebCrypto costs. @see RFC 7515, section 5.2 */
 function signedContent(proof: string) {
   try {
     const { jwk } = v.parse(headerSchema, decodeProtectedHeader(proof));

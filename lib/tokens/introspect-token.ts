@@ -105,10 +105,7 @@ async function refreshToken(loginAppId: string, content: SessionGeneration): Pro
   };
 }
 
-/**
- * The active session of a Login App, unless its Login User is blocked or its client revoked. A session of another one costs no
- * more reads than none.
- */
+/** A Login App's active session, unless its person is blocked or its client revoked. That of another costs no more reads. */
 async function activeSessionOf(loginAppId: string, loginUserId: string, sessionId: string) {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
   if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;

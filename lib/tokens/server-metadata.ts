@@ -39,10 +39,7 @@ export const openIdConfigurationSchema = v.object({
   id_token_signing_alg_values_supported: v.array(v.picklist(tokenAlgorithms)),
 });
 
-/**
- * Metadata for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. It lacks the required
- * authorization endpoint, since the service has none.
- */
+/** Metadata for verifiers that look for an OpenID provider, such as API Gateway's. The service has no authorization endpoint. */
 export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openIdConfigurationSchema> => ({
   ...serverMetadata(issuer),
   // A person's id differs from Login App to Login App.

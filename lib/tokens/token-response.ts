@@ -57,11 +57,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
 
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;
 
-/**
- * A signed access token. Its scope repeats its `token_use`, for verifiers that check scopes alone.
- * @param end of the session in epoch seconds
- * @see RFC 9068
- */
+/** A signed access token (RFC 9068). Its scope repeats its use, for verifiers that read no more. @param end in epoch seconds */
 export async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<Use>, end = Infinity) {
   const issuedAt = epochSeconds();
   const expires_in = Math.min(accessTokenLifetime(), end - issuedAt);

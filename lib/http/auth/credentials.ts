@@ -11,11 +11,7 @@ const kinds = {
 
 export const mismatch = (kind: keyof typeof kinds) => `The ${kind} id and the ${kind} secret do not match.`;
 
-/**
- * The caller with the id and the secret of an HTTP Basic header.
- * @param find the caller, or why the two are not accepted
- * @throws ServiceError `invalid_client` or `unauthorized`
- */
+/** The caller by HTTP Basic. @param find the caller, or why it is none @throws ServiceError `invalid_client` or `unauthorized` */
 export async function basicCaller<Caller extends object>(
   kind: keyof typeof kinds,
   header: string | undefined,

@@ -10,10 +10,7 @@ import { requiredBearerToken } from './credentials.ts';
 
 const ended = 'The session of this Login User Token has ended.';
 
-/**
- * Authentication of a person by a bearer token in the header `Authorization` or `Authentication`; both must agree. A token passes
- * while a deletion is interrupted, to repeat it.
- */
+/** Authentication of a person by a token in `Authorization` or `Authentication`, even while their deletion is interrupted. */
 export const loginUserToken: Authentication<AuthenticatedUser> = {
   scheme: 'login_user_token',
   error: {
