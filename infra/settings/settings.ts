@@ -37,9 +37,6 @@ const retentionDays = [
 const oneOf = <const Numbers extends readonly number[]>(numbers: Numbers) =>
   v.pipe(numberSchema, v.picklist(numbers, `must be one of ${numbers.join(', ')}`));
 
-/** How long CodeDeploy's canaries with a tenth of the requests last. */
-const canaryMinutes = [5, 10, 15, 30] as const;
-
 const percent = whole(1, 100);
 
 /** A list, or a text with commas. */
@@ -236,7 +233,7 @@ const settingsSchema = v.object({
   /** Whether [a canary](#what-the-canary-catches) tries new versions. @default `true` in production, `false` in development */
   canary: v.optional(truthSchema),
   /** How many minutes a new version gets a tenth of the requests. More [catch more](#what-the-canary-catches). @default 15 */
-  canaryMinutes: v.optional(oneOf(canaryMinutes), 15),
+  canaryMinutes: v.optional(oneOf([5, 10, 15, 30]), 15),
   /** How many functions [go live at the same time](#how-long-a-deployment-takes). @default 5 */
   canariesAtOnce: v.optional(whole(1, 50), 5),
   /** The SHA-256 of [the origin secret](#origin-secret) that requests need, or of two during a rotation */

@@ -156,7 +156,9 @@ export class Edge extends Stack {
       redactedFields: [
         { uriPath: {} },
         { queryString: {} },
-        ...secretHeaders.map((header) => ({ singleHeader: { Name: header } })),
+        { singleHeader: { Name: 'authorization' } },
+        { singleHeader: { Name: 'authentication' } },
+        { singleHeader: { Name: 'cookie' } },
       ],
     });
   }
@@ -183,5 +185,3 @@ const tokenRequests = [
 /** Fields of CloudFront's access log: neither paths, which hold ids of devices, nor queries, which may hold anything. */
 const recordFields = `date time x-edge-location x-edge-request-id c-ip cs-method sc-status sc-bytes cs-bytes
   time-taken x-edge-detailed-result-type cs-protocol-version ssl-protocol`.split(/\s+/);
-
-const secretHeaders = ['authorization', 'authentication', 'cookie'];

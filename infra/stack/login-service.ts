@@ -67,7 +67,9 @@ export class LoginService extends Construct {
     const stack = Stack.of(this);
     const { table: ownTable, eventBus, alarmTopic: ownTopic, domain, ...given } = props;
     requireConsistent(props);
-    const settings = readSettings({ ...given, stack: stack.stackName, ...placeOf(stack) });
+    const { stackName, account, region } = stack;
+    const place = Token.isUnresolved(account + region) ? {} : { account, region };
+    const settings = readSettings({ ...given, stack: stackName, ...place });
     this.settings = settings;
     stack.templateOptions.description ??= stackDescription;
     if (settings.stage === 'production') stack.terminationProtection = true;
@@ -202,10 +204,6 @@ function requireConsistent(props: LoginServiceProps): void {
   if (table && publishEvents && !table.tableStreamArn)
     throw new SettingsError('table', 'must have a stream, unless publishEvents is false');
 }
-
-/** The account and the region of a stack, when the app knows both. */
-const placeOf = ({ account, region }: Stack) =>
-  Token.isUnresolved(account) || Token.isUnresolved(region) ? {} : { account, region };
 
 /** The name of a resource, or its path while only CloudFormation knows the name. */
 const knownName = ({ node }: IConstruct, name: string): string =>

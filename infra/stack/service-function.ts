@@ -73,7 +73,8 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
     const { settings, table, secrets } = shared;
     const { warm = 0, inlineRights = false, ...props } = special;
     const { secrets: readable = [], summary, seconds = 10 } = access;
-    const hook = access.asksLoginHook ? loginHookArn(this, settings) : undefined;
+    const asked = access.asksLoginHook ? settings.loginHook : undefined;
+    const hook = asked && !asked.startsWith('arn:') ? arnOf(this, 'lambda', 'function', asked) : asked;
     this.key = key;
     this.access = access;
     this.log = namedLogGroup(this, 'Log', logGroupNameOf(this, key), settings, shared.key);
@@ -142,9 +143,6 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
     }
   }
 }
-
-const loginHookArn = (scope: Construct, { loginHook }: Settings): string | undefined =>
-  loginHook && !loginHook.startsWith('arn:') ? arnOf(scope, 'lambda', 'function', loginHook) : loginHook;
 
 /** The ARN of a resource in the account and region of the stack: `arn:aws:logs:eu-west-1:123456789012:log-group:NAME`. */
 export const arnOf = (scope: Construct, service: string, resource: string, resourceName: string): string =>
