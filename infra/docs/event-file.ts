@@ -70,10 +70,8 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
 export const exampleRequests = (endpoints: ReadonlyMap<string, AnyEndpoint>): Record<string, object> =>
   Object.fromEntries(
     [...endpoints].map(([key, endpoint]) => {
-      const { routeKey, headers, rawQueryString, isBase64Encoded, ...event } = eventOf(endpoint);
-      const { queryStringParameters, pathParameters, body } = event;
-      const parameters = { rawQueryString, queryStringParameters, pathParameters };
-      return [key, { status: statusOf(endpoint), routeKey, headers, ...parameters, body, isBase64Encoded }];
+      const { version, rawPath, requestContext, routeKey, headers, ...event } = eventOf(endpoint);
+      return [key, { status: statusOf(endpoint), routeKey, headers, ...event }];
     }),
   );
 

@@ -18,9 +18,8 @@ export function generatedFiles(): Map<string, string> {
   files.set('lib/release/examples.json', lineByField(exampleRequests(endpoints)));
   files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
   files.set('docs/event-schemas.json', `${JSON.stringify(eventSchemas(), null, 2)}\n`);
-  for (const [file, blocks] of Object.entries(tables(endpoints))) {
-    const page = readFileSync(file, 'utf8');
-    files.set(file, Object.entries(blocks).reduce(withBlock, page));
+  for (const [file, blocks] of Object.entries(tables([...endpoints.values()]))) {
+    files.set(file, Object.entries(blocks).reduce(withBlock, readFileSync(file, 'utf8')));
   }
   return files;
 }

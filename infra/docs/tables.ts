@@ -17,15 +17,13 @@ export type Table = [head: string[], rows: string[][]];
 const code = (text: string): string => `\`${text}\``;
 
 /** The generated tables of each page, by the names of their blocks. */
-export const tables = (
-  endpoints: ReadonlyMap<string, AnyEndpoint>,
-): Record<string, Record<string, Table>> => ({
+export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, Table>> => ({
   'README.md': {
     endpoints: [
       ['Group', 'Endpoints'],
       tags.map(({ name, description }) => [
         `**${name}.** ${description}`,
-        inOrderOfUse([...endpoints.values()].filter(({ tag }) => tag === name))
+        inOrderOfUse(endpoints.filter(({ tag }) => tag === name))
           .map(({ route }) => code(route))
           .join('<br>'),
       ]),

@@ -90,17 +90,13 @@ function substituted(value: unknown, components: Components, isComponent = false
 
 const carrying = (jsonSchema: JsonSchema): object => ({ ...v.any(), [converted]: jsonSchema });
 
-type Alternatives = JsonSchema & {
-  discriminator?: { propertyName: string; mapping: Record<string, string> };
-};
-
 /**
  * The components, with the constants that tell the alternatives of a `oneOf` apart as values of one enum: a generator that merges
  * the alternatives would keep only the last constant.
  * @param decoded whether clients receive them: then a `discriminator` says which alternative a value is
  */
 export function withNamedAlternatives(components: Components, { decoded }: { decoded: boolean }) {
-  const named = new Map<string, Alternatives>(components);
+  const named = new Map<string, JsonSchema & { discriminator?: object }>(components);
   for (const [title, { oneOf = [], ...rest }] of components) {
     const alternatives = [...components].filter(([name]) =>
       oneOf.some((one) => one instanceof Object && one.$ref === refTo(name).$ref),
