@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { Grouping } from '../../lib/operator/command.ts';
 import { type ImportLine, importResultSchema } from '../../lib/schema/import-lines.ts';
 import type { CommandLine } from './parse-command-line.ts';
-import { mostLines, type ReadLine, type Rewrite, readLines } from './read-lines.ts';
+import { mostLines, mostNamed, type ReadLine, readLines } from './read-lines.ts';
 import type { Output } from './readable.ts';
 
 /** A line of a map of ids: the former and the new id of an access request. */
@@ -26,12 +26,8 @@ const batchResultSchema = v.object({
 
 /** The characters of a batch after which the next group begins a new one: Lambda accepts 6 MB. */
 const mostCharacters = 500_000;
-/** The most rejected lines that are named for each reason. */
-const mostNamed = 20;
 /** The most reasons that are told apart: some name lines. */
 const mostReasons = 200;
-
-type Progress = (share: number, lines: number) => void;
 
 /**
  * Sends the lines of a file in batches, one after the other; empty lines are skipped. With --ids-from, each event first gets
@@ -42,7 +38,7 @@ type Progress = (share: number, lines: number) => void;
 export async function runImport(
   { file, files, grouping }: { file: string; files: CommandLine['files']; grouping?: Grouping | undefined },
   send: (batch: ImportLine[]) => Promise<Record<string, unknown>>,
-  progress: Progress,
+  progress: (share: number, lines: number) => void,
 ) {
   const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
   const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
@@ -120,21 +116,15 @@ function readIdMap(flag: string, file: string): Map<string, number> {
 }
 
 /** Gives a line the new id of its access request. A line that is no event stays as it is. */
-const withNewId =
-  (ids: Map<string, number>): Rewrite =>
-  (text) => {
-    const event = v.safeParse(jsonSchema, text).output;
-    if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
-    const access_request_id = ids.get(String(event.access_request_id));
-    if (access_request_id === undefined) return { reason: 'The map of ids lacks its access_request_id.' };
-    return { text: JSON.stringify({ ...event, access_request_id }) };
-  };
+const withNewId = (ids: Map<string, number>) => (text: string) => {
+  const event = v.safeParse(v.pipe(v.string(), v.parseJson()), text).output;
+  if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
+  const access_request_id = ids.get(String(event.access_request_id));
+  if (access_request_id === undefined) return { reason: 'The map of ids lacks its access_request_id.' };
+  return { text: JSON.stringify({ ...event, access_request_id }) };
+};
 
-const jsonSchema = v.pipe(v.string(), v.parseJson());
-
-export const progressOn =
-  (stream: Output): Progress =>
-  (share, lines) => {
-    const end = share === 1 ? '\n' : '';
-    if (stream.isTTY) stream.write(`\r${Math.floor(share * 100)} %  ${lines} lines${end}`);
-  };
+export const progressOn = (stream: Output) => (share: number, lines: number) => {
+  const end = share === 1 ? '\n' : '';
+  if (stream.isTTY) stream.write(`\r${Math.floor(share * 100)} %  ${lines} lines${end}`);
+};

@@ -3,14 +3,14 @@ import * as v from 'valibot';
 import type { Grouping } from '../../lib/operator/command.ts';
 
 /** Changes a line before it is sent, or says why it is not sent. */
-export type Rewrite = (text: string) => { text: string } | { reason: string };
+type Rewrite = (text: string) => { text: string } | { reason: string };
 
 const longestLine = 250_000;
 /** The most lines of a batch, and so of a group: the function should need no more than 10 seconds. */
 export const mostLines = 100;
 const mostCharactersOfGroup = 400_000;
-/** The most lines that a reason names. */
-const mostNamed = 20;
+/** The most lines that are named for a reason. */
+export const mostNamed = 20;
 
 /** A line of a file that is not empty. */
 const lineSchema = v.object({

@@ -6,18 +6,15 @@ type Row = Record<string, unknown>;
 export const isShown = (words: string): boolean => / (list|show|find)$/.test(words);
 
 /** A result for people: its fields, one a line, then each list of objects as a table. Epoch seconds become ISO times. */
-export function readable(result: Row): string {
-  const { next, ...fields } = result;
-  const entries = Object.entries(fields);
-  const lists = entries.flatMap(([name, value]) => (isRows(value) ? [{ name, rows: value }] : []));
-  const single = entries.filter(([, value]) => !isRows(value));
-  const parts = [
-    ...(single.length > 0 ? [columns(single.map(([name, value]) => [name, cell(value, name)]))] : []),
-    ...lists.map(({ name, rows }) =>
-      rows.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : tableOf(rows),
-    ),
-    ...(typeof next === 'string' ? [`More follow: repeat the command with --after ${harmless(next)}`] : []),
-  ];
+export function readable({ next, ...fields }: Row): string {
+  const single: string[][] = [];
+  const lists: string[] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    if (!isRows(value)) single.push([name, cell(value, name)]);
+    else lists.push(value.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : tableOf(value));
+  }
+  const parts = single.length > 0 ? [columns(single), ...lists] : lists;
+  if (typeof next === 'string') parts.push(`More follow: repeat the command with --after ${harmless(next)}`);
   return parts.join('\n\n');
 }
 
@@ -68,6 +65,5 @@ export type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 /** Output that can't steer a terminal; escapes keep the value of JSON. A program gets everything as it is. */
 export const harmlessOn = (output: Output) => ({
   isTTY: output.isTTY,
-  write: (text: string): boolean =>
-    output.write(output.isTTY ? text.split('\n').map(harmless).join('\n') : text),
+  write: (text: string) => output.write(output.isTTY ? text.split('\n').map(harmless).join('\n') : text),
 });

@@ -30,10 +30,7 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     const { target, isJson } = line;
     if (!target) throw new Error(await whichStack());
     /** Prints a result as JSON, or as a text for people if there is one. Its warnings go to standard error. */
-    const printResult = (
-      given: Record<string, unknown>,
-      textOf?: (result: Record<string, unknown>) => string,
-    ) => {
+    const printResult = (given: Record<string, unknown>, textOf?: typeof readable) => {
       const { warnings, ...result } = v.parse(warnedSchema, given);
       for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);
       print(textOf && !isJson ? textOf(result) : JSON.stringify(result, null, 2));
@@ -42,7 +39,7 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
       const { about } = line;
       if (about === 'check') {
         const result = await runCheck(target);
-        printResult({ ...result }, stdout.isTTY ? () => readableCheck(result) : undefined);
+        printResult(result, stdout.isTTY ? () => readableCheck(result) : undefined);
         return result.ok ? 0 : 2;
       }
       const { ok, ...result } = await runRelease(about, line, target, terminal);

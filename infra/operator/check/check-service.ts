@@ -103,11 +103,7 @@ async function take<Schema extends v.GenericSchema>(
   return undefined;
 }
 
-const serviceErrorSchema = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.object({ error: v.string(), error_description: v.string() }),
-);
+const serviceErrorSchema = v.pipe(v.string(), v.parseJson(), v.object({ error_description: v.string() }));
 
 function explainStatus(status: number, expected: number, text: string): string {
   const error = v.safeParse(serviceErrorSchema, text);

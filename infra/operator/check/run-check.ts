@@ -29,8 +29,7 @@ export async function runCheck(target: Target) {
 }
 
 /** The check for a terminal: a line for each call with the response headers below it, then the problems. */
-export function readableCheck(check: Awaited<ReturnType<typeof runCheck>>): string {
-  const { issuer, version, steps, problems } = check;
+export function readableCheck({ issuer, version, steps, problems }: Awaited<ReturnType<typeof runCheck>>) {
   const width = Math.max(...steps.map(({ step }) => step.length));
   const lines = steps.flatMap(({ step, status = 'none', milliseconds, headers = {}, problem }) => {
     const mark = problem ? 'WRONG' : 'ok';
