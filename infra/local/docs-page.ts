@@ -43,10 +43,8 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
   body,
 });
 
-const answerSchema = v.record(v.string(), v.unknown());
-
 const read = async (url: string, init?: RequestInit) =>
-  v.parse(answerSchema, await (await fetch(url, init)).json());
+  v.parse(v.record(v.string(), v.unknown()), await (await fetch(url, init)).json());
 
 /**
  * Credentials for each security scheme of the API document, and values for the placeholders in its examples. They are new each

@@ -53,8 +53,7 @@ export async function createTable(client: DynamoDBClient, TableName: string): Pr
       GlobalSecondaryIndexes,
     }),
   );
-  const soon = { minDelay: 0.05, maxDelay: 0.05, maxWaitTime: 60 };
-  await waitUntilTableExists({ client, ...soon }, { TableName });
+  await waitUntilTableExists({ client, minDelay: 0.05, maxDelay: 0.05, maxWaitTime: 60 }, { TableName });
   return TableDescription?.LatestStreamArn;
 }
 

@@ -4,9 +4,8 @@ import { documentClient } from '../../lib/storage/client.ts';
 import { operationOf } from '../../lib/storage/first-attempt.ts';
 import { MissingRight, tableRightsOf } from '../table-rights.ts';
 
-/** Checks a call of the function that runs. */
-type Check = (action: string, keys: string[]) => void;
-const running = new AsyncLocalStorage<Check>();
+/** Checks each call of the function that runs. */
+const running = new AsyncLocalStorage<(action: string, keys: string[]) => void>();
 
 /**
  * Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS.
@@ -15,7 +14,7 @@ const running = new AsyncLocalStorage<Check>();
 export async function withTableRights<Result>(key: string, access: Access, run: () => Promise<Result>) {
   const rights = tableRightsOf(access);
   let missing: MissingRight | undefined;
-  const check: Check = (action, keys) => {
+  const check = (action: string, keys: string[]): void => {
     if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
     const right = rights.find((one) => one.action === action);
     if (keys.every((pk) => right?.keys.some((form) => fits(pk, form)))) return;

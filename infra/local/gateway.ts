@@ -60,15 +60,14 @@ async function answer(
   const { method = '', rawHeaders } = request;
   if ([method, request.url, ...rawHeaders].join('').length > mostHeaderBytes)
     return sendMessage(response, 431, 'Request Header Fields Too Large');
-  const url = urlOf(request);
-  const asked = `${method} ${url.pathname}`;
+  const asked = `${method} ${urlOf(request).pathname}`;
   for (const { endpoint, handler } of routes) {
     const match = asked.match(patternOf(endpoint.route));
     if (!match) continue;
     const body = await readBody(request);
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
     ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
-    const event = eventOf(request, url, endpoint.route, match.groups, body);
+    const event = eventOf(request, endpoint.route, match, body);
     const awsRequestId = event.requestContext.requestId;
     // More than on Lambda: all functions share one process.
     const getRemainingTimeInMillis = () => 60_000;
@@ -85,23 +84,17 @@ async function answer(
 }
 
 /** The fields of an event in payload format 2.0 that the service's handlers read. */
-function eventOf(
-  request: IncomingMessage,
-  url: URL,
-  routeKey: string,
-  inPath: Record<string, string> | undefined,
-  body: Buffer,
-) {
+function eventOf(request: IncomingMessage, routeKey: string, { groups }: RegExpMatchArray, body: Buffer) {
   const headers = Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(',')]),
   );
-  const decoded = Object.entries(inPath ?? {}).map(([name, value]) => [name, querystring.unescape(value)]);
+  const decoded = Object.entries(groups ?? {}).map(([name, value]) => [name, querystring.unescape(value)]);
   const isText = isTextType(headers['content-type']);
   return {
     version: '2.0',
-    rawQueryString: url.search.slice(1),
+    rawQueryString: urlOf(request).search.slice(1),
     headers,
-    pathParameters: inPath && Object.fromEntries(decoded),
+    pathParameters: groups && Object.fromEntries(decoded),
     body: body.length > 0 ? body.toString(isText ? 'utf8' : 'base64') : undefined,
     isBase64Encoded: body.length > 0 && !isText,
     requestContext: { apiId: 'local', requestId: randomUUID(), routeKey },

@@ -13,7 +13,6 @@ const callSchema = v.object({
   MoveToVersionId: v.optional(v.string()),
   RemoveFromVersionId: v.optional(v.string()),
 });
-type Call = v.InferOutput<typeof callSchema>;
 
 const textsSchema = v.record(v.string(), v.string());
 /** A secret: its values by version id, and the version id of each stage. */
@@ -67,7 +66,7 @@ export const rejected = (__type: string, message: string, status = 400): AwsAnsw
 });
 const notFound = rejected('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
 
-const actions: Record<string, (secret: Secret, input: Call) => AwsAnswer> = {
+const actions: Record<string, (secret: Secret, input: v.InferOutput<typeof callSchema>) => AwsAnswer> = {
   GetSecretValue({ values, stages }, { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' }) {
     const staged = VersionStage && stages[VersionStage];
     const version = VersionId ?? staged;

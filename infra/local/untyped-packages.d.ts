@@ -1,13 +1,7 @@
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 
-  export default function dynalite(options?: {
-    createTableMs?: number;
-    deleteTableMs?: number;
-    updateTableMs?: number;
-    /** A folder for the data, which otherwise stay in memory. */
-    path?: string | undefined;
-  }): Server;
+  export default function dynalite(options: object): Server;
 }
 
 /** The part of oidc-provider that the sandbox uses; its types are a package of their own. */

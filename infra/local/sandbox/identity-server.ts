@@ -40,8 +40,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
 
   /** Gives each token a grant of its own: a replayed code ends its grant, and should end no other token. */
   async function granted({ subject, audience, expired }: CredentialsQuery) {
-    const clientId = options.apps[audience].id;
-    const properties = { accountId: subject, clientId, ...validity(expired) };
+    const properties = { accountId: subject, clientId: options.apps[audience].id, ...validity(expired) };
     const grant = new provider.Grant(properties);
     grant.addOIDCScope(scope);
     return { ...properties, scope, grantId: await grant.save() };
@@ -55,8 +54,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       new provider.AccessToken(await granted(query)).save(),
     issueAuthorizationCode: async (query: CredentialsQuery): Promise<string> => {
       const { nonce, code_challenge: codeChallenge } = query;
-      const codeChallengeMethod = codeChallenge && 'S256';
-      const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod };
+      const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod: codeChallenge && 'S256' };
       return new provider.AuthorizationCode({ ...(await granted(query)), ...code }).save();
     },
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
@@ -73,11 +71,9 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   };
 }
 
-const signingKeySchema = v.looseObject({ kty: v.string(), kid: v.string() });
-
 async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promise<JWK & { kid: string }> {
   const file = keysFolder && join(keysFolder, `sandbox${new URL(issuer).pathname.replaceAll('/', '-')}.json`);
-  if (file && existsSync(file)) return readWhole(file, signingKeySchema);
+  if (file && existsSync(file)) return readWhole(file, v.looseObject({ kty: v.string(), kid: v.string() }));
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg, use: 'sig' };
   if (file) writeWhole(file, jwk);

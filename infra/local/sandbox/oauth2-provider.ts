@@ -118,8 +118,7 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
     },
     async notify({ event, subject }) {
       if (!kind.signsRequests || !['deauthorize', 'data_deletion'].includes(event)) return undefined;
-      const user_id = kind.idOf?.(subject);
-      const claims = { algorithm: 'HMAC-SHA256', issued_at: epochSeconds(), user_id };
+      const claims = { algorithm: 'HMAC-SHA256', issued_at: epochSeconds(), user_id: kind.idOf?.(subject) };
       const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
       const signature = createHmac('sha256', ours.secret).update(payload).digest('base64url');
       return new URLSearchParams({ signed_request: `${signature}.${payload}` });

@@ -18,17 +18,11 @@ export interface SandboxProvider {
 /** Sends a provider's notification to the service. @returns it with the answer */
 export async function post(to: string, body: URLSearchParams | Blob) {
   const response = await fetch(to, { method: 'POST', body });
-  const sent = await new Response(body).text();
-  return { sent, status: response.status, answer: await response.text() };
+  return { sent: await new Response(body).text(), status: response.status, answer: await response.text() };
 }
 
 /** The setting that keeps every claim of a profile under its own name. */
 export const profile = Object.fromEntries(profileFields.map((name) => [name, name]));
-
-export interface App {
-  id: string;
-  secret: string;
-}
 
 /** The apps that a provider knows: ours, and another one, whose credentials must let nobody in. */
 export const newApps = (providerId: string) => ({
@@ -36,6 +30,7 @@ export const newApps = (providerId: string) => ({
   'another-app': { id: `${providerId}-another-app`, secret: newSecret() },
 });
 export type Apps = ReturnType<typeof newApps>;
+export type App = Apps['our-app'];
 
 /** A secret with characters that a caller has to encode, even in HTTP Basic. @see RFC 6749, section 2.3.1 */
 const newSecret = (): string => `${randomBytes(24).toString('base64url')}+/%&:`;
