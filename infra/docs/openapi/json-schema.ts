@@ -23,8 +23,6 @@ function convert(schema: unknown): JsonSchema {
   const { $schema, title, ...plain } = toJsonSchema(v.parse(anySchema, schema), {
     target: 'draft-2020-12',
     typeMode: 'input',
-    // What the service does with a value after it was sent.
-    ignoreActions: ['to_lower_case'],
     overrideSchema: ({ valibotSchema, jsonSchema }) => Reflect.get(valibotSchema, converted) ?? jsonSchema,
   });
   return plainer(plain);
@@ -81,10 +79,7 @@ function substituted(value: unknown, components: Components, isComponent = false
     return carrying({ ...format, ...rules, ...(description !== undefined && { description }) });
   }
   return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [
-      name,
-      name === '~standard' ? part : substituted(part, components),
-    ]),
+    Object.entries(value).map(([name, part]) => [name, substituted(part, components)]),
   );
 }
 
