@@ -8,7 +8,7 @@ import { apiDocument } from './openapi/document.ts';
 import { jsonSchemaOf } from './openapi/json-schema.ts';
 import { type Table, tables } from './tables.ts';
 
-/** The contents of all generated files by path from the project's folder, in which it runs: whole files, and pages with tables. */
+/** Contents of all generated files, and pages with tables, by path from the folder of the project, in which it runs. */
 export function generatedFiles(): Map<string, string> {
   const { endpoints } = readFunctions();
   const files = new Map<string, string>();

@@ -174,7 +174,7 @@ const settingsSchema = v.object({
   rateLimit: v.optional(whole(1, 100_000), 1000),
   /** The throttling burst of each other route, in requests. @default 2000 */
   burstLimit: v.optional(whole(1, 100_000), 2000),
-  /** Retention in days of the logs beside the audit log: those of the functions, the access log, and the logs of the edge. @default 90 */
+  /** Retention in days of the logs of functions, requests and the edge, which are all but the audit log. @default 90 */
   logRetentionDays: v.optional(oneOf(retentionDays), 90),
   /** Retention in days of the [audit log](watching.md#the-audit-log). @default 400 */
   auditRetentionDays: v.optional(oneOf(retentionDays), 400),

@@ -55,8 +55,8 @@ const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
 /**
  * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, and deletes its own item
  * when every instance knows that; until then, each step looks for new people.
- * @returns the outcome of a step, and the seconds until the next one, unless all is deleted or tokens can't be revoked: since that
- *   needs the provider settings, the Login App stays
+ * @returns the outcome of a step, and the seconds until the next one. None when all is deleted, or when the Login App has
+ *   to stay because tokens can't be revoked without its provider settings
  */
 export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;

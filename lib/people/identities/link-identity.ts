@@ -42,9 +42,8 @@ import { changeBy, revokeIfRefused, revokeStoredTokens, type TokenPlace } from '
 const mostLinked = 20;
 
 /**
- * Links a verified identity to a Login User by two conditional writes: the attribute of the Login User, then the index item of the
- * identity, which only one of several people gets. An attribute without its index item counts for nothing; the next link or
- * unlink removes it.
+ * Links a verified identity to a Login User by two conditional writes: their attribute, then the index item of the identity,
+ * which only one of several people gets. An attribute without it counts for nothing: the next link or unlink removes it.
  * @param options `ask` throws for an identity that must not be linked, `byOperator` links to a blocked person too, `move` takes
  *   the identity from another Login User
  * @throws ServiceError `conflict` when the identity is another Login User's or they have too many, `forbidden` when they were

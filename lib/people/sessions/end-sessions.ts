@@ -50,8 +50,8 @@ export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, 
 }
 
 /**
- * Ends all sessions of a Login User by one write, after the relations of devices: an interrupted request can be repeated. The write
- * has the number of sessions, so a retry spares later logins and revives no session.
+ * Ends all sessions of a Login User by one write, after the relations of devices, so that an interrupted request can be repeated.
+ * The write has the number of sessions, so a retry spares later logins and revives no session.
  * @param except the id of a session that goes on
  */
 export async function endSessions(
