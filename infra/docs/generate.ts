@@ -5,7 +5,7 @@ import { readFunctions } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { eventOf, exampleRequests } from './event-file.ts';
 import { apiDocument } from './openapi/document.ts';
-import { jsonSchemaOf } from './openapi/json-schema.ts';
+import { jsonSchemaOf, mapValues } from './openapi/json-schema.ts';
 import { type Table, tables } from './tables.ts';
 
 /** Contents of all generated files, and pages with tables, by path from the folder of the project, in which it runs. */
@@ -28,12 +28,10 @@ const eventSchemas = () => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Published events',
   description: 'The detail of each published event, by its detail-type.',
-  $defs: Object.fromEntries(
-    Object.entries(publishedEvents).map(([type, { when, detail }]) => [
-      type,
-      { description: when, ...jsonSchemaOf(detail, new Map()) },
-    ]),
-  ),
+  $defs: mapValues(publishedEvents, ({ when, detail }) => ({
+    description: when,
+    ...jsonSchemaOf(detail, new Map()),
+  })),
 });
 
 /** Replaces the block between `<!-- NAME:begin -->` and `<!-- NAME:end -->` of a page. @throws Error if it has no such block */

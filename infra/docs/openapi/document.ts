@@ -7,7 +7,7 @@ import {
 } from '../../../lib/login-apps/client-metadata.ts';
 import { byPath, partsOf } from '../../endpoints.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
-import { type Components, jsonSchemaOf, withNamedAlternatives } from './json-schema.ts';
+import { type Components, jsonSchemaOf, mapValues, withNamedAlternatives } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 
@@ -162,9 +162,7 @@ function operation(key: string, endpoint: AnyEndpoint, sent: Components, receive
 }
 
 const examplesOf = ({ body, bodies }: ExampleRequest): Json =>
-  bodies === undefined
-    ? { example: body }
-    : { examples: Object.fromEntries(Object.entries(bodies).map(([name, value]) => [name, { value }])) };
+  bodies === undefined ? { example: body } : { examples: mapValues(bodies, (value) => ({ value })) };
 
 const parametersOf = ({ parameters = {}, example = {} }: AnyEndpoint, schemas: Components): Json[] =>
   (['path', 'query', 'headers'] as const).flatMap((place) =>
@@ -188,23 +186,12 @@ const parametersOf = ({ parameters = {}, example = {} }: AnyEndpoint, schemas: C
 const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
 
 /** The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody` is an object. */
-const linksOf = (links: Record<string, Link>): Json =>
-  Object.fromEntries(
-    Object.entries(links).map(([name, { requestBody, ...link }]) => [
-      name,
-      { ...link, 'x-request-body': requestBody },
-    ]),
-  );
+const linkOf = ({ requestBody, ...link }: Link): Json => ({ ...link, 'x-request-body': requestBody });
 
 const successes = ({ responses }: AnyEndpoint, schemas: Components): Json =>
-  Object.fromEntries(
-    Object.entries(responses).map(([status, { description, body, example, links }]) => [
-      status,
-      {
-        description,
-        headers: commonHeaders,
-        content: body && { 'application/json': { schema: jsonSchemaOf(body, schemas), example } },
-        links: links && linksOf(links),
-      },
-    ]),
-  );
+  mapValues(responses, ({ description, body, example, links }) => ({
+    description,
+    headers: commonHeaders,
+    content: body && { 'application/json': { schema: jsonSchemaOf(body, schemas), example } },
+    links: links && mapValues(links, linkOf),
+  }));

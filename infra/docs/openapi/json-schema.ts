@@ -9,6 +9,11 @@ export const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` }
 export const pascal = (name: string) =>
   name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
+export const mapValues = <Value, Mapped>(
+  record: Record<string, Value> | Record<number, Value>,
+  map: (value: Value) => Mapped,
+) => Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+
 /** The key under which a schema carries the JSON Schema that stands for it. */
 const converted = Symbol('converted');
 
@@ -25,21 +30,15 @@ function convert(schema: unknown): JsonSchema {
     typeMode: 'input',
     overrideSchema: ({ valibotSchema, jsonSchema }) => Reflect.get(valibotSchema, converted) ?? jsonSchema,
   });
-  return plainer(plain);
-}
-
-/**
- * Rewrites a JSON Schema for generators of clients: a type beside each constant, no choice within a choice, no forbidden
- * property.
- */
-const plainer = (schema: JsonSchema): JsonSchema =>
-  JSON.parse(JSON.stringify(schema), (_, part) => {
+  // For generators of clients: a type beside each constant, no choice within a choice, no forbidden property.
+  return JSON.parse(JSON.stringify(plain), (_, part) => {
     if (!(part instanceof Object)) return part;
     if ('const' in part && part.type === undefined) return { type: typeof part.const, ...part };
     if (part.properties) return withoutForbidden(part);
     if (!part.oneOf) return part;
     return { ...part, oneOf: part.oneOf.flatMap((one: JsonSchema) => one.oneOf ?? one) };
   });
+}
 
 /** A forbidden property has no type that a client could use: `propertyNames` rules it out instead. */
 function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema {
@@ -78,9 +77,7 @@ function substituted(value: unknown, components: Components, isComponent = false
     const format = v.is(anySchema, wire) ? jsonSchemaOf(wire, components) : wire;
     return carrying({ ...format, ...rules, ...(description !== undefined && { description }) });
   }
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [name, substituted(part, components)]),
-  );
+  return mapValues({ ...value }, (part) => substituted(part, components));
 }
 
 const carrying = (jsonSchema: JsonSchema): object => ({ ...v.any(), [converted]: jsonSchema });
