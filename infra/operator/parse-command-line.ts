@@ -103,12 +103,9 @@ function globalOptions(program: Command): Pick<CommandLine, 'target' | 'isConfir
 
 /** The command with this name, which may be many words: `login-apps tokens create`. */
 const commandAt = (program: Command, words: string): Command =>
-  words
-    .split(' ')
-    .reduce(
-      (parent, word) => parent.commands.find((one) => one.name() === word) ?? parent.command(word),
-      program,
-    );
+  words.split(' ').reduce((parent, word) => commandIn(parent, word) ?? parent.command(word), program);
+
+const commandIn = ({ commands }: Command, word?: string) => commands.find((one) => one.name() === word);
 
 /** A command for the stack on this machine, as typed in a shell whose variables hold the ids and the texts. */
 export function exampleOf({ words, flags, example }: OperatorCommand): string {
@@ -174,7 +171,7 @@ const wordsOf = (command: Command): string =>
   command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
 
 const innermostIn = (group: Command, [word, ...words]: string[]): Command => {
-  const named = group.commands.find((one) => one.name() === word);
+  const named = commandIn(group, word);
   return named ? innermostIn(named, words) : group;
 };
 
