@@ -49,8 +49,7 @@ export const accessRequestItem = itemKind(
 export type AccessRequest = ItemOf<typeof accessRequestItem>;
 
 /** The error for a counter that has gone back, as in a table that was restored in part. */
-export const idIsTaken = (id: number): Error =>
-  new Error(`The id ${id} belongs to another access request already.`);
+export const idIsTaken = (id: number) => new Error(`The id ${id} belongs to another access request already.`);
 
 const counterItem = itemKind(v.object({ last_id: v.number() }), keys.accessRequestCounterKey);
 
@@ -110,8 +109,7 @@ export const putAccess = (id: number, accountId: string, more: Partial<Access> &
 export const deleteAccess = (id: number, accountId: string) => deleteItem(accessItem(id, accountId));
 
 export async function readAccesses(id: number): Promise<Access[]> {
-  const items = await readPartition(keys.accessRequestPartition(id), keys.accessPrefix);
-  return items.map(accessItem.parse);
+  return (await readPartition(keys.accessRequestPartition(id), keys.accessPrefix)).map(accessItem.parse);
 }
 
 export const eventItem: (

@@ -38,8 +38,7 @@ export function forEachId(list: List, use: (id: number, code: number) => void): 
     for (const [place, code] of codes.entries()) if (code !== 0) use(block * blockSize + place, code);
 }
 
-export const codeIn = (list: List, id: number): number =>
-  list.get(Math.floor(id / blockSize))?.[id % blockSize] ?? 0;
+export const codeIn = (list: List, id: number) => list.get(Math.floor(id / blockSize))?.[id % blockSize] ?? 0;
 
 /** The code of a decision; 0 stands for no access. */
 export const codeOf = (decision: Decision): number => decisions.indexOf(decision) + 1;

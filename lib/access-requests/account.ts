@@ -36,8 +36,7 @@ export const accountItem = itemKind(
 export type Account = ItemOf<typeof accountItem>;
 
 /** Reads an account. An id of another form is not looked up. */
-export const readAccount = async (id: string): Promise<Account | undefined> =>
-  isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
+export const readAccount = async (id: string) => (isId('ac_…', id) ? readItem(accountItem(id)) : undefined);
 
 const findAccount = cached(readAccount);
 

@@ -120,8 +120,7 @@ export async function createAccessRequestFor(
   if (earlier && earlier.created_at >= countsSince) return finish(attributes, earlier);
   const id = await takeIds(1);
   const made = { id, created_at: timestamp(), expires_at: epochSeconds() + keyLifetimeSeconds };
-  const when = { created_at: { isNotFrom: countsSince } };
-  const claim = await claimItem(key, { ...made, is_claim: true }, when);
+  const claim = await claimItem(key, { ...made, is_claim: true }, { created_at: { isNotFrom: countsSince } });
   return claim.id === id ? make(attributes, claim) : finish(attributes, claim);
 }
 

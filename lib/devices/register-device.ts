@@ -70,8 +70,7 @@ export async function registerDevice(loginAppId: string, newDevice: NewDevice) {
     // The registration that took the installation was interrupted before it took over the person.
     const left = await replaceDevice(predecessor.id, installation_id, id);
     const when = { replaced_by: { exists: false } };
-    const later = await updateItem(deviceItem(id), { ...left, when });
-    noteFormerOwner(later, left.set);
+    noteFormerOwner(await updateItem(deviceItem(id), { ...left, when }), left.set);
   }
   const isCreated = !update.done || update.created;
   logEvent('device_registered', { platform, outcome: isCreated ? 'created' : 'known' });

@@ -32,11 +32,9 @@ export type LoginAppStatus = ReturnType<typeof statusOf>;
 const findStored = cached(readStored);
 
 /** The status of a Login App, up to 30 s old. Only for ids of authenticated clients and our tokens: others would cost reads. */
-export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
-  statusOf(await findStored([loginAppId], () => true));
+export const findStatus = async (loginAppId: string) => statusOf(await findStored([loginAppId], () => true));
 
-export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
-  statusOf(await readStored(loginAppId));
+export const readStatus = async (loginAppId: string) => statusOf(await readStored(loginAppId));
 
 /**
  * Ends every session of a Login App that began until now or, since clocks differ, in the next two seconds.

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { probeIds } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { type Item, type ItemKey, readItem, setTimestamp } from '../storage/items.ts';
+import { type Item, type ItemKey, readItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
@@ -118,10 +118,6 @@ export function firstIndexId(loginAppId: string, { namespace, subject }: Identit
 }
 
 export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64url')}`;
-
-/** Blocks or unblocks a Login User. False when there is none. */
-export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boolean> =>
-  setTimestamp(loginUserItem(loginUserId), 'blocked_at', blocked, whileExisting);
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
   loginUserIn(await readItem(loginUserItem(loginUserId)));

@@ -187,8 +187,7 @@ export function loggedFlags(known: Flags, given: Record<string, unknown>): Recor
 }
 
 /** A flag's name on the command line: a secret is given as the name of a file. */
-export const typedName = (name: string, { kind }: Flag): string =>
-  kind === 'secret' ? `${name}-file` : name;
+export const typedName = (name: string, { kind }: Flag) => (kind === 'secret' ? `${name}-file` : name);
 
 /** Advice on where the operator finds the id that a flag takes. */
 export const sourceOf = ({ from }: Flag): string => (from === undefined ? '' : ` (see ${from})`);

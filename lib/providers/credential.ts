@@ -8,8 +8,7 @@ import { ProviderFailure } from './provider-failure.ts';
 import { type ProfileSetting, valueAtPath } from './settings/fields.ts';
 
 /** The error for a credential that is rejected. The reason is for the log alone. */
-export const rejected = (reason: LogReason): ServiceError =>
-  new ServiceError('invalid_grant', notAccepted, reason);
+export const rejected = (reason: LogReason) => new ServiceError('invalid_grant', notAccepted, reason);
 
 const notAccepted = 'The provider does not accept this credential for this Login App.';
 
@@ -81,10 +80,7 @@ export const profileIn = (answer: unknown, setting: ProfileSetting): Profile | u
   );
 
 /** The claims about a login that settings name, from its id token; undefined when there are none. */
-export const loginClaimsIn = (
-  claims: Record<string, unknown>,
-  names: readonly (keyof LoginClaims)[] = [],
-): LoginClaims | undefined =>
+export const loginClaimsIn = (claims: Record<string, unknown>, names: readonly (keyof LoginClaims)[] = []) =>
   usable(
     loginClaimsSchema,
     names.map((name) => [name, claims[name]]),

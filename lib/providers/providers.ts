@@ -2,7 +2,6 @@
 // by them. Who the verified person is here is for `lib/people`. It calls the providers over HTTPS, and the storage.
 
 import { annotateLog } from '../log/request-fields.ts';
-import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { oauth1 } from './oauth1/protocol.ts';
 import { oauth2, verifyAuthorizationCode } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
@@ -29,10 +28,7 @@ export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
   protocols[protocolNames[provider]];
 
 /** The person for whom a provider of the Login App issued a credential. @throws ServiceError, ProviderFailure */
-export async function verifyCredential(
-  caller: CredentialCaller,
-  credential: Credential,
-): Promise<VerifiedIdentity> {
+export async function verifyCredential(caller: CredentialCaller, credential: Credential) {
   const { provider, id_token, authorization_code } = credential;
   annotateLog({ provider });
   requireOfPublicClient(caller, credential);

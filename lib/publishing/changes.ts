@@ -96,8 +96,7 @@ const when = (condition: unknown, type: PublishedEventType, item: Item | undefin
 const gained = (attribute: string, { before, after }: Change): boolean =>
   after?.[attribute] !== undefined && before?.[attribute] === undefined;
 
-const differs = (attribute: string, { before, after }: Change): boolean =>
-  before?.[attribute] !== after?.[attribute];
+const differs = (attribute: string, { before, after }: Change) => before?.[attribute] !== after?.[attribute];
 
 /** The item, if it is that of an existing Login User, with the time of their creation and none of their deletion. */
 const existing = (item: Item | undefined): Item | undefined =>

@@ -207,8 +207,7 @@ export const clientCommands = defineCommands({
     summary: 'Allow devices of a platform to register',
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': { login_app_id }, platform }) => {
-      const created_at = timestamp();
-      await putItem(mobileApplicationItem(login_app_id, platform), { platform, created_at });
+      await putItem(mobileApplicationItem(login_app_id, platform), { platform, created_at: timestamp() });
       return { login_app_id, platform };
     },
   },

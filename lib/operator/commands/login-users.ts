@@ -12,6 +12,7 @@ import { linkIdentity, unlinkIdentity } from '../../people/identities/link-ident
 import { retryRevocations } from '../../people/identities/provider-tokens.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions, type Session } from '../../people/sessions/session.ts';
+import { setTimestamp } from '../../storage/items.ts';
 import { sessionNamedBy } from '../../tokens/access-token.ts';
 import { defineCommands, existing, id, lines, onOff, optional, secret, text } from '../command.ts';
 import { pageOf, readPage, wrongPlace } from '../pages.ts';
@@ -161,8 +162,7 @@ export const loginUserCommands = defineCommands({
     run: async ({ token }) => {
       const named = sessionNamedBy(token);
       if (named) return showSession(named.loginUserId, named.sessionId);
-      const message = '--token-file must hold an access token of a Login User, or a refresh token.';
-      throw invalid(message);
+      throw invalid('--token-file must hold an access token of a Login User, or a refresh token.');
     },
   },
   'sessions show': {
@@ -204,7 +204,8 @@ async function overview(user: loginUsers.LoginUser) {
 }
 
 async function block(id: string, blocked: boolean) {
-  existing(await loginUsers.setBlocked(id, blocked), 'Login User');
+  const item = loginUsers.loginUserItem(id);
+  existing(await setTimestamp(item, 'blocked_at', blocked, loginUsers.whileExisting), 'Login User');
   return { login_user_id: id, blocked };
 }
 

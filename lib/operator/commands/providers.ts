@@ -14,7 +14,8 @@ import { maskSecrets } from '../../providers/settings/encryption.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { readLoginSettings, removedIssuers } from '../../providers/settings/issuers.ts';
 import { checkSettings, lookAtIssuers, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
-import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
+import { changeProviderSettings, providerSettingsItem } from '../../providers/settings/stored.ts';
+import { deleteItem } from '../../storage/items.ts';
 import { issuer, notificationsPath } from '../../tokens/issuer.ts';
 import {
   choice,
@@ -115,7 +116,7 @@ export const providerCommands = defineCommands({
     run: async ({ 'login-app': app, provider, issuer }) => {
       const { login_app_id } = providerOf(app, provider);
       if (issuer === undefined) {
-        await removeProviderSettings(login_app_id, provider);
+        await deleteItem(providerSettingsItem(login_app_id, provider));
         return { login_app_id, provider, settings: null };
       }
       const remaining = await changeProviderSettings(login_app_id, provider, (current) =>

@@ -46,8 +46,7 @@ type Pages = AsyncGenerator<Item[]>;
 
 const firstPage = async (pages: Pages): Promise<Item[]> => (await pages.next()).value ?? [];
 
-const peopleOf = (loginAppId: string): Pages[] =>
-  peopleLists(loginAppId).map((list) => readMemberPages(list));
+const peopleOf = (loginAppId: string) => peopleLists(loginAppId).map((list) => readMemberPages(list));
 
 const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
   shards.map((shard) => readGlobalPages('by_shard', devicesOfLoginAppShard(loginAppId, shard), limit));

@@ -84,9 +84,8 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   const inList = new Set(revocations.not_revoked > 0 ? listAttributes : []);
   const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);
   const remove = Object.keys(item).filter((name) => !remains(name));
-  if (remove.length > 0) {
+  if (remove.length > 0)
     await updateItem(loginUserItem(loginUserId), { remove, when: { deleted_at: { exists: true } } });
-  }
   return { identities: identities.length, ...revocations };
 }
 

@@ -39,9 +39,8 @@ export async function findIndexItem(loginAppId: string, identity: Identity, know
     steps += 1;
   }
   // An unfinished deletion is found on the way, so it must not be skipped.
-  if (steps > 1 && unfinished.length === 0) {
+  if (steps > 1 && unfinished.length === 0)
     await updateItem(loginUserItem(first), { set: { next_slot: id }, when: { next_slot: { exists: true } } });
-  }
   const { created_at, external_id, linked_to, identity_id } = item;
   const ofFirst = created_at === undefined ? undefined : ownerOfFirst(id);
   const isLinked = linked_to !== undefined && identity_id !== undefined;

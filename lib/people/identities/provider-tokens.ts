@@ -37,8 +37,7 @@ export interface TokenPlace {
 }
 type PlacedToken = RevocableToken & { place: TokenPlace };
 
-export const isStoredToken = (attribute: string): boolean =>
-  attribute.startsWith(identityAttributes.storedToken(''));
+export const isStoredToken = (attribute: string) => attribute.startsWith(identityAttributes.storedToken(''));
 
 /**
  * The change of a Login User by a login or a link with an identity. Claims from the app stay until there are newer ones: Apple

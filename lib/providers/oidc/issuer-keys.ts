@@ -100,8 +100,7 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
   if (known) throw known;
   const now = clock.now().getTime();
   try {
-    const key_set = await fetchIssuerKeys(source, verificationDeadline());
-    const keys = { key_set, fetched_at: now };
+    const keys = { key_set: await fetchIssuerKeys(source), fetched_at: now };
     unstored.set(name, { issuer, keys });
     logEvent('provider_keys_fetched', { issuer });
     return keys;
@@ -137,7 +136,8 @@ function recentFailure(name: string): ProviderFailure | undefined {
 }
 
 /** Fetches keys from the address in settings, or else only from the issuer's own host. @throws ProviderFailure */
-export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource, signal: AbortSignal) {
+export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource) {
+  const signal = verificationDeadline();
   const known = keysAddressOf({ issuer, jwks_uri });
   const address = known ?? (await discoverKeys(issuer, signal));
   if (known === undefined && isElsewhere(issuer, address)) {

@@ -25,10 +25,6 @@ export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 
 /** Actions on a person after a notification of Apple. */
 const actionsSchema = oneOf(['end_sessions', 'delete']);
 
-const nonceFormSchema = oneOf(['plain', 'sha256', 'either']);
-/** The form in which an issuer's id tokens carry the nonce of a login. */
-export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
-
 const endOrNot = oneOf(['end_sessions', 'nothing']);
 const endOrDelete = oneOf(['end_sessions', 'nothing', 'delete']);
 /** The action on a person about whom a provider reports something. */
@@ -52,7 +48,8 @@ export const issuerEntries = {
   namespace: v.optional(textSchema),
   jwks_uri: v.optional(providerUrlSchema),
   nonce: v.optional(oneOf(['optional', 'required']), 'optional'),
-  nonce_form: v.optional(nonceFormSchema),
+  /** The form in which its id tokens carry the nonce of a login. */
+  nonce_form: v.optional(oneOf(['plain', 'sha256', 'either'])),
   max_age_seconds: v.optional(
     v.message(
       v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(2_592_000)),

@@ -39,8 +39,7 @@ export interface Received {
 }
 
 /** The error for a signed message that is not as it should be. */
-export const refused = (message: string): ServiceError =>
-  new ServiceError('invalid_request', message, 'claim_invalid');
+export const refused = (message: string) => new ServiceError('invalid_request', message, 'claim_invalid');
 
 /** Errors for messages that are not accepted, by the parameter or the content type. */
 const problems = {

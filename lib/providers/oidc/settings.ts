@@ -54,8 +54,7 @@ const issuersOf = (current: object | undefined) =>
 /** Stored settings without one of their issuers, which may not be the last. */
 export function withoutIssuer(current: object | undefined, issuer: string): MergeResult {
   const issuers = issuersOf(current);
-  const removed = canonicalIssuer(issuer);
-  const remaining = issuers.filter((known) => known.issuer !== removed);
+  const remaining = issuers.filter((known) => known.issuer !== canonicalIssuer(issuer));
   if (remaining.length === issuers.length) return { problems: ['they do not have this issuer'] };
   if (remaining.length === 0)
     return { problems: ['this is their only issuer; leave out --issuer to remove them whole'] };

@@ -17,7 +17,7 @@ import {
   wellFormedCredential,
 } from '../credential.ts';
 import type { KeySource } from '../presets/companies.ts';
-import { authorityOf, canonicalIssuer, type NonceForm, spellingsOf, type TrustedIssuer } from './issuer.ts';
+import { authorityOf, canonicalIssuer, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 
 /** The allowed signature algorithms: asymmetric ones, so that no public key can serve as a shared secret. */
@@ -43,7 +43,7 @@ export async function verifyIdToken(
     rejectOutdated(payload, maxAge);
     const { iat = 0, exp = 0 } = payload;
     if (exp - iat > Math.max(defaultMaxAge, maxAge)) throw rejected('valid_for_too_long');
-    rejectOtherNonce(payload.nonce, nonce, trusted.nonce_form);
+    rejectOtherNonce(trusted, payload.nonce, nonce);
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
@@ -163,10 +163,10 @@ export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonc
 /**
  * Rejects an id token without the nonce of the request, literally or as its SHA-256 in hex or base64url: iOS apps send the
  * hash to the provider. Without a nonce in the request, any counts: some SDKs add one on their own.
- * @param form the form that counts. Where it is the hash, whoever has seen a token could send that as the nonce
+ * Where the form that counts is the hash, whoever has seen a token could send that as the nonce.
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
-function rejectOtherNonce(claim: unknown, nonce: string | undefined, form: NonceForm = 'either'): void {
+function rejectOtherNonce({ nonce_form: form = 'either' }: TrustedIssuer, claim: unknown, nonce?: string) {
   if (nonce === undefined || (form !== 'sha256' && claim === nonce)) return;
   const digest = createHash('sha256').update(nonce).digest();
   const isHash =

@@ -5,7 +5,7 @@ import { invalid, type ServiceError } from '../../foundation/service-error.ts';
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { cached } from '../../storage/cache.ts';
-import { deleteItem, itemKind, keyOf, readItem, updateItem } from '../../storage/items.ts';
+import { itemKind, keyOf, readItem, updateItem } from '../../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
 import { readGlobalPages } from '../../storage/lists.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
@@ -72,9 +72,6 @@ export async function changeProviderSettings(
     return done ? settings : undefined;
   }, 'Others keep changing the provider settings.');
 }
-
-export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
-  deleteItem(providerSettingsItem(loginAppId, provider));
 
 /** The error for a provider that is not set up for the Login App, or not for what is asked. */
 export const notSetUp = (provider: ProviderId): ServiceError =>
