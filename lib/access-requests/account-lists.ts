@@ -78,21 +78,15 @@ export const idOf = (mark: Mark): number => mark.access_request_id;
 export async function mark(id: number, account_id: string, about: Mark['about'], time = timestamp()) {
   const key =
     about === 'due' ? keys.dueMarkKey(account_id, time, id) : keys.changeMarkKey(account_id, id, newId('m'));
-  const marked = { account_id, access_request_id: id, about, list_position: time };
-  await putItem<object>(
-    { ...key, parse: markItem.parse },
-    { ...marked, list: keys.markedAccessRequestsList },
-  );
+  const list = keys.markedAccessRequestsList;
+  const marked = { account_id, access_request_id: id, about, list, list_position: time };
+  await putItem<object>({ ...key, parse: markItem.parse }, marked);
   return key;
 }
 
 export async function readMarks(accountId: string): Promise<Mark[]> {
-  const items = await readBetween(
-    keys.accessRequestsOfAccountList(accountId),
-    'CHANGE#',
-    `DUE#${timestamp()}~`,
-  );
-  return items.map(markItem.parse);
+  const pk = keys.accessRequestsOfAccountList(accountId);
+  return (await readBetween(pk, 'CHANGE#', `DUE#${timestamp()}~`)).map(markItem.parse);
 }
 
 interface Truth {

@@ -166,7 +166,6 @@ async function readTails(accessRequestId: number, drafts: Draft[]) {
   await Promise.all([...lists].map(async ([name, list]) => ordinals.set(name, await readLastOrdinal(list))));
   const used = keys.filter((key) => ordinals.get(key));
   const events = await readItems(used.map((key) => eventItem(accessRequestId, ordinals.get(key) ?? 0)));
-  const written = new Map(used.map((key, place) => [key, events[place]]));
-  return { ordinals, written };
+  return { ordinals, written: new Map(used.map((key, place) => [key, events[place]])) };
 }
 type Tails = Awaited<ReturnType<typeof readTails>>;

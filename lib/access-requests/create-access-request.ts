@@ -161,10 +161,7 @@ export async function grantAccess(
   accountId: string,
   about: 'new' | 'access' = 'access',
 ): Promise<void> {
-  await Promise.all([
-    mark(id, accountId, about),
-    open_until !== undefined && mark(id, accountId, 'due', open_until),
-  ]);
+  await Promise.all([mark(id, accountId, about), open_until && mark(id, accountId, 'due', open_until)]);
   await putAccess(id, accountId, { is_decided: approvals_needed === undefined ? undefined : true });
 }
 

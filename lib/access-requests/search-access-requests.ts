@@ -4,18 +4,7 @@ import { countField, described, timestampField } from '../schema/json-schema.ts'
 import { wholeList } from '../storage/keys.ts';
 import { readLastOrdinal } from '../storage/lists.ts';
 import { type AccessRequest, eventLists, readAccessRequest, requireAccess } from './access-request.ts';
-import {
-  codeIn,
-  codeOf,
-  forEachId,
-  idOf,
-  listNamesOf,
-  narrowLists,
-  readList,
-  readMarks,
-  readTruths,
-  refreshLists,
-} from './account-lists.ts';
+import * as lists from './account-lists.ts';
 import { decisionOf, decisions, isDue, settle } from './decision.ts';
 import { actorSchema, actorTypes } from './event.ts';
 import { ordering, paging, resultSchema } from './search-request.ts';
@@ -63,10 +52,8 @@ export const shown = (request: AccessRequest): v.InferOutput<typeof accessReques
 /** Shows an access request with its decision. @throws ServiceError as `requireAccess` does */
 export async function showAccessRequest(accountId: string, id: number) {
   const { granted_at } = await requireAccess(accountId, id);
-  const [request, last_event_id] = await Promise.all([
-    readAccessRequest(id),
-    readLastOrdinal(eventLists(id).all),
-  ]);
+  const { all } = eventLists(id);
+  const [request, last_event_id] = await Promise.all([readAccessRequest(id), readLastOrdinal(all)]);
   // The access of a probe is to an access request that does not exist.
   const found = request ?? { access_request_id: id, account_id: accountId, created_at: granted_at };
   return { ...shown(await settle(found)), last_event_id };
@@ -112,40 +99,40 @@ export async function searchAccessRequests(accountId: string, search: AccessRequ
 
 async function findIds(accountId: string, search: AccessRequestsSearch): Promise<number[]> {
   const { decision, requested_by_type, requested_by_id, reference } = search;
-  const filters = narrowLists(requested_by_type, requested_by_id, reference);
+  const filters = lists.narrowLists(requested_by_type, requested_by_id, reference);
   const names = filters.length > 0 ? filters : [wholeList];
   const marks = await readFewMarks(accountId);
-  const changed = new Set(marks.filter(({ about }) => about !== 'due').map(idOf));
-  const due = new Set(marks.filter(({ about }) => about === 'due').map(idOf));
+  const changed = new Set(marks.filter(({ about }) => about !== 'due').map(lists.idOf));
+  const due = new Set(marks.filter(({ about }) => about === 'due').map(lists.idOf));
   const [[first = new Map(), ...others], truths] = await Promise.all([
-    Promise.all(names.map((name) => readList(accountId, name))),
-    readTruths(accountId, [...changed]),
+    Promise.all(names.map((name) => lists.readList(accountId, name))),
+    lists.readTruths(accountId, [...changed]),
   ]);
-  const wanted = decision && codeOf(decision);
+  const wanted = decision && lists.codeOf(decision);
   const ids: number[] = [];
-  forEachId(first, (id, stored) => {
-    if (truths.has(id) || others.some((list) => codeIn(list, id) === 0)) return;
-    const code = stored === codeOf('pending') && due.has(id) ? codeOf('expired') : stored;
+  lists.forEachId(first, (id, stored) => {
+    if (truths.has(id) || others.some((list) => lists.codeIn(list, id) === 0)) return;
+    const code = stored === lists.codeOf('pending') && due.has(id) ? lists.codeOf('expired') : stored;
     if (wanted === undefined || code === wanted) ids.push(id);
   });
   for (const [id, { request, hasAccess }] of truths) {
-    if (!request || !hasAccess || !names.every((name) => listNamesOf(request).includes(name))) continue;
+    if (!request || !hasAccess || !names.every((name) => lists.listNamesOf(request).includes(name))) continue;
     if (decision === undefined || decisionOf(request) === decision) ids.push(id);
   }
   return truths.size > 0 ? ids.sort((a, b) => a - b) : ids;
 }
 
 async function readFewMarks(accountId: string) {
-  const marks = await readMarks(accountId);
+  const marks = await lists.readMarks(accountId);
   if (marks.length <= fewMarks) return marks;
   const some = marks.slice(0, mostMarks);
-  await refreshLists(accountId, some.map(idOf), some);
-  return readMarks(accountId);
+  await lists.refreshLists(accountId, some.map(lists.idOf), some);
+  return lists.readMarks(accountId);
 }
 
 /** Shows some access requests, but for those that the account has no access to. */
 export async function readShown(accountId: string, ids: number[]) {
-  const truths = await readTruths(accountId, ids, isDue);
+  const truths = await lists.readTruths(accountId, ids, isDue);
   return ids.flatMap((id) => {
     const { request, hasAccess } = truths.get(id) ?? {};
     return request && hasAccess ? [shown(request)] : [];

@@ -26,8 +26,7 @@ const mostRead = 100;
  * one that is another person's by now is never among them. @param least none, if the index shows fewer
  */
 export async function readRelatedDevices(loginUserId: string, least = 1): Promise<Device[]> {
-  const list = devicesOfLoginUserList(loginUserId);
-  const { items } = await readGlobalList('by_list', list, { limit: mostRead });
+  const { items } = await readGlobalList('by_list', devicesOfLoginUserList(loginUserId), { limit: mostRead });
   const devices = items.length < least ? [] : devicesAmong(await readMembers(items));
   return devices
     .filter(({ login_user_id }) => login_user_id === loginUserId)

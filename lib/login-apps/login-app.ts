@@ -5,13 +5,7 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { isId, newId } from '../foundation/ids.ts';
 import { type Item, type ItemOf, itemKind, putItem } from '../storage/items.ts';
-import {
-  loginAppKey,
-  loginAppPartition,
-  loginAppsList,
-  providerSettingsKey,
-  loginAppSortKeys as sortKeys,
-} from '../storage/keys.ts';
+import * as keys from '../storage/keys.ts';
 import { named, readPartition } from '../storage/lists.ts';
 import { clientItem } from './clients.ts';
 import { loginAppTokenItem } from './login-app-tokens.ts';
@@ -25,13 +19,13 @@ export const loginAppItem = itemKind(
     created_at: v.string(),
     ...statusAttributes,
   }),
-  loginAppKey,
+  keys.loginAppKey,
 );
 export type LoginAppItem = ItemOf<typeof loginAppItem>;
 
 const settingsItem = itemKind(
   v.object({ provider: v.string(), settings: v.record(v.string(), v.unknown()) }),
-  providerSettingsKey,
+  keys.providerSettingsKey,
 );
 
 /** A Login App with everything that belongs to it, for the operator. */
@@ -39,7 +33,8 @@ export type LoginApp = NonNullable<Awaited<ReturnType<typeof readLoginApp>>>;
 
 export async function readLoginApp(id: string) {
   if (!isId('la_…', id)) return undefined;
-  const items = await readPartition(loginAppPartition(id));
+  const { loginAppSortKeys: sortKeys } = keys;
+  const items = await readPartition(keys.loginAppPartition(id));
   const root = items.find(({ sk }) => sk === sortKeys.root);
   if (!root) return undefined;
   const members = <Member>(prefix: string, kind: { parse: (item: Item) => Member }): Member[] =>
@@ -63,7 +58,7 @@ export async function createLoginApp(
   name: string,
   { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},
 ): Promise<{ login_app_id: string }> {
-  const place = named(loginAppsList, loginAppId, name);
+  const place = named(keys.loginAppsList, loginAppId, name);
   const created = { login_app_id: loginAppId, ...place, created_at: timestamp(), ...more };
   await putItem(loginAppItem(loginAppId), created, { ifAbsent: true });
   return { login_app_id: loginAppId };

@@ -61,9 +61,7 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || 'audience_validation' in stored;
   const isNonceRequired = idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
-  const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].filter(
-    (one) => one !== undefined,
-  );
+  const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].flatMap((one) => one ?? []);
   const isTaken: Record<string, boolean> = {
     provider: false,
     nonce: idTokens.length > 0 && !isNonceRequired,

@@ -10,14 +10,7 @@ import { firstIndexId } from '../login-users/login-user.ts';
 import type { ProviderId } from '../providers/provider-ids.ts';
 import type { providerSettingsItem } from '../providers/settings/stored.ts';
 import { deleteItem, type Item, type ItemOf, keyOf, putItem } from '../storage/items.ts';
-import {
-  accountKey,
-  issuerKeysKey,
-  loginAppPartition,
-  loginUserKey,
-  loginUserPartition,
-  providerSettingsKey,
-} from '../storage/keys.ts';
+import * as keys from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
 /** A client of a Login App and an account that exist for a check, at most until `expires_at`, in epoch seconds. */
@@ -76,14 +69,14 @@ export async function createProbe() {
 export async function removeProbe(loginAppId: string, accountId: string, blockedUntil?: number) {
   const namespace = issuerOf(loginAppId);
   const person = firstIndexId(loginAppId, { namespace, subject });
-  const ofLoginApp = await readPartition(loginAppPartition(loginAppId));
-  const ofPerson = await readPartition(loginUserPartition(person));
+  const ofLoginApp = await readPartition(keys.loginAppPartition(loginAppId));
+  const ofPerson = await readPartition(keys.loginUserPartition(person));
   const items = [...ofLoginApp, ...ofPerson].map(keyOf);
-  const keys = [...items, accountKey(accountId), issuerKeysKey(namespace)];
-  await Promise.all(keys.map((key) => deleteItem(key)));
+  const all = [...items, keys.accountKey(accountId), keys.issuerKeysKey(namespace)];
+  await Promise.all(all.map((key) => deleteItem(key)));
   if (blockedUntil !== undefined) {
     const blocked = { blocked_at: timestamp(), expires_at: blockedUntil };
-    await putItem<Item>({ ...loginUserKey(person), parse: asItIs }, blocked);
+    await putItem<Item>({ ...keys.loginUserKey(person), parse: asItIs }, blocked);
   }
   await deleteAccess(access_request_id, accountId);
 }
@@ -99,8 +92,8 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const key = { ...(await exportJWK(publicKey)), kty: 'EC', kid: 'probe', alg: 'ES256', use: 'sig' };
   const keySet = { key_set: { keys: [key] }, fetched_at: clock.now().getTime(), expires_at };
-  await putItem<Item>({ ...issuerKeysKey(issuer), parse: asItIs }, keySet);
-  const settingsKey = { ...providerSettingsKey(loginAppId, provider), parse: asItIs };
+  await putItem<Item>({ ...keys.issuerKeysKey(issuer), parse: asItIs }, keySet);
+  const settingsKey = { ...keys.providerSettingsKey(loginAppId, provider), parse: asItIs };
   await putItem<ItemOf<typeof providerSettingsItem>>(settingsKey, {
     login_app_id: loginAppId,
     provider,

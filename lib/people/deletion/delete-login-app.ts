@@ -5,14 +5,7 @@ import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
 import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { forEachInBatches, forEachOfLists, timeLimit } from '../../storage/batches.ts';
 import { deleteItem, type Item, setTimestamp } from '../../storage/items.ts';
-import {
-  deviceKey,
-  devicesOfLoginAppShard,
-  installationKey,
-  loginAppKey,
-  loginAppPartition,
-  loginUserKey,
-} from '../../storage/keys.ts';
+import * as keys from '../../storage/keys.ts';
 import { readGlobalPages, readMemberPages, readPartition } from '../../storage/lists.ts';
 import { shards } from '../../storage/table.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
@@ -49,7 +42,7 @@ const firstPage = async (pages: Pages): Promise<Item[]> => (await pages.next()).
 const peopleOf = (loginAppId: string) => peopleLists(loginAppId).map((list) => readMemberPages(list));
 
 const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
-  shards.map((shard) => readGlobalPages('by_shard', devicesOfLoginAppShard(loginAppId, shard), limit));
+  shards.map((shard) => readGlobalPages('by_shard', keys.devicesOfLoginAppShard(loginAppId, shard), limit));
 
 /**
  * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, and deletes its own item
@@ -71,8 +64,8 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const removeDevice = async ({ device_id, installation_id }: Item) => {
     // The device goes last: it names its installation.
     if (installation_id !== undefined)
-      await deleteItem(installationKey(login_app_id, String(installation_id)));
-    await deleteItem(deviceKey(String(device_id)));
+      await deleteItem(keys.installationKey(login_app_id, String(installation_id)));
+    await deleteItem(keys.deviceKey(String(device_id)));
     removed.devices += 1;
   };
   const noPeople = await forEachOfLists(peopleOf(login_app_id), removePerson, hasTime);
@@ -84,8 +77,8 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
   if (since < settledAfter)
     return { login_app_id, deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
-  const items = await readPartition(loginAppPartition(login_app_id));
-  const root = loginAppKey(login_app_id);
+  const items = await readPartition(keys.loginAppPartition(login_app_id));
+  const root = keys.loginAppKey(login_app_id);
   const members = items.filter(({ sk }) => sk !== root.sk);
   await forEachInBatches(members, (item) => deleteItem(item));
   await deleteItem(root);
@@ -97,6 +90,6 @@ async function deletePerson(loginApp: LoginApp, id: string) {
   const deletion = await deleteLoginUser(id, 'operator');
   const notRevoked = deletion ? deletion.tokens_not_revoked : (await retryRevocations(id))?.not_revoked;
   const tokensLeft = canRevoke(loginApp) ? (notRevoked ?? 0) : 0;
-  if (tokensLeft === 0) await deleteItem(loginUserKey(id));
+  if (tokensLeft === 0) await deleteItem(keys.loginUserKey(id));
   return { isNew: deletion !== undefined, tokensLeft };
 }

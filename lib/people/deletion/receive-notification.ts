@@ -59,10 +59,8 @@ export async function receiveNotification(loginAppId: string, provider: Provider
     logEvent('provider_notified', { ...done, confirmation_code: receipt?.confirmation_code });
   }
   // Not before: a provider that got no answer sends it again, which finishes what was interrupted.
-  if (id !== undefined) {
-    const expires_at = epochSeconds() + longestAge + 86_400;
-    await putItem(notificationItem(loginAppId, id), { expires_at });
-  }
+  if (id !== undefined)
+    await putItem(notificationItem(loginAppId, id), { expires_at: epochSeconds() + longestAge + 86_400 });
   return receipt;
 }
 

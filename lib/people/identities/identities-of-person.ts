@@ -51,8 +51,7 @@ export function shownIdentity(identity: UserIdentity) {
 
 /** Leaves out identities whose index items don't agree, since their links were interrupted. */
 export async function ownIdentities(identities: UserIdentity[]): Promise<UserIdentity[]> {
-  const slots = identities.flatMap(({ slot }) => slot ?? []);
-  const items = await readItems(slots.map(loginUserItem));
+  const items = await readItems(identities.flatMap(({ slot }) => slot ?? []).map(loginUserItem));
   const confirmed = new Set(items.map((item) => item?.identity_id));
   return identities.filter(({ slot, identity_id }) => slot === undefined || confirmed.has(identity_id));
 }

@@ -62,8 +62,7 @@ export async function confirmedOwner({ id, owner }: IdentityIndexItem): Promise<
 }
 
 export async function identityOf({ login_user_id, identity_id }: Owner) {
-  const user = await readLoginUser(login_user_id);
-  return user?.identities.find((one) => one.identity_id === identity_id);
+  return (await readLoginUser(login_user_id))?.identities.find((one) => one.identity_id === identity_id);
 }
 
 /** Conditions that an identity index item leads to nobody. */

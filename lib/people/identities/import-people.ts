@@ -97,17 +97,15 @@ export async function importPeople(loginApp: LoginApp, lines: ImportLine[], opti
     issuers.set(`${provider} ${issuer}`, { ...counted, lines: counted.lines + 1 });
     return { external_id, identity: { line, provider, namespace, subject, profile } };
   });
-  await forEachInBatches(
-    [...Map.groupBy(found, ({ external_id }) => external_id)],
-    async ([id, ofPerson]) => {
-      const identities = ofPerson.map(({ identity }) => identity);
-      const outcomes = await retryOnConflict(
-        () => importPerson(loginApp, id, identities, options),
-        'The people of the lines keep changing their identities.',
-      );
-      for (const [{ line }, outcome] of outcomes) note(line, outcome);
-    },
-  );
+  const people = [...Map.groupBy(found, ({ external_id }) => external_id)];
+  await forEachInBatches(people, async ([id, ofPerson]) => {
+    const identities = ofPerson.map(({ identity }) => identity);
+    const outcomes = await retryOnConflict(
+      () => importPerson(loginApp, id, identities, options),
+      'The people of the lines keep changing their identities.',
+    );
+    for (const [{ line }, outcome] of outcomes) note(line, outcome);
+  });
   return { ...result, ...(options.dryRun && { issuers: [...issuers.values()] }) };
 }
 

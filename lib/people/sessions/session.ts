@@ -108,20 +108,16 @@ export const hasIssued = (session: Session, claims: { aud: string; client_id: st
 export function stateOfGeneration(session: Session, generation: number) {
   if (generation === session.generation) return 'current';
   const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
-  const isInTime = age < graceSeconds();
-  return generation === session.generation - 1 && isInTime ? 'predecessor' : 'outdated';
+  return generation === session.generation - 1 && age < graceSeconds() ? 'predecessor' : 'outdated';
 }
 
 /** Reads a Login User and one of their sessions, in one request. */
 export async function readLoginUserWithSession(loginUserId: string, sessionId: string) {
-  const [userItem, found] = await readItems([
-    loginUserItem(loginUserId),
-    sessionItem(loginUserId, sessionId),
-  ]);
+  const [person, found] = await readItems([loginUserItem(loginUserId), sessionItem(loginUserId, sessionId)]);
   const session = sessionWithId(sessionId, found);
   return {
-    user: loginUserIn(userItem),
-    isDeleted: userItem?.deleted_at !== undefined,
-    session: session && withCurrentEnd(userItem, session),
+    user: loginUserIn(person),
+    isDeleted: person?.deleted_at !== undefined,
+    session: session && withCurrentEnd(person, session),
   };
 }

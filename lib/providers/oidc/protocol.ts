@@ -46,8 +46,7 @@ async function verifyLogin(
   const issuer = trustedIssuerOf(credential.id_token, issuers);
   const { code_exchange: exchange, user_profile } = issuer;
   const told = user_profile && user !== undefined && validated(userSchema, user, invalidRequest);
-  const told_by_app = told ? profileIn(told, user_profile) : undefined;
-  const identity = { ...verified, told_by_app };
+  const identity = { ...verified, told_by_app: told ? profileIn(told, user_profile) : undefined };
   if (exchange && authorization_code !== undefined) {
     const code = { authorization_code, code_verifier, redirect_uri };
     return withRevocableToken(identity, issuer, exchange, code, signal);
@@ -107,8 +106,7 @@ async function withRevocableToken(
     if (person.subject !== identity.subject) throw rejected('subject_mismatch');
     if (refresh_token === undefined)
       throw new ProviderFailure('unexpected_answer', exchange.token_url, 'no refresh token');
-    const revocableToken = { text: refresh_token, issuer: issuer.issuer };
-    return { ...identity, revocableToken, code: 'exchanged' };
+    return { ...identity, revocableToken: { text: refresh_token, issuer: issuer.issuer }, code: 'exchanged' };
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_request') throw error;
     const reason = error instanceof ServiceError ? error.detail.reason : undefined;

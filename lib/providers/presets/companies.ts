@@ -17,8 +17,7 @@ const companies = {
 /** The well-known company behind an issuer or an address, otherwise undefined. */
 export function companyAt(address: string): string | undefined {
   const host = URL.parse(address)?.hostname ?? '';
-  const known = Object.entries(companies).find(([domain]) => host === domain || host.endsWith(`.${domain}`));
-  return known?.[1];
+  return Object.entries(companies).find(([domain]) => host === domain || host.endsWith(`.${domain}`))?.[1];
 }
 
 /** The `iss` and the address of the keys of well-known issuers, by their own documentation. */

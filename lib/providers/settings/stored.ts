@@ -96,8 +96,7 @@ const reencrypt = (key: ReturnType<typeof providerSettingsItem>, secret: Service
     // Removed meanwhile.
     if (!item) return '';
     const { login_app_id, provider, settings, revision } = item;
-    const place = { loginAppId: login_app_id, provider };
-    const encrypted = reencryptSecrets(settings, place, secret);
+    const encrypted = reencryptSecrets(settings, { loginAppId: login_app_id, provider }, secret);
     if (encrypted === 'unreadable') return `${login_app_id} ${provider}`;
     if (!encrypted) return '';
     const { done } = await updateItem(key, {
