@@ -52,9 +52,7 @@ export function protocol<
   const read = (stored: StoredSettings): Promise<v.InferOutput<Settings>> => {
     const known = readings.get(stored.settings);
     if (known) return known;
-    const reading = decryptSecrets(stored.settings, stored.place).then((decrypted) =>
-      v.parse(settings, decrypted),
-    );
+    const reading = decryptSecrets(stored.settings, stored.place).then((plain) => v.parse(settings, plain));
     readings.set(stored.settings, reading);
     // A failure is not remembered.
     reading.catch(() => readings.delete(stored.settings));

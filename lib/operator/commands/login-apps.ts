@@ -34,11 +34,7 @@ const loginAppShown = (app: loginApps.LoginAppItem) => ({
   created_at: app.created_at,
 });
 
-const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({
-  token_id,
-  name,
-  created_at,
-});
+const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({ token_id, name, created_at });
 
 async function loginAppsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);

@@ -74,9 +74,7 @@ const nothingStored = { identities: 0, revoked: 0, not_revoked: 0 };
 async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | undefined) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const identities = identitiesIn(item);
-  await Promise.all(
-    identities.map(({ slot, identity_id }) => (slot ? releaseIdentity(slot, identity_id) : undefined)),
-  );
+  await Promise.all(identities.map(({ slot, identity_id }) => slot && releaseIdentity(slot, identity_id)));
   if (typeof item.external_id === 'string')
     await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
   const revocations = await revokeStoredTokens(item, signal);

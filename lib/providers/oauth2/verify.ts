@@ -40,9 +40,7 @@ export async function verifyAccessToken(
       throw rejected('subject_mismatch');
     return { namespace, ...user.value };
   }
-  const errors = [audience, user]
-    .filter((result) => result.status === 'rejected')
-    .map(({ reason }) => reason);
+  const errors = [audience, user].filter((one) => one.status === 'rejected').map(({ reason }) => reason);
   // A rejection counts, even if the other call gave no verdict.
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
@@ -168,7 +168,7 @@ export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonc
  */
 function rejectOtherNonce({ nonce_form: form = 'either' }: TrustedIssuer, claim: unknown, nonce?: string) {
   if (nonce === undefined || (form !== 'sha256' && claim === nonce)) return;
-  const digest = createHash('sha256').update(nonce).digest();
+  const digest = hash('sha256', nonce, 'buffer');
   const isHash =
     typeof claim === 'string' &&
     (claim === digest.toString('base64url') || claim.toLowerCase() === digest.toString('hex'));
@@ -178,10 +178,8 @@ function rejectOtherNonce({ nonce_form: form = 'either' }: TrustedIssuer, claim:
 /** Rejects an id token whose `at_hash` is that of another access token. @see OpenID Connect Core 1.0, section 3.1.3.8 */
 function rejectOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, alg: string): void {
   if (at_hash === undefined) return;
-  const hash = createHash(alg.startsWith('Ed') ? 'sha512' : `sha${alg.slice(-3)}`)
-    .update(accessToken)
-    .digest();
-  const expected = hash.subarray(0, hash.length / 2).toString('base64url');
+  const digest = hash(alg.startsWith('Ed') ? 'sha512' : `sha${alg.slice(-3)}`, accessToken, 'buffer');
+  const expected = digest.subarray(0, digest.length / 2).toString('base64url');
   if (typeof at_hash !== 'string' || !equalInConstantTime(at_hash, expected))
     throw rejected('other_access_token');
 }
