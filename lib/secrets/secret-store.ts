@@ -86,8 +86,7 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
     async createSecret({ SecretId, ClientRequestToken }) {
       if (await readPendingSecret(SecretId, ClientRequestToken)) return;
       const SecretString = JSON.stringify(await next(SecretId));
-      const VersionStages = ['AWSPENDING'];
-      const version = { SecretId, ClientRequestToken, SecretString, VersionStages };
+      const version = { SecretId, ClientRequestToken, SecretString, VersionStages: ['AWSPENDING'] };
       await client.send(new PutSecretValueCommand(version));
     },
     setSecret: makeReady,

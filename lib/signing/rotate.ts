@@ -3,15 +3,7 @@ import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
-import {
-  abandonPending,
-  describeSecret,
-  putCurrentSecret,
-  readPendingSecret,
-  readSecret,
-  rotation,
-  staleReadSeconds,
-} from '../secrets/secret-store.ts';
+import * as secretStore from '../secrets/secret-store.ts';
 import {
   type KeySet,
   keySetAfter,
@@ -27,7 +19,7 @@ import {
 import { mostKeys, type Published, publish, readPublished } from './published-keys.ts';
 import { accessTokenLifetime, type TokenAlgorithm, tokenAlgorithms } from './settings.ts';
 
-export const rotateSigningKeys = rotation<KeySet>({
+export const rotateSigningKeys = secretStore.rotation<KeySet>({
   parse(text) {
     const set = parseKeySet(text);
     if (!set) throw new Error('The rotation has prepared no key set.');
@@ -37,7 +29,7 @@ export const rotateSigningKeys = rotation<KeySet>({
   /** Publishes the keys of the next key set: their notice begins. The key that signs until the last step gets no end yet. */
   async next(secretId) {
     const published = await readPublished();
-    const set = parseKeySet(await readSecret(secretId));
+    const set = parseKeySet(await secretStore.readSecret(secretId));
     const algorithm = wantedAlgorithm();
     const following = await (set ? keySetAfter(set, algorithm, published.keys) : newKeySet(algorithm));
     requireNoneRevoked(following, published.revoked);
@@ -81,12 +73,12 @@ async function replaceRevokedKeys(
   const replacement = await keySetWithout(set, revoked, wantedAlgorithm());
   const following = replacement ?? set;
   await publish({ keys: keysToPublish({ keys: before.keys, revoked }, [following]), revoked }, before);
-  if (replacement) await putCurrentSecret(secretId, JSON.stringify(replacement));
+  if (replacement) await secretStore.putCurrentSecret(secretId, JSON.stringify(replacement));
   return following;
 }
 
 /** Seconds that a function may still sign with a replaced key. */
-const signedForSeconds = staleReadSeconds + signingKeyFreshFor / 1000;
+const signedForSeconds = secretStore.staleReadSeconds + signingKeyFreshFor / 1000;
 
 /**
  * The keys to publish while functions sign with any of these key sets. Other published keys stay while their tokens are valid,
@@ -129,7 +121,7 @@ const secretId = environment('SIGNING_KEYS_SECRET_ID');
 export async function revokeSigningKey(kid: string) {
   const id = secretId();
   const published = await readPublished();
-  const set = parseKeySet(await readSecret(id));
+  const set = parseKeySet(await secretStore.readSecret(id));
   if (!set) return { error: 'There are no signing keys yet.' };
   if (!isKnown(kid, published, set)) return { error: 'There is no such signing key.' };
   if (isOutdated(set, published))
@@ -158,8 +150,8 @@ const isOutdated = ({ current, next }: KeySet, { keys, revoked }: Published): bo
 
 /** Gives up a rotation to a key set with a revoked key, which could never end. */
 async function abandonRotationWith(id: string, revoked: string[]): Promise<void> {
-  const { pending } = await describeSecret(id);
-  const set = pending && parseKeySet((await readPendingSecret(id, pending)) ?? '');
+  const { pending } = await secretStore.describeSecret(id);
+  const set = pending && parseKeySet((await secretStore.readPendingSecret(id, pending)) ?? '');
   if (set && [set.current, set.next].some(({ kid }) => revoked.includes(kid)))
-    await abandonPending(id, pending);
+    await secretStore.abandonPending(id, pending);
 }

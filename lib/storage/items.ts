@@ -73,8 +73,7 @@ export async function readItems<Keys extends ItemKey<unknown, unknown>[]>(
   keys: [...Keys],
 ): Promise<ItemsOf<Keys>>;
 export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unknown[]> {
-  const items = await readAll(keys);
-  return items.map((item, place) => item && keys[place]?.parse(item));
+  return (await readAll(keys)).map((item, place) => item && keys[place]?.parse(item));
 }
 
 /** Unparsed items in the order of their keys. */

@@ -17,9 +17,8 @@ const tableFormatItem = itemKind(
 
 /** Says why a version can't read the table; undefined if it can. */
 export async function formatProblem(formats = readableFormats): Promise<string | undefined> {
-  const item = await readItem(tableFormatItem());
   // A new table gets the item at the end of its first deployment.
-  const format = item?.format ?? 1;
+  const format = (await readItem(tableFormatItem()))?.format ?? 1;
   if (formats.includes(format)) return undefined;
   return `The table has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`;
 }

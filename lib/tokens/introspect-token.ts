@@ -73,11 +73,7 @@ export async function introspectToken(loginAppId: string, token: string): Promis
   };
 }
 
-async function accessToken(
-  loginAppId: string,
-  claims: AccessTokenPayload,
-  token: string,
-): Promise<Introspection> {
+async function accessToken(loginAppId: string, claims: AccessTokenPayload, token: string) {
   if (claims.aud !== loginAppId) return inactive;
   const active = { active: true, token_type: 'bearer', ...payloadOf(token), ...claims } as const;
   if (claims.token_use !== 'login_user') {

@@ -20,7 +20,6 @@ export const sender: Authentication<AuthenticatedClient> = {
     const client = isForRecipients && (await findCurrentClient(claims.client_id));
     if (client) return client;
     const message = 'The token is no valid one with the scope recipients.';
-    const reason = isForRecipients ? 'id_unknown' : 'claim_invalid';
-    throw new ServiceError('invalid_client', message, reason);
+    throw new ServiceError('invalid_client', message, isForRecipients ? 'id_unknown' : 'claim_invalid');
   },
 };
