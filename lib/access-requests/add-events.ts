@@ -42,7 +42,6 @@ export interface Draft {
 /**
  * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets the event of the
  * first one, even when both arrive at once.
- * @param append adds the event, by the account's access
  * @throws ServiceError `forbidden` as `requireAccess` does, `unprocessable_entity` when the key came with another event, and
  *   as `appendEvents` does
  */

@@ -126,10 +126,7 @@ export async function createAccessRequestFor(
 
 type Attributes = Omit<AccessRequest, 'access_request_id' | 'created_at'>;
 
-/**
- * Creates an access request. A crash leaves one that nobody has access to, and whose id was never returned.
- * @throws ServiceError `conflict` when another access request has the reference
- */
+/** Creates an access request. A crash leaves one without access, whose id was never returned. @throws ServiceError `conflict` */
 export const createAccessRequest = async (attributes: Attributes): Promise<Created> =>
   make(attributes, { id: await takeIds(1), created_at: timestamp() });
 

@@ -36,29 +36,21 @@ export const findStatus = async (loginAppId: string) => statusOf(await findStore
 
 export const readStatus = async (loginAppId: string) => statusOf(await readStored(loginAppId));
 
-/**
- * Ends every session of a Login App that began until now or, since clocks differ, in the next two seconds.
- * @returns with the epoch seconds from which sessions are valid
- * @throws ServiceError when there is no such Login App, or somebody else changed it meanwhile
- */
+/** Ends every session of a Login App that began until now or, as clocks differ, in the next two seconds. @throws ServiceError */
 export const endAllSessions = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from }) => ({
     sessions_valid_from: epochSeconds() + 2,
     sessions_valid_from_before: sessions_valid_from ?? 0,
   }));
 
-/**
- * Takes the latest logout back: the sessions that it alone ended go on.
- * @returns with the epoch seconds from which sessions are valid; 0 for no limit
- * @throws ServiceError as `endAllSessions` does, and when there is no logout to undo
- */
+/** Takes the latest logout back: the sessions that it alone ended go on. @throws ServiceError also when there is none to undo */
 export const undoLogout = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from_before: before }) => {
     if (before === undefined) throw invalid('The Login App has no logout that can be undone.');
     return { sessions_valid_from: before, sessions_valid_from_before: undefined };
   });
 
-/** Replaces the latest logout unless there was another meanwhile. Two of one second differ in what was before. */
+/** Replaces the latest logout unless another one came first. Two of one second differ in what was before. @throws ServiceError */
 async function replaceLogout(login_app_id: string, next: (stored: Stored) => Stored) {
   const stored = await readStored(login_app_id);
   if (!stored) throw new ServiceError('not_found', 'There is no such Login App.');

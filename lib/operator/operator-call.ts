@@ -92,8 +92,5 @@ function readProof(proof: unknown): string {
   return query.toString();
 }
 
-const notProven = (): ServiceError =>
-  new ServiceError(
-    'unauthorized',
-    'The call does not prove who makes it. Use npm run operator, with a clock that is right.',
-  );
+const unproven = 'The call does not prove who makes it. Use npm run operator, with a clock that is right.';
+const notProven = () => new ServiceError('unauthorized', unproven);

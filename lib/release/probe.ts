@@ -45,13 +45,12 @@ export async function createProbe() {
   const loginAppId = probeId(probeIds.loginApp);
   const accountId = probeId(probeIds.account);
   const expires_at = epochSeconds() + lifetimeSeconds;
-  const access = {
-    login_app_id: loginAppId,
-    used_until: expires_at,
-    expires_at: epochSeconds() + traceSeconds,
-  };
   try {
-    await putAccess(access_request_id, accountId, access);
+    await putAccess(access_request_id, accountId, {
+      login_app_id: loginAppId,
+      used_until: expires_at,
+      expires_at: epochSeconds() + traceSeconds,
+    });
     await createLoginApp(name, { loginAppId, expires_at });
     const client = await createClient(loginAppId, { recipients: true, expires_at });
     const account = await createAccount(name, true, { accountId, expires_at });
