@@ -4,16 +4,13 @@ import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
 
-type LocalFiles = ReturnType<typeof filesIn>;
+type LocalFiles = ReturnType<typeof localFiles>;
 
 /** The git-ignored folder of everything that is written here. */
 const localFolder = resolve('.local');
 
-/** Files of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
-export const localFiles = (): LocalFiles => filesIn(process.env.LOCAL_DIR ?? localFolder);
-
-/** The files in which a running stack describes itself. */
-export const filesIn = (directory: string) => ({
+/** The files in which a running stack describes itself. By default, `LOCAL_DIR` keeps several stacks apart. */
+export const localFiles = (directory = process.env.LOCAL_DIR ?? localFolder) => ({
   directory,
   /** The audit lines; they stay until the next stack writes its first. */
   audit: join(directory, 'audit.ndjson'),

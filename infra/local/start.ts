@@ -13,7 +13,6 @@ import { gateway, type Route } from './gateway.ts';
 import { loadRoutes, setEnvironment } from './load-functions.ts';
 import { openLocalData, portOf } from './local-data.ts';
 import {
-  filesIn,
   localFiles,
   readStackFile,
   runningStack,
@@ -110,7 +109,7 @@ const noEvents = `It publishes no events, since its store has no streams. EVENTS
 
 /** Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. */
 async function joinStack(directory: string, port: number) {
-  const files = filesIn(directory);
+  const files = localFiles(directory);
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
   const { aws_endpoint: awsEndpoint } = readStackFile(files);
   const routes: Route[] = [];

@@ -8,10 +8,10 @@ import { callOperator } from '../../infra/call-operator.ts';
 import { localAws } from '../../infra/invoke-function.ts';
 import type { Demo } from '../../infra/local/demo.ts';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
-import { filesIn, readStackFile, writeLocalFiles } from '../../infra/local/local-files.ts';
+import { localFiles, readStackFile, writeLocalFiles } from '../../infra/local/local-files.ts';
 import { readBody } from '../../infra/local/loopback-server.ts';
 
-const running = filesIn(process.env.SERVICE_DIR ?? '');
+const running = localFiles(process.env.SERVICE_DIR ?? '');
 const { aws_endpoint: endpoint } = readStackFile(running);
 const demo: Demo = JSON.parse(readFileSync(running.demo, 'utf8'));
 const store = await startDynalite();
@@ -21,7 +21,7 @@ afterAll(() => store.close());
 describe('a stack on this machine', () => {
   test('[CWE-732] only the owner can read the file with the ids and secrets of the demo, also if there was one before', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'local-files-'));
-    const files = filesIn(directory);
+    const files = localFiles(directory);
     writeFileSync(files.demo, '{}', { mode: 0o644 });
     writeLocalFiles(
       files,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { invokeFunction } from '../../infra/invoke-function.ts';
-import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
+import { localFiles, readStackFile } from '../../infra/local/local-files.ts';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { checkService } from '../../infra/operator/check/check-service.ts';
 import { lookAtStack, readableCheck } from '../../infra/operator/check/run-check.ts';
@@ -72,7 +72,7 @@ search: Wrong.`);
 
 /** Something in front of the service, which changes what it says. @param typed when the check runs at a terminal */
 async function checkBehind(change: (path: string, text: string) => string | number, typed?: string) {
-  const { aws_endpoint: endpoint, ...stack } = readStackFile(filesIn(process.env.SERVICE_DIR ?? ''));
+  const { aws_endpoint: endpoint, ...stack } = readStackFile(localFiles(process.env.SERVICE_DIR ?? ''));
   /** Has an answer name the gateway where it names the service. */
   const renamed = (text: string): string => text.replaceAll(stack.url, gateway.url);
   const gateway: LoopbackServer = await serve(async (request, response) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
-import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
+import { localFiles, readStackFile } from '../../infra/local/local-files.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { stackDescription } from '../../infra/version.ts';
 import { operator, operatorProcess } from '../support/operator.ts';
@@ -167,7 +167,7 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
 });
 
 describe('npm run operator, when the answer of the operator function is lost', () => {
-  const { aws_endpoint: endpoint, ...stack } = readStackFile(filesIn(process.env.SERVICE_DIR ?? ''));
+  const { aws_endpoint: endpoint, ...stack } = readStackFile(localFiles(process.env.SERVICE_DIR ?? ''));
 
   /** Runs a command on the shared stack, whose first answer never arrives; how often the command was carried out too. */
   async function runLosingOne(...words: string[]) {

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Demo, tryIt } from '../../infra/local/demo.ts';
-import { filesIn } from '../../infra/local/local-files.ts';
+import { localFiles } from '../../infra/local/local-files.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 
 /** A service, seen by a process that knows its folder. */
@@ -52,7 +52,7 @@ const textFrom = (file: string, start: number): string =>
 
 /** The service with this folder; its output and audit from now on. It has a movable clock. */
 export function followService(directory: string): FollowedService {
-  const { audit, demo } = filesIn(directory);
+  const { audit, demo } = localFiles(directory);
   const written = (file: string): (() => string) => {
     const start = existsSync(file) ? statSync(file).size : 0;
     return () => textFrom(file, start);
@@ -109,7 +109,7 @@ export async function startService(
     return ended;
   };
   const interrupt = end('SIGINT');
-  const files = filesIn(directory);
+  const files = localFiles(directory);
   const output = (): string => textFrom(outputFile(directory), 0);
   const audit = (): string => textFrom(files.audit, 0);
   while (!existsSync(files.demo) || !output().includes('Ctrl-C')) {

@@ -2,14 +2,14 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose';
 import * as v from 'valibot';
 import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
-import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
+import { localFiles, readStackFile } from '../../infra/local/local-files.ts';
 import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
 import type { Service } from './service.ts';
 import type { FollowedService } from './start-service.ts';
 
 /** Where Lambda's Invoke and Secrets Manager answer for a service. */
 export const awsEndpointOf = ({ directory }: Pick<FollowedService, 'directory'>): AwsEndpoint =>
-  readStackFile(filesIn(directory)).aws_endpoint;
+  readStackFile(localFiles(directory)).aws_endpoint;
 
 export const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
 
