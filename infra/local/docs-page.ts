@@ -46,10 +46,7 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
 const read = async (url: string, init?: RequestInit) =>
   v.parse(v.record(v.string(), v.unknown()), await (await fetch(url, init)).json());
 
-/**
- * Credentials for each security scheme of the API document, and values for the placeholders in its examples. They are new each
- * time, since some work once.
- */
+/** New credentials for each scheme of the API document, and values for the placeholders in its examples: some work only once. */
 async function demoCredentials({ base_url, sandbox_url, login_app, account }: Demo) {
   const from = (provider: ProviderId, query: Record<string, string> = {}) =>
     read(`${sandbox_url}/${provider}/credentials?${new URLSearchParams({ subject: 'alice', ...query })}`);

@@ -32,10 +32,7 @@ const indexesOf = (indexes: Record<string, Index>) =>
     Projection: { ProjectionType: projection },
   }));
 
-/**
- * Creates the service's table, as the stack does, and waits until it is active.
- * @returns the ARN of its stream; undefined for a store without streams
- */
+/** Creates the service's table and waits for it. @returns the ARN of its stream; undefined for a store without streams */
 export async function createTable(client: DynamoDBClient, TableName: string): Promise<string | undefined> {
   const KeySchema = keys(table.partitionKey, table.sortKey);
   const LocalSecondaryIndexes = indexesOf(table.localIndexes);
@@ -60,10 +57,7 @@ export async function createTable(client: DynamoDBClient, TableName: string): Pr
 export const deleteTable = (client: DynamoDBClient, name: string): Promise<unknown> =>
   client.send(new DeleteTableCommand({ TableName: name }));
 
-/**
- * Copies all items to a new table, and so builds its indexes anew: dynalite writes an item and its index entries one by one, and
- * a kill in between leaves them different.
- */
+/** Copies a table, which builds its indexes anew: a kill can leave dynalite's index entries different from its items. */
 export async function copyTable(client: DynamoDBClient, from: string, to: string): Promise<void> {
   await createTable(client, to);
   for await (const { Items = [] } of paginateScan({ client }, { TableName: from })) {

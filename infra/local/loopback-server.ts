@@ -9,10 +9,7 @@ export interface LoopbackServer {
   close(): Promise<void>;
 }
 
-/**
- * Listens on a port of 127.0.0.1; port 0 takes a free one. Web pages of other addresses get a 403.
- * @throws the listen error, such as EADDRINUSE
- */
+/** Listens on 127.0.0.1; port 0 takes a free one. Pages of other addresses get a 403. @throws listen errors such as EADDRINUSE */
 export async function listen(server: Server, port: number): Promise<LoopbackServer> {
   refuseStrangers(server);
   // Only clients end idle connections: a request of one that was busy for seconds could meet a connection that is closing.

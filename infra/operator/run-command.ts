@@ -4,10 +4,7 @@ import type { Pages } from '../../lib/operator/command.ts';
 
 type Run = () => Promise<Record<string, unknown>>;
 
-/**
- * Calls a command page by page, and prints each member as a line of JSON or of CSV.
- * @throws Error saying how to continue, when a page after the first fails
- */
+/** Prints each member of a command's pages as a line of JSON or CSV. @throws Error saying how to go on, if a later page fails */
 export async function printLines(
   { members, from, columns = [] }: Pages,
   format: unknown,
@@ -44,10 +41,7 @@ const stepSchema = v.looseObject({
   again_after_seconds: v.optional(v.number()),
 });
 
-/**
- * Calls a command until it is done: a large deletion takes several steps, any other command one.
- * @returns the result of the last step, with what all of them removed
- */
+/** Calls a command until it is done: a large deletion takes several steps. @returns the last result, with all that was removed */
 export async function untilDone(call: Run, pause: (seconds: number) => Promise<void>): ReturnType<Run> {
   const removed: Record<string, number> = {};
   for (;;) {

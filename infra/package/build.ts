@@ -29,10 +29,7 @@ function bundleFunctions(): void {
   rmSync(outdir, { recursive: true });
 }
 
-/**
- * Puts the package's own package.json in place of the project's, which `postpack` restores. The project's would install a Node
- * beside the user's.
- */
+/** Puts the package's own package.json in the project's place until `postpack`: the project's would install a Node, too. */
 function usePackageJson(): void {
   const file = join(root, 'package.json');
   const { name, version, private: isPrivate, description, license, type } = packageJson;
