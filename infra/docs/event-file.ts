@@ -1,12 +1,10 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { AnyEndpoint, SchemeName } from '../../lib/http/endpoint.ts';
 import { partsOf } from '../endpoints.ts';
+import { mapValues } from './openapi/json-schema.ts';
 
 /** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
-const formInBase64 = (fields = {}): string => {
-  const texts = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
-  return btoa(String(new URLSearchParams(texts)));
-};
+const formInBase64 = (fields = {}): string => btoa(String(new URLSearchParams(mapValues(fields, String))));
 
 /** The header of each scheme, with placeholders for the credentials. */
 const credentials: Record<SchemeName, Record<string, string>> = {
