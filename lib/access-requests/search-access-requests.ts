@@ -52,8 +52,8 @@ export const shown = (request: AccessRequest): v.InferOutput<typeof accessReques
 /** Shows an access request with its decision. @throws ServiceError as `requireAccess` does */
 export async function showAccessRequest(accountId: string, id: number) {
   const { granted_at } = await requireAccess(accountId, id);
-  const { all } = eventLists(id);
-  const [request, last_event_id] = await Promise.all([readAccessRequest(id), readLastOrdinal(all)]);
+  const events = eventLists(id).all;
+  const [request, last_event_id] = await Promise.all([readAccessRequest(id), readLastOrdinal(events)]);
   // The access of a probe is to an access request that does not exist.
   const found = request ?? { access_request_id: id, account_id: accountId, created_at: granted_at };
   return { ...shown(await settle(found)), last_event_id };

@@ -33,7 +33,7 @@ export type LoginApp = NonNullable<Awaited<ReturnType<typeof readLoginApp>>>;
 
 export async function readLoginApp(id: string) {
   if (!isId('la_…', id)) return undefined;
-  const { loginAppSortKeys: sortKeys } = keys;
+  const sortKeys = keys.loginAppSortKeys;
   const items = await readPartition(keys.loginAppPartition(id));
   const root = items.find(({ sk }) => sk === sortKeys.root);
   if (!root) return undefined;
