@@ -16,13 +16,11 @@ export const longestActorId = 200;
  */
 const plainText = (name: string, least: number, most: number, control: string, except = '') => {
   const forbidden = new RegExp(`[${control}]`);
+  const isPlain = (value: string) => value.isWellFormed() && !forbidden.test(value);
   const length = `${name} must have ${least > 0 ? `${least} to` : 'at most'} ${most} characters.`;
   return v.pipe(
     v.string(`${name} must be a string.`),
-    v.check(
-      (value) => value.isWellFormed() && !forbidden.test(value),
-      `${name} must be well-formed Unicode without control characters${except}.`,
-    ),
+    v.check(isPlain, `${name} must be well-formed Unicode without control characters${except}.`),
     v.minCodePoints(least, length),
     v.maxCodePoints(most, length),
     jsonSchema({ type: 'string', minLength: least, maxLength: most, pattern: `^[^${control}]*$` }),
@@ -36,10 +34,7 @@ export const nameText = (name: string) =>
 const oneOf = <const Options extends readonly string[]>(name: string, options: Options) =>
   v.picklist(options, `${name} must be ${options.join(' or ')}.`);
 
-export const actorFields = {
-  actor_type: oneOf('actor_type', actorTypes),
-  actor_id: nameText('actor_id'),
-};
+export const actorFields = { actor_type: oneOf('actor_type', actorTypes), actor_id: nameText('actor_id') };
 
 const shared = {
   ...actorFields,

@@ -58,11 +58,7 @@ export async function replaceDevice(predecessor: string, installationId: string,
     set: { replaced_by: deviceId, expires_at: epochSeconds() + replacedLifetimeSeconds },
     copy: former,
     remove: ['shard', 'took_over', ...relation],
-    when: {
-      installation_id: { is: installationId },
-      replaced_by: { isNot: deviceId },
-      ...notExpired(),
-    },
+    when: { installation_id: { is: installationId }, replaced_by: { isNot: deviceId }, ...notExpired() },
   });
   const owner = update.done
     ? (update.before ?? formerOwner(update.after))

@@ -86,10 +86,7 @@ type FoundValues<Taken extends Flags> = {
 };
 
 const anyTextSchema = v.string('must be text');
-const someTextSchema = v.pipe(
-  anyTextSchema,
-  v.check((value) => value.trim() !== '', 'must not be empty'),
-);
+const someTextSchema = v.pipe(anyTextSchema, v.regex(/\S/, 'must not be empty'));
 const integer = 'must be an integer';
 
 const flag = <Schema extends v.GenericSchema>(

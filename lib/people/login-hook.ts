@@ -33,17 +33,13 @@ export type HookClaims = Record<string, unknown>;
 
 export const hookClaimsIn = (stored: string | undefined): HookClaims => JSON.parse(stored ?? '{}');
 
+const namesNoReserved = (claims: object) => Object.keys(claims).every((name) => !reservedClaims.has(name));
+const isShort = (claims: object) => Buffer.byteLength(JSON.stringify(claims)) <= mostBytes;
 const claimsSchema = v.pipe(
   jsonObject('must be an object'),
   v.record(v.string(), v.unknown()),
-  v.check(
-    (claims) => Object.keys(claims).every((name) => !reservedClaims.has(name)),
-    'names a reserved claim',
-  ),
-  v.check(
-    (claims) => Buffer.byteLength(JSON.stringify(claims)) <= mostBytes,
-    `takes more than ${mostBytes} bytes`,
-  ),
+  v.check(namesNoReserved, 'names a reserved claim'),
+  v.check(isShort, `takes more than ${mostBytes} bytes`),
 );
 
 /** The answer of a login hook; strict, since a misspelled `deny` must let nobody in. */

@@ -13,17 +13,12 @@ import { updateItem } from '../../storage/items.ts';
 
 const withCode = 'with an authorization_code';
 
-const credentialForms = providerIds.map((provider) =>
-  v.pipe(
-    protocolOf(provider).form(
-      provider,
-      // The parameters of id tokens, which follow, include a code.
-      { authorization_code: forbidden('authorization_code', 'with provider credentials') },
-      {},
-    ),
-    v.title(`Provider${provider.slice(-1).toUpperCase()}Identity`),
-  ),
-);
+// The parameters of id tokens, which follow, include a code.
+const noCode = { authorization_code: forbidden('authorization_code', 'with provider credentials') };
+const credentialForms = providerIds.map((provider) => {
+  const title = `Provider${provider.slice(-1).toUpperCase()}Identity`;
+  return v.pipe(protocolOf(provider).form(provider, noCode, {}), v.title(title));
+});
 const credentialFormSchema = v.variant('provider', credentialForms, choiceProblem({ provider: providerIds }));
 const codeFormSchema = v.pipe(
   parameters({

@@ -57,14 +57,10 @@ async function verifyLogin(
   return identity;
 }
 
+const isShort = (text: string) => Buffer.byteLength(text) <= 2048;
 /** The JSON object in which an app tells claims about the person. */
 const userSchema = v.message(
-  v.pipe(
-    v.string(),
-    v.check((text) => Buffer.byteLength(text) <= 2048),
-    v.parseJson(),
-    v.looseObject({}),
-  ),
+  v.pipe(v.string(), v.check(isShort), v.parseJson(), v.looseObject({})),
   'The parameter user must be a JSON object of at most 2048 bytes.',
 );
 
