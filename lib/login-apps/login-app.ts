@@ -43,9 +43,7 @@ export async function readLoginApp(id: string) {
     ...loginAppItem.parse(root),
     clients: new Map(members(sortKeys.client, clientItem).map((client) => [client.client_id, client])),
     /** Settings by provider identifier; secrets in them are encrypted. */
-    providers: new Map(
-      members(sortKeys.provider, settingsItem).map((item) => [item.provider, item.settings]),
-    ),
+    providers: new Map(members(sortKeys.provider, settingsItem).map((one) => [one.provider, one.settings])),
     tokens: new Map(members(sortKeys.token, loginAppTokenItem).map((token) => [token.token_id, token])),
     mobileApplications: new Set(
       members(sortKeys.mobileApplication, mobileApplicationItem).map(({ platform }) => platform),

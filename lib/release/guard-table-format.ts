@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { formatProblem, recordFormat } from '../storage/table-format.ts';
 import { answerCloudFormation } from './cloudformation.ts';
 
+const numbersIn = (list: string) => list.split(',').map(Number);
 const propertiesSchema = v.object({
   /** `check` comes before the new code gets requests, `record` after it. */
   Step: v.picklist(['check', 'record']),
@@ -9,10 +10,7 @@ const propertiesSchema = v.object({
    * The formats that the deployed version reads. They can differ from those of this code: after a refused deployment,
    * CloudFormation repeats the step with the properties of the version before.
    */
-  Format: v.pipe(
-    v.string(),
-    v.transform((list) => list.split(',').map(Number)),
-  ),
+  Format: v.pipe(v.string(), v.transform(numbersIn)),
 });
 
 /**
