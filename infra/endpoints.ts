@@ -32,6 +32,6 @@ export function partsOf({ route }: Pick<AnyEndpoint, 'route'>) {
 /** Compares endpoints by their paths. */
 export const byPath = (a: AnyEndpoint, b: AnyEndpoint) => (partsOf(a).path < partsOf(b).path ? -1 : 1);
 
-/** The name that `sam local invoke` takes: `issue-token` is `IssueToken`. */
-export const logicalIdOf = (key: string): string =>
-  key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+/** A name in Pascal case: `issue-token` is `IssueToken`, its logical id, which `sam local invoke` takes. */
+export const pascal = (name: string): string =>
+  name.replace(/(?:^|[-_])(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -85,12 +85,9 @@ export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, 
 function settingRowsOf(): string[][] {
   const source = readFileSync('infra/settings/settings.ts', 'utf8');
   return settingNames.map((name) => {
-    const [, docstring = ''] =
-      new RegExp(`/\\*\\*((?:(?!\\*/).)*)\\*/\n  ${name}: v\\.`, 's').exec(source) ?? [];
-    const [meaning = '', standard = ''] = docstring
-      .replaceAll(/\s+(\* )?/g, ' ')
-      .trim()
-      .split(/\.? @default /);
+    const [, docstring] = new RegExp(`/\\*\\* (.*) \\*/\n  ${name}: v\\.`).exec(source) ?? [];
+    if (!docstring) throw new Error(`The setting ${name} lacks a docstring of one line.`);
+    const [meaning = '', standard = ''] = docstring.split(/\.? @default /);
     return [code(name), meaning, allowedFor(name), /^\S+$/.test(standard) ? code(standard) : standard];
   });
 }

@@ -9,7 +9,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import { logicalIdOf } from '../endpoints.ts';
+import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { EventPublishing } from './event-publishing.ts';
@@ -137,8 +137,8 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: E
   );
   const failing = rate('Errors', errors, invocations, fewestOfVersion);
   return [
-    [`NewVersionErrorsOf${logicalIdOf(key)}`, failing, 5, [2, 3]],
-    [`NewVersionWorseOf${logicalIdOf(key)}`, share, 50],
+    [`NewVersionErrorsOf${pascal(key)}`, failing, 5, [2, 3]],
+    [`NewVersionWorseOf${pascal(key)}`, share, 50],
   ];
 }
 
@@ -151,7 +151,7 @@ function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[]
       const period = Duration.minutes(minutes);
       const part = measurements.ofRoute(metricName, access.route, period);
       const metric = rate(label, part, lambda.metricInvocations({ period }), fewest, period);
-      return [`${name}${logicalIdOf(key)}`, metric, least];
+      return [`${name}${pascal(key)}`, metric, least];
     };
   // The share of all requests hides a route that few use: its own errors are counted over a longer time.
   const failing = share('ServerErrorsOf', '5xx', 'RouteServerErrors', alarmFewest, 15, alarmErrorPercent);

@@ -4,7 +4,7 @@ import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { CfnAlias, CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { readableFormats, writtenFormat } from '../../lib/storage/table-format.ts';
-import { logicalIdOf } from '../endpoints.ts';
+import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { acknowledge, allow, InlineRole } from './rights.ts';
 import { type EndpointFunction, liveAlias, resourceOf, ServiceFunction } from './service-function.ts';
@@ -38,7 +38,7 @@ export function goLive(
     const { key, lambda } = served;
     const live = lambda.addAlias(liveAlias);
     const alias = resourceOf(live, CfnAlias);
-    alias.overrideLogicalId(`${logicalIdOf(key)}Live`);
+    alias.overrideLogicalId(`${pascal(key)}Live`);
     // CodeDeploy calls Lambda for a whole group through one role; with too many calls, a deployment fails.
     // @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
     const earlierGroup = aliases.filter((_, other) => groupOf(other) === groupOf(place) - 1);
@@ -80,7 +80,7 @@ function allowCheck(
   const anyVersions = functions.map(({ lambda }) => `${lambda.functionArn}:*`);
   allow(check.lambda, ['lambda:InvokeFunction'], anyVersions);
   for (const { key } of functions)
-    acknowledge(check, `IAM5[Resource::<${logicalIdOf(key)}.Arn>:*]`, 'A deployment calls its new version');
+    acknowledge(check, `IAM5[Resource::<${pascal(key)}.Arn>:*]`, 'A deployment calls its new version');
   const groups = (partition: string, region: string, account: string): string =>
     `arn:${partition}:codedeploy:${region}:${account}:deploymentgroup:${stack}/*`;
   const ownGroups = groups(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID);

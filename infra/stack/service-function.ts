@@ -7,7 +7,7 @@ import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Access, AnyEndpoint, SecretName, TableRights } from '../../lib/http/endpoint.ts';
-import { logicalIdOf } from '../endpoints.ts';
+import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
 import { isInstalled } from '../version.ts';
@@ -119,7 +119,7 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
           : // Earlier versions stay for `release back`, but none of a deployment that was rolled back.
             { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
     });
-    resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
+    resourceOf(this.lambda, CfnFunction).overrideLogicalId(pascal(key));
 
     if (settings.tracing) acknowledge(this, 'IAM5[Resource::*]', 'X-Ray has no resources to limit a role to');
     const onTable = ({ action, keys }: TableRight): PolicyStatement =>

@@ -4,7 +4,7 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
+import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { readSettings, tokenVariables } from '../../infra/settings/settings.ts';
 import { bundleOptions } from '../support/bundle-options.ts';
 
@@ -44,7 +44,7 @@ const documentClientAlone = 'the DynamoDB document client';
 function bundledFunctions(outdir: string): Promise<{ name: string; file: string }[]> {
   const { endpoints, others } = readFunctions();
   const functions = [...endpoints.keys(), ...others.keys()].map((key) => [
-    logicalIdOf(key),
+    pascal(key),
     `functions/${key}.ts`,
   ]);
   const entries = [[documentClientAlone, 'test/bench/document-client.ts'], ...functions];

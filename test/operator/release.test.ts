@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pascal } from '../../infra/endpoints.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { operator } from '../support/operator.ts';
 
@@ -49,8 +50,6 @@ beforeEach(() => {
 });
 
 const day = (number: number): string => `2026-01-${String(number).padStart(2, '0')}T08:00:00.000Z`;
-const pascal = (key: string): string =>
-  key.replaceAll(/(^|-)(.)/g, (_, _dash, letter) => letter.toUpperCase());
 const xml = (action: string, content: string): string =>
   `<${action}Response xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><${action}Result>${content}</${action}Result></${action}Response>`;
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import { build } from 'esbuild';
 import * as v from 'valibot';
-import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
+import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { issuerKeysKey, publicSigningKeysKey } from '../../lib/storage/keys.ts';
@@ -67,7 +67,7 @@ const ownRights: Record<string, unknown[]> = {
     'logs:PutLogEvents AuditLog',
     'sqs:SendMessage AuditUndelivered',
   ],
-  'check-new-versions': [...tried.map((key) => `lambda:InvokeFunction ${logicalIdOf(key)}:*`), reporting],
+  'check-new-versions': [...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`), reporting],
 };
 
 /** The code of a function as a bundle has it: without what it can never reach. */
@@ -178,7 +178,7 @@ describe('functions', () => {
     // Each deployment makes a version of its own, and the application's groups are those of this stack.
     expect(wildcards.sort()).toEqual([
       reporting,
-      ...tried.map((key) => `lambda:InvokeFunction ${logicalIdOf(key)}:*`).sort(),
+      ...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`).sort(),
     ]);
     const own = roles.filter(({ id }) => functions.some(({ properties }) => text(properties.Role) === id));
     for (const { properties } of own)
@@ -309,18 +309,14 @@ describe('endpoints', () => {
       const integration = integrations.find(({ id }) => text(Target) === `integrations/${id}`)?.properties;
       return [RouteKey, text(integration?.IntegrationUri), integration?.PayloadFormatVersion];
     });
-    const recorded = [...endpoints].map(([key, endpoint]) => [
-      endpoint.route,
-      `${logicalIdOf(key)}Live`,
-      '2.0',
-    ]);
+    const recorded = [...endpoints].map(([key, endpoint]) => [endpoint.route, `${pascal(key)}Live`, '2.0']);
     expect(inTemplate.sort()).toEqual(recorded.sort());
   });
 
   test('every file in functions/ is a function of the stack, and there are no others', () => {
     const files = globSync('*.ts', { cwd: join(root, 'functions') });
     expect(files.map((file) => basename(file, '.ts')).sort()).toEqual(accesses.map(([key]) => key).sort());
-    expect(functions.map(({ id }) => id).sort()).toEqual(accesses.map(([key]) => logicalIdOf(key)).sort());
+    expect(functions.map(({ id }) => id).sort()).toEqual(accesses.map(([key]) => pascal(key)).sort());
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
+import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { otherCanary, withoutCanary } from '../support/deployments.ts';
 import {
   named,
@@ -39,7 +39,7 @@ describe('new code', () => {
     expect(alarmsOf.sort()).toEqual(
       [...endpoints.keys()].map((key) => [
         key,
-        ['ServerErrors', `NewVersionErrorsOf${logicalIdOf(key)}`, `NewVersionWorseOf${logicalIdOf(key)}`],
+        ['ServerErrors', `NewVersionErrorsOf${pascal(key)}`, `NewVersionWorseOf${pascal(key)}`],
       ]),
     );
     watching.allResourcesProperties(group, {
@@ -54,7 +54,7 @@ describe('new code', () => {
   test('of any function gets requests only after it has been tried, and after its alarms are there', async () => {
     const [nested] = Object.keys(template.findResources('AWS::CloudFormation::Stack'));
     for (const [key] of endpoints) {
-      const alias = template.findResources(live)[`${logicalIdOf(key)}Live`];
+      const alias = template.findResources(live)[`${pascal(key)}Live`];
       expect(alias?.DependsOn).toContain(nested);
       expect(alias?.UpdatePolicy).toEqual({
         CodeDeployLambdaAliasUpdate: {

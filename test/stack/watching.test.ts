@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
+import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { everything, otherCanary } from '../support/deployments.ts';
 import { readable, resources, template, templateWith, watching, watchingWith } from '../support/template.ts';
@@ -192,7 +192,7 @@ describe('alarms', () => {
       added(sum('errors0', inLambda('Errors', 'refresh-access-requests'))),
     ],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
-      `ServerErrorsOf${logicalIdOf(key)}`,
+      `ServerErrorsOf${pascal(key)}`,
       '1 of 1 from 1',
       share(
         5,
@@ -203,7 +203,7 @@ describe('alarms', () => {
     ...[...endpoints]
       .filter(([key]) => throttled.includes(key))
       .map(([key, endpoint]): [string, string, string[]] => [
-        `ThrottledAt${logicalIdOf(key)}`,
+        `ThrottledAt${pascal(key)}`,
         '1 of 1 from 1',
         share(
           20,
@@ -217,7 +217,7 @@ describe('alarms', () => {
       const executed = `ExecutedVersion=${version}, FunctionName=${lambda}, Resource=${lambda}:live`;
       return [
         [
-          `NewVersionErrorsOf${logicalIdOf(key)}`,
+          `NewVersionErrorsOf${pascal(key)}`,
           '2 of 3 from 5',
           share(
             5,
@@ -232,7 +232,7 @@ describe('alarms', () => {
           ),
         ],
         [
-          `NewVersionWorseOf${logicalIdOf(key)}`,
+          `NewVersionWorseOf${pascal(key)}`,
           '1 of 1 from 50',
           share(
             5,

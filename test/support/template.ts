@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { logicalIdOf } from '../../infra/endpoints.ts';
+import { pascal } from '../../infra/endpoints.ts';
 import { withEdge } from './deployments.ts';
 import type { StackParts, Stacks, Synthesized } from './synthesize.ts';
 
@@ -161,7 +161,7 @@ export const isLike = (value: string, form: string): boolean => {
 };
 
 export const named = (key: string) => {
-  const found = functions.find(({ id }) => id === logicalIdOf(key));
+  const found = functions.find(({ id }) => id === pascal(key));
   if (!found) throw new Error(`The template has no function for ${key}.`);
   return found.properties;
 };

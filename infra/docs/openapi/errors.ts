@@ -3,7 +3,8 @@ import { type ErrorRecord, statuses } from '../../../lib/foundation/service-erro
 import { challenges, retryAfterSeconds } from '../../../lib/http/answers.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
-import { type Components, jsonSchemaOf, pascal, refTo } from './json-schema.ts';
+import { pascal } from '../../endpoints.ts';
+import { type Components, jsonSchemaOf, refTo } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 

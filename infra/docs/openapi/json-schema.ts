@@ -1,13 +1,12 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchemaSource } from '../../../lib/schema/json-schema.ts';
+import { pascal } from '../../endpoints.ts';
 
 /** The JSON Schemas of the schemas with a title, which the rest of the document refers to. */
 export type Components = Map<string, JsonSchema>;
 
 export const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-export const pascal = (name: string) =>
-  name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 export const mapValues = <Value, Mapped>(
   record: Record<string, Value> | Record<number, Value>,
