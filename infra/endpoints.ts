@@ -5,10 +5,7 @@ import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
 
 const folder = join(import.meta.dirname, '../functions');
 
-/**
- * Reads the records of all functions by the names of their files: synchronously, for a construct. Needs no environment.
- * @returns those that serve an endpoint, and those without a route
- */
+/** Reads the records of all functions by the names of their files: synchronously, for a construct. Needs no environment. */
 export function readFunctions() {
   const endpoints = new Map<string, AnyEndpoint>();
   const others = new Map<string, Access>();

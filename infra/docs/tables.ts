@@ -36,9 +36,7 @@ export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, 
       providerIds.map((id) => [code(id), protocolOf(id).title, sentTo(id)]),
     ],
   },
-  'docs/settings.md': {
-    settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf()],
-  },
+  'docs/settings.md': { settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf()] },
   'docs/events.md': {
     'published-events': [
       ['Type', 'Published when', 'Fields of its own'],

@@ -24,12 +24,7 @@ export interface Bus {
 
 export type LocalAws = Awaited<ReturnType<typeof startLocalAws>>;
 
-/**
- * Serves the AWS services that the service uses, apart from DynamoDB, on a loopback port: Lambda's Invoke, Secrets Manager,
- * EventBridge, SQS and STS. Requests must be signed with its own access key.
- * @param functions by name; may be filled later
- * @param options.secretsFile keeps the secrets; without it they end with the process
- */
+/** Serves Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS on a loopback port, for requests signed with its own key. */
 export async function startLocalAws(
   functions: ReadonlyMap<string, InvocableFunction>,
   { secretsFile, ...bus }: Bus & { secretsFile?: string | undefined } = {},

@@ -7,10 +7,7 @@ import { MissingRight, tableRightsOf } from '../table-rights.ts';
 /** Checks each call of the function that runs. */
 const running = new AsyncLocalStorage<(action: string, keys: string[]) => void>();
 
-/**
- * Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS.
- * @throws MissingRight even if the function caught it; Error for a call whose keys are not recognised
- */
+/** Runs a function with the rights of its role to the table. @throws MissingRight as on AWS, even if the function caught it */
 export async function withTableRights<Result>(key: string, access: Access, run: () => Promise<Result>) {
   const rights = tableRightsOf(access);
   let missing: MissingRight | undefined;

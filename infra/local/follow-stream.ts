@@ -18,11 +18,7 @@ const answerSchema = v.object({
 });
 const batchAnswerSchema = v.object({ batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })) });
 
-/**
- * Calls a function with the records of a table's stream, each shard in its order, as Lambda's event source mapping does.
- * @param endpoint the address of DynamoDB Local
- * @returns ends it
- */
+/** Calls a function with the records of a table's stream, each shard in its order, as Lambda does. @returns what ends it */
 export function followStream(endpoint: string, StreamArn: string, call: Call) {
   const stopping = new AbortController();
   /** The iterator of each shard; undefined for one that was read to its end. */
@@ -73,11 +69,7 @@ async function request(endpoint: string, action: string, input: object) {
   return v.parse(answerSchema, JSON.parse(await response.text(), withEmptyMaps));
 }
 
-/**
- * Calls a function with records until it has done them all: again from the first one that failed, or with all if the function
- * itself failed.
- * @param pause milliseconds before it is called again
- */
+/** Calls a function until it has done all records: from the first that failed, or all. @param pause milliseconds between calls */
 export async function deliver(records: StreamRecord[], call: Call, signal: AbortSignal, pause = usualPause) {
   let left = records;
   while (left.length > 0 && !signal.aborted) {

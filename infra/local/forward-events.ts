@@ -4,12 +4,7 @@ import type { Envelope } from './aws.ts';
 /** Milliseconds after an attempt that failed. */
 const pause = 1_000;
 
-/**
- * Sends events to a consumer by POST, one at a time and at least once. One that is not answered with a 2xx goes to the end of the
- * queue.
- * @param say takes lines about events that the consumer does not take
- * @param patience milliseconds for an answer; by default those of an API destination of EventBridge
- */
+/** Sends events to a consumer, at least once and one at a time. @param patience milliseconds for an answer, as in EventBridge */
 export function forwardEvents(url: string, say: (line: string) => void, patience = 5_000) {
   let waiting = 0;
   let last = Promise.resolve();

@@ -18,11 +18,7 @@ const savedStackSchema = v.object({
 
 export type LocalData = ReturnType<typeof openLocalData>;
 
-/**
- * Opens or creates the folder that `LOCAL_DATA` names, in which a stack keeps its data from one start to the next. Only the owner
- * may read it: it holds secrets.
- * @throws Error when it holds other files or a symbolic link
- */
+/** Opens or creates the folder `LOCAL_DATA`, for its owner alone. @throws Error when it holds other files or a symbolic link */
 export function openLocalData(folder: string) {
   const stackFile = join(folder, 'login-service.json');
   const tableFolder = join(folder, 'table');

@@ -12,10 +12,7 @@ export const localAccount = '000000000000';
 const signingDateOf = (text: unknown): Date =>
   new Date(String(text).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
-/**
- * Whether a request is signed with a secret access key, whatever its id. Its body counts by the hash in a header.
- * @see Signature Version 4 signing process
- */
+/** Whether a request is signed with a secret access key (Signature Version 4). Its body counts by the hash in a header. */
 export async function isSigned(request: IncomingMessage, secretAccessKey: string): Promise<boolean> {
   const { method = '', url = '', headers } = request;
   const { authorization = '' } = headers;
@@ -42,11 +39,7 @@ export async function isSigned(request: IncomingMessage, secretAccessKey: string
   return sent.length === wanted.length && timingSafeEqual(sent, wanted);
 }
 
-/**
- * The answer to a presigned GetCallerIdentity request, as XML: the ARN of the user, whose name is the id of the access key.
- * @param command the header with the command's hash
- * @returns undefined if the signature is wrong
- */
+/** Answers a presigned GetCallerIdentity with the ARN of a user named as the key; undefined if the signature is wrong. */
 export async function answerIdentity(query: URLSearchParams, command: unknown, secret_access_key: string) {
   const [accessKeyId = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
   const config = localAws({ url: '', secret_access_key }, accessKeyId);

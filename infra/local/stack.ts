@@ -30,11 +30,7 @@ export interface StackOptions {
   bus?: Bus;
 }
 
-/**
- * Starts all parts of a deployment, and the sandbox of identity providers, on the loopback interface, and fills it with a demo.
- * The handlers run in this process, so there is one stack per process.
- * @throws the listen error, such as EADDRINUSE
- */
+/** Starts a whole deployment with the sandbox and a demo on this machine, one in a process. @throws listen errors: EADDRINUSE */
 export async function startStack(options: StackOptions) {
   const { port, startStore = startDynalite, data, print, bus } = options;
   const routes: Route[] = [];
@@ -48,12 +44,7 @@ export async function startStack(options: StackOptions) {
   ]);
   const dynamoDb = localDynamoDb(store.url);
   const { table_name, streamArn } = await openTable(dynamoDb, data);
-  const addresses = {
-    base_url: api.url,
-    sandbox_url: sandbox.url,
-    dynamodb_endpoint: store.url,
-    table_name,
-  };
+  const addresses = { base_url: api.url, sandbox_url: sandbox.url, dynamodb_endpoint: store.url, table_name };
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
   for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
@@ -134,10 +125,7 @@ export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void>
   for (const id of serviceSecrets) await rotateSecret(endpoint, 'rotate-service-secrets', id);
 }
 
-/**
- * Lets kept signing keys sign with the algorithm that is set now. A rotation publishes a key of it, which signs at once instead
- * of a day later: no other process has cached the keys.
- */
+/** Lets kept keys sign with the algorithm that is set now: at once, since no other process has cached them. */
 async function followAlgorithm({ secrets, endpoint }: LocalAws): Promise<void> {
   const SecretId = 'signing-keys';
   const algorithm = wantedAlgorithm();

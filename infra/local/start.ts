@@ -12,13 +12,7 @@ import { forwardEvents } from './forward-events.ts';
 import { gateway, type Route } from './gateway.ts';
 import { loadRoutes, setEnvironment } from './load-functions.ts';
 import { openLocalData, portOf } from './local-data.ts';
-import {
-  localFiles,
-  readStackFile,
-  runningStack,
-  writeAuditLinesTo,
-  writeLocalFiles,
-} from './local-files.ts';
+import * as local from './local-files.ts';
 import { serve } from './loopback-server.ts';
 import { type StackOptions, startStack } from './stack.ts';
 
@@ -38,10 +32,7 @@ const startSettingsSchema = v.object({
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/**
- * Starts the service on this machine, fills it with a demo and serves until it is interrupted. If `JOIN` names the `LOCAL_DIR` of
- * a running stack, it serves that stack's API in a second process.
- */
+/** Serves the service with a demo until it is interrupted; if `JOIN` is set, the API of that stack in a second process. */
 async function main(): Promise<void> {
   const flags = process.argv.slice(2);
   if (flags.length > 0)
@@ -58,13 +49,13 @@ async function main(): Promise<void> {
     );
   if (JOIN && EVENTS_TO)
     throw new Error('The stack that JOIN names publishes the events: set EVENTS_TO at that stack.');
-  const files = localFiles();
-  const other = await runningStack(files);
+  const files = local.localFiles();
+  const other = await local.runningStack(files);
   if (other)
     throw new Error(
       `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER ${startCommand}.`,
     );
-  writeAuditLinesTo(files);
+  local.writeAuditLinesTo(files);
   const data = LOCAL_DATA ? openLocalData(resolve(LOCAL_DATA)) : undefined;
   const port = data?.saved ? portOf(data.saved.url) : (PORT ?? 3000);
   if (PORT && PORT !== port)
@@ -95,7 +86,7 @@ async function main(): Promise<void> {
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 
-  writeLocalFiles(files, { url: demo.base_url, aws_endpoint: awsEndpoint }, demo);
+  local.writeLocalFiles(files, { url: demo.base_url, aws_endpoint: awsEndpoint }, demo);
   print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
   print(`Read about its API and try it out at ${demo.base_url}/docs.`);
   if ('publishes' in stack)
@@ -109,9 +100,9 @@ const noEvents = `It publishes no events, since its store has no streams. EVENTS
 
 /** Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. */
 async function joinStack(directory: string, port: number) {
-  const files = localFiles(directory);
+  const files = local.localFiles(directory);
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
-  const { aws_endpoint: awsEndpoint } = readStackFile(files);
+  const { aws_endpoint: awsEndpoint } = local.readStackFile(files);
   const routes: Route[] = [];
   const api = await serve(gateway(routes, print), port);
   setEnvironment(demo, awsEndpoint);

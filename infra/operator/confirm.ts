@@ -13,11 +13,7 @@ export interface Terminal {
 /** Commands that take something away for good; removed settings can be set again. */
 const asksFirst = / (delete|revoke)$|^identities remove$/;
 
-/**
- * Asks, unless --yes is given, before a command that deletes or revokes something, or a `providers set` that removes an issuer.
- * The question names what the ids stand for.
- * @throws Error when the answer is not yes, or without a terminal
- */
+/** Asks before a command that deletes, revokes or removes an issuer, unless --yes is given. @throws Error if not answered yes */
 export async function confirm(line: CommandLine, target: Target, call: Call, terminal: Terminal) {
   const { words, flags } = line;
   if (line.isConfirmed) return;

@@ -64,11 +64,7 @@ const readInGroups = `
   FROM lines
   ORDER BY min(line) OVER (PARTITION BY person), line`;
 
-/**
- * Reads the lines of a file, each group together, in the order of their first lines. It sorts them in a temporary database on
- * the disk, so that memory doesn't grow with the file.
- * @throws Error when the file can't be read
- */
+/** Reads a file's lines, each group at the place of its first; sorts on the disk, not in memory. @throws Error if unreadable */
 export async function* readLines(file: string, rewrite: Rewrite | undefined, grouping: Grouping | undefined) {
   // Imported here, since it prints a warning before Node 24.15.
   const { DatabaseSync } = await import('node:sqlite');

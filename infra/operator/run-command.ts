@@ -56,11 +56,7 @@ export async function untilDone(call: Run, pause: (seconds: number) => Promise<v
 
 const secretFields = ['account_secret', 'client_secret', 'login_app_token'];
 
-/**
- * Creates a file that only its owner can read, runs a command that creates a secret, and writes the secret to the file.
- * @returns the result with the file's name in the secret's place
- * @throws Error when there is such a file already, or when it cannot be written
- */
+/** Writes the secret that a command creates to a new file of its owner. @returns the result with the file's name in its place */
 export async function secretToFile(file: string, run: Run): ReturnType<Run> {
   let descriptor: number;
   try {

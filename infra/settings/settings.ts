@@ -59,10 +59,7 @@ const arn = (service: string, region: string, resource: string, what: string) =>
 const tagPairs = 'must be an object of names and texts, or name=value pairs separated by commas';
 const tagCharacters = '[\\p{L}\\p{Z}\\p{N}_.:/=+@-]';
 
-/**
- * The tags of a deployment, which AWS limits to 50; `aws:` is its own. CloudFormation adds three, and the stack one.
- * @see AWS Organizations user guide, "Tag naming limits and requirements"
- */
+/** The tags of a deployment. AWS allows 50, of which CloudFormation sets three and the stack one; `aws:` is its own prefix. */
 const tagsSchema = v.pipe(
   // A value may contain `=`.
   fromText((text) => Object.fromEntries(text.split(',').map((pair) => pair.split(/=(.*)/s)))),

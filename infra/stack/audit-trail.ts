@@ -39,9 +39,7 @@ export class AuditTrail extends Construct {
     allow(lambda, ['sqs:SendMessage'], [this.undelivered.queueArn]);
     allowKey(lambda, key, 'write', 'sqs');
     lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
-    lambda.configureAsyncInvoke({
-      onFailure: { bind: () => ({ destination: this.undelivered.queueArn }) },
-    });
+    lambda.configureAsyncInvoke({ onFailure: { bind: () => ({ destination: this.undelivered.queueArn }) } });
     // One for the logs of all functions of the stack.
     lambda.addPermission('Deliveries', {
       scope: this,

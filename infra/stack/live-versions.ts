@@ -89,10 +89,7 @@ function allowCheck(
   acknowledge(check, `IAM5[Resource::${anyGroup}]`, 'One by one, they would near the most that IAM takes');
 }
 
-/**
- * The CodeDeploy application, and a group for each function: how its new version goes live, and the alarms that roll it back or,
- * when they are on already, stop the deployment.
- */
+/** A CodeDeploy group for each function: how its new version goes live, and the alarms that roll it or the deployment back. */
 function deploymentGroups(
   watching: Watching,
   settings: Settings,
@@ -126,11 +123,7 @@ function deploymentGroups(
   }
 }
 
-/**
- * Keeps code away from a table that it can't read: the guard of the new code checks the table's format before another function is
- * updated.
- * @returns the resource that records the format of the new code, to be made once all functions are live
- */
+/** Keeps code that can't read the table from going live. @returns what records the format of the new code, once all is live */
 export function guardTableFormat(service: Construct, guard: ServiceFunction, TableName: string) {
   const scope = new Construct(service, 'TableFormat');
   const step = (Step: 'check' | 'record', Format: string): CustomResource =>

@@ -78,10 +78,7 @@ export const sum = (label: string, metrics: Record<string, IMetric>): MathExpres
   return formula(label, filled.join(' + '), metrics);
 };
 
-/**
- * A part of a whole, in per cent. The whole may be missing, or less than the part, when another service counts it.
- * @param fewest the least part; below it, the share is 0
- */
+/** A part of a whole, in per cent: 0 if it is below `fewest`. The whole may be missing, or less, if another service counts it. */
 export const rate = (label: string, part: IMetric, whole: IMetric, fewest: number, period = minute) =>
   formula(
     `${label}, per cent`,

@@ -64,11 +64,7 @@ export function allow({ grantPrincipal }: iam.IGrantable, actions: string[], res
 const reading = ['kms:Decrypt', 'kms:DescribeKey'];
 const writing = [...reading, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
 
-/**
- * Lets a service, on behalf of a role, read or also write what the deployment's own key encrypts. The role itself can't use the
- * key. AWS's own keys need no right.
- * @see AWS KMS developer guide, "kms:ViaService"
- */
+/** Lets a service, for a role that can't use the deployment's own key itself, read or write what it encrypts (kms:ViaService). */
 export function allowKey(
   { grantPrincipal }: iam.IGrantable,
   key: IKey | undefined,

@@ -1,10 +1,6 @@
 import * as v from 'valibot';
 import type { AnyEndpoint, ExampleRequest, Link, SchemeName } from '../../../lib/http/endpoint.ts';
-import {
-  assertionAlgorithms,
-  jwtAssertionType,
-  proofAlgorithms,
-} from '../../../lib/login-apps/client-metadata.ts';
+import * as clients from '../../../lib/login-apps/client-metadata.ts';
 import { byPath, partsOf } from '../../endpoints.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
 import { type Components, jsonSchemaOf, mapValues, withNamedAlternatives } from './json-schema.ts';
@@ -20,36 +16,30 @@ const security: Record<SchemeName, Json[]> = {
   none: [],
 };
 
+const bearer = (description: string, bearerFormat?: string): Json => ({
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat,
+  description,
+});
+
 const securitySchemes = {
   login_app_client: {
     type: 'http',
     scheme: 'basic',
-    description: `The client id and client secret of a Login App (RFC 6749, section 2.3.1). At the token, revocation and introspection endpoint, a client without a secret sends parameters of the form instead (RFC 7523, section 2.2): \`client_assertion_type=${jwtAssertionType}\`, \`client_assertion\`, a JWT, and \`client_id\`. Algorithms: ${assertionAlgorithms.join(', ')}.`,
+    description: `The client id and client secret of a Login App (RFC 6749, section 2.3.1). At the token, revocation and introspection endpoint, a client without a secret sends parameters of the form instead (RFC 7523, section 2.2): \`client_assertion_type=${clients.jwtAssertionType}\`, \`client_assertion\`, a JWT, and \`client_id\`. Algorithms: ${clients.assertionAlgorithms.join(', ')}.`,
   },
-  recipients_token: {
-    type: 'http',
-    scheme: 'bearer',
-    bearerFormat: 'JWT',
-    description: 'A token from the grant `client_credentials` with `scope=recipients`.',
-  },
+  recipients_token: bearer('A token from the grant `client_credentials` with `scope=recipients`.', 'JWT'),
   dpop_proof: {
     type: 'apiKey',
     in: 'header',
     name: 'DPoP',
-    description: `A public client, such as the app of a phone, sends \`client_id\` in the form and no \`Authorization\`, and proves a key of its own (RFC 9449). Algorithm: ${proofAlgorithms.join()}.`,
+    description: `A public client, such as the app of a phone, sends \`client_id\` in the form and no \`Authorization\`, and proves a key of its own (RFC 9449). Algorithm: ${clients.proofAlgorithms.join()}.`,
   },
-  login_app_token: {
-    type: 'http',
-    scheme: 'bearer',
-    description:
-      'A token that stands for the Login App itself: from the grant `client_credentials`, or a long-lived one from the operator.',
-  },
-  login_user_token: {
-    type: 'http',
-    scheme: 'bearer',
-    bearerFormat: 'JWT',
-    description: 'The access token of a person who has logged in.',
-  },
+  login_app_token: bearer(
+    'A token that stands for the Login App itself: from the grant `client_credentials`, or a long-lived one from the operator.',
+  ),
+  login_user_token: bearer('The access token of a person who has logged in.', 'JWT'),
   login_user_token_in_authentication: {
     type: 'apiKey',
     in: 'header',

@@ -16,10 +16,7 @@ export const mapValues = <Value, Mapped>(
 /** The key under which a schema carries the JSON Schema that stands for it. */
 const converted = Symbol('converted');
 
-/**
- * The JSON Schema (2020-12) of a schema's input on the wire. Schemas with a title become components.
- * @throws Error for a schema without a counterpart, such as a check: `jsonSchema` must give it one
- */
+/** The JSON Schema (2020-12) of a schema's input; titles become components. @throws Error for a check without `jsonSchema` */
 export const jsonSchemaOf = (schema: v.GenericSchema, components: Components): JsonSchema =>
   convert(substituted(schema, components));
 

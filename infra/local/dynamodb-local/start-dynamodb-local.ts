@@ -10,11 +10,7 @@ const pom = join(import.meta.dirname, 'pom.xml');
 const main = join(import.meta.dirname, 'StartDynamoDbLocal.java');
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
-/**
- * Starts Amazon's DynamoDB Local in memory, on a free port of the loopback interface. It ends with this process, even after a
- * crash. Needs Java 17 or newer, and Maven for the first time.
- * @param say takes a line before something that takes long
- */
+/** Starts Amazon's DynamoDB Local in memory, until this process ends. Needs Java 17 or newer, and Maven for the first time. */
 export async function startDynamoDbLocal(say: (line: string) => void): Promise<LoopbackServer> {
   const jars = await installed('dynamodb-local', pom, (directory) => {
     say('Fetching DynamoDB Local from Maven Central, once …');

@@ -24,10 +24,7 @@ export const redirectUri = 'https://app.example/callback';
 const scope = 'openid';
 const alg = 'ES256';
 
-/**
- * An OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser.
- * @see https://github.com/panva/node-oidc-provider/blob/main/docs/README.md
- */
+/** An OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser. */
 export async function createIdentityServer(options: IdentityServerOptions) {
   const jwk = await signingKey(options);
   const { kid } = jwk;

@@ -48,11 +48,7 @@ export function createOAuth1Provider(sandboxUrl: string, id: string): SandboxPro
   };
 }
 
-/**
- * Whether a request is signed with a token by HMAC-SHA1. It shares no code with the library that the service signs with: the two
- * check each other.
- * @see RFC 5849, section 3.2
- */
+/** Whether a token signed a request (RFC 5849, section 3.2). It shares no code with the library that the service signs with. */
 function isProven(method: string, url: string, parameters: ReadonlyMap<string, string>, token: OAuth1Token) {
   const { app, exp, secret } = token;
   return (

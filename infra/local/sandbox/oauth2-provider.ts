@@ -41,10 +41,7 @@ const introspection: Kind = {
 export const kinds = {
   introspection,
   codes: { ...introspection, issuesCodes: true },
-  /**
-   * A token-info endpoint for anybody, as LINE and Google have it.
-   * @see https://developers.line.biz/en/reference/line-login/#verify-access-token
-   */
+  /** A token-info endpoint for anybody. @see https://developers.line.biz/en/reference/line-login/#verify-access-token */
   tokenInfo: {
     idOf: opaqueId,
     validation: (url) => ({
@@ -60,10 +57,7 @@ export const kinds = {
       return [200, { aud, expires_in: exp - epochSeconds(), user_id: opaqueId(accountId) }];
     },
   },
-  /**
-   * A token-info endpoint that takes the caller's own token, too, as Facebook has it. An invalid token gets a 200 that says so.
-   * @see https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging
-   */
+  /** Takes an app token, too. @see https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging */
   debugToken: {
     idOf: decimalId,
     signsRequests: true,

@@ -4,11 +4,7 @@ import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
 import { createIdentityServer, redirectUri } from './identity-server.ts';
 import { epochSeconds, newApps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
-/**
- * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens. The first one takes
- * authorization codes, too, like Apple.
- * @see OpenID Connect Core 1.0, section 2
- */
+/** An OpenID Connect provider with two issuers; the first takes authorization codes, too, like Apple. @see OpenID Connect Core */
 export async function createOpenIdProvider(sandboxUrl: string, id: string, keysFolder?: string) {
   const url = `${sandboxUrl}/${id}`;
   const apps = newApps(id);

@@ -9,11 +9,7 @@ const streamSchema = v.pipe(
   v.object({ delivery: v.object({ url: v.string() }), events_requested: v.array(v.string()) }),
 );
 
-/**
- * The part of Google's API for security events that the service calls. A provider of the sandbox makes the event. Signatures of
- * requests are not checked.
- * @see https://developers.google.com/identity/protocols/risc
- */
+/** Google's API for security events, but for its signatures. @see https://developers.google.com/identity/protocols/risc */
 export function createRiscApi({ notify }: SandboxProvider): Pick<SandboxProvider, 'answer'> {
   let stream: v.InferOutput<typeof streamSchema> | undefined;
   return {

@@ -6,25 +6,16 @@ import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider, kinds } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
 import { createRiscApi } from './risc-api.ts';
-import {
-  credentialsQuerySchema,
-  notificationQuerySchema,
-  post,
-  type SandboxProvider,
-} from './sandbox-provider.ts';
+import * as sandbox from './sandbox-provider.ts';
 
 export interface Sandbox extends LoopbackServer {
   /** Settings by provider, as an operator would give them for our app there. */
   settings: Record<string, object>;
 }
 
-/**
- * Starts all six identity providers on one loopback port, each below its identifier. They keep their state in memory.
- * @param port 0 takes a free one
- * @param keysFolder keeps the keys of the OpenID provider, since the service remembers them
- */
+/** Starts all six identity providers on one loopback port. @param keysFolder keeps the keys of the OpenID provider */
 export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandbox> {
-  const mounted = new Map<string, Partial<SandboxProvider>>();
+  const mounted = new Map<string, Partial<sandbox.SandboxProvider>>();
   // The providers know their own address, so they are mounted once the server listens.
   const { url, close } = await serve((request, response) => {
     answer(mounted, request, response).catch((error: unknown) => {
@@ -37,7 +28,7 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
       });
     });
   }, port);
-  const providers: Record<ProviderId, SandboxProvider> = {
+  const providers: Record<ProviderId, sandbox.SandboxProvider> = {
     provider_a: await createOAuth2Provider(url, 'provider_a', kinds.introspection),
     provider_b: await createOAuth2Provider(url, 'provider_b', kinds.codes),
     provider_c: createOAuth1Provider(url, 'provider_c'),
@@ -52,7 +43,7 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
 }
 
 async function answer(
-  providers: ReadonlyMap<string, Partial<SandboxProvider>>,
+  providers: ReadonlyMap<string, Partial<sandbox.SandboxProvider>>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -61,12 +52,12 @@ async function answer(
   const { issue, notify, answer } = providers.get(id) ?? {};
   const query = Object.fromEntries(searchParams);
   if (path === '/credentials' && issue)
-    return sendJson(response, 200, await issue(v.parse(credentialsQuerySchema, query)));
+    return sendJson(response, 200, await issue(v.parse(sandbox.credentialsQuerySchema, query)));
   if (path === '/notifications' && notify) {
-    const wanted = v.parse(notificationQuerySchema, query);
+    const wanted = v.parse(sandbox.notificationQuerySchema, query);
     const sent = await notify(wanted);
     if (!sent) throw new Error(`${id} sends no event ${wanted.event}.`);
-    return sendJson(response, 200, await post(wanted.to, sent));
+    return sendJson(response, 200, await sandbox.post(wanted.to, sent));
   }
   if (answer) return answer(path, request, response);
   sendJson(response, 404, { error: 'not_found', error_description: 'There are provider_a to provider_f.' });

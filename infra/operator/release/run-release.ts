@@ -9,11 +9,7 @@ import { patiently, type Release, readRelease, type Served, showRelease } from '
 /** Back to the version before the live one, or forward to the one that CloudFormation deployed last. */
 type Direction = 'release back' | 'release forward';
 
-/**
- * Shows what is live; or asks, makes other versions live without any function of the service, and notes it in the audit log,
- * if the operator function works.
- * @throws Error when nothing was changed
- */
+/** Shows what is live; or asks, moves it, and notes that in the audit log if it can. @throws Error when nothing was changed */
 export async function runRelease(
   about: 'release show' | Direction,
   { functions, isConfirmed }: StackLine,
