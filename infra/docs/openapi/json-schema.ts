@@ -16,7 +16,7 @@ export const mapValues = <Value, Mapped>(
 /** The key under which a schema carries the JSON Schema that stands for it. */
 const converted = Symbol('converted');
 
-/** The JSON Schema (2020-12) of a schema's input; titles become components. @throws Error for a check without `jsonSchema` */
+/** The JSON Schema (2020-12) of a schema's input; with a title, a component. @throws Error for a check without `jsonSchema` */
 export const jsonSchemaOf = (schema: v.GenericSchema, components: Components): JsonSchema =>
   convert(substituted(schema, components));
 
