@@ -89,7 +89,7 @@ function allowCheck(
   acknowledge(check, `IAM5[Resource::${anyGroup}]`, 'One by one, they would near the most that IAM takes');
 }
 
-/** A CodeDeploy group for each function: how its new version goes live, and the alarms that roll it or the deployment back. */
+/** A CodeDeploy group for each function: how its version goes live, and the alarms that roll it back or keep it from starting. */
 function deploymentGroups(
   watching: Watching,
   settings: Settings,
