@@ -32,7 +32,10 @@ export const deviceCommands = defineCommands({
         return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
       }
       if (login_app_id !== undefined && login_user_id === undefined)
-        return devicesPage(await loginApp.find(login_app_id), after, withoutToken);
+        return {
+          login_app_id,
+          ...(await devicesPage(await loginApp.find(login_app_id), after, withoutToken)),
+        };
       throw invalid('Give either --login-user or --login-app.');
     },
   },
@@ -89,7 +92,7 @@ async function devicesPage(
     const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, { limit, after: start });
     return { members: recipients, next };
   });
-  return { login_app_id, devices: members.map(toShown), ...page };
+  return { devices: members.map(toShown), ...page };
 }
 
 /** A recipient without its push token, with which anybody could send to the device. */
