@@ -67,12 +67,12 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
     throw new ServiceError('not_found', 'The Login User has no such device.');
 }
 
-/** Ends the relations of some devices, unless another session has related one since. @returns how many there were */
-export async function endRelationsWhere(loginUserId: string, isEnding: (device: Device) => boolean) {
-  const ending = (await readRelatedDevices(loginUserId)).filter(isEnding);
-  await Promise.all(
-    ending.map(({ device_id, related_session_id }) => unrelate(loginUserId, device_id, related_session_id)),
-  );
+/** Ends all relations, or those of some devices, unless another session has related one since. @returns how many there were */
+export async function endRelationsWhere(loginUserId: string, isEnding?: (device: Device) => boolean) {
+  const ending = (await readRelatedDevices(loginUserId)).filter(isEnding ?? (() => true));
+  const end = ({ device_id, related_session_id }: Device) =>
+    unrelate(loginUserId, device_id, isEnding && related_session_id);
+  await Promise.all(ending.map(end));
   return ending.length;
 }
 

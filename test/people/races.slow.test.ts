@@ -1,11 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectError } from '../support/expectations.ts';
-import { accountOf, identityIdsOf, newPerson, ownersOf, type Person, subOf } from '../support/people.ts';
+import { itemsAbout } from '../support/items-about.ts';
+import {
+  accountOf,
+  identityIdsOf,
+  newPerson,
+  newPhone,
+  ownersOf,
+  type Person,
+  subOf,
+} from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
-const { service, proxy } = await startServiceWithStore();
+const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
 
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
 
@@ -199,6 +208,30 @@ describe('deleting: nobody stays in', () => {
     const login = await service.logIn(subject, 'provider_a');
     expect(subOf(login)).not.toBe(person.loginUserId);
     expect((await accountOf(service, login.body.access_token).show()).status).toBe(200);
+  });
+
+  test("a device that another session relates anew meanwhile is nobody's", async () => {
+    const person = await newPerson(service);
+    const other = await newPerson(service, person.subject);
+    const phone = await newPhone(service);
+    await service.relate(phone, person.token);
+    const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let relation: Promise<Answer> | undefined;
+    const hook = async ({ operation, body }: StoreCall) => {
+      if (operation !== 'UpdateItem' || !JSON.stringify(body.Key).includes(phone)) return undefined;
+      const isEnd = String(body.UpdateExpression).includes('REMOVE');
+      (isEnd ? released : arrived).resolve();
+      await (isEnd ? relation : released.promise);
+      return undefined;
+    };
+    const removed = await proxy.during(hook, async () => {
+      relation = service.relate(phone, other.token);
+      await arrived.promise;
+      return person.account.remove();
+    });
+    expect([(await relation)?.status, removed.status]).toEqual([200, 204]);
+    const stored = await itemsAbout({ dynamoDb, tableName }, phone);
+    expect(stored.filter(({ login_user_id }) => login_user_id !== undefined)).toEqual([]);
   });
 });
 

@@ -53,7 +53,7 @@ export async function deleteLoginUser(
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
   await forEachInBatches(others, ({ session_id }) => deleteItem(sessionItem(loginUserId, session_id)));
-  const relations = await endRelationsWhere(loginUserId, () => true);
+  const relations = await endRelationsWhere(loginUserId);
   const stored = isStored ? await removeWhatIsStored(loginUserId, signal) : nothingStored;
   if (last !== undefined) await deleteItem(sessionItem(loginUserId, last));
   await deleteItem(deletionKey(loginUserId));
