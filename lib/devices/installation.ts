@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { annotateIds } from '../log/request-fields.ts';
-import { type Item, itemKind, readEach, updateItem } from '../storage/items.ts';
+import { type Item, itemKind, readEach, updateItem, updateOwnItem } from '../storage/items.ts';
 import { devicesOfLoginUserList, installationKey, type Key } from '../storage/keys.ts';
 import {
   type Device,
@@ -80,13 +80,15 @@ function formerOwner(item: Item = {}, by: unknown = item.replaced_by): Item {
 
 /** Makes an imported device the current one of its installation. False if another one is, until the installation expires. */
 export async function claimInstallation(loginAppId: string, installationId: string, deviceId: string) {
+  const item = installationItem(loginAppId, installationId);
   const now = epochSeconds();
-  const update = await updateItem(installationItem(loginAppId, installationId), {
-    set: { device_id: deviceId, expires_at: now + deviceLifetimeSeconds },
+  const expires_at = now + deviceLifetimeSeconds;
+  const claimed = await updateItem(item, {
+    set: { device_id: deviceId, expires_at },
     remove: ['previous_device_id', 'earlier_device_id'],
     when: { expires_at: { isNotFrom: now + 1 } },
   });
-  return update.done || update.found?.device_id === deviceId;
+  return claimed.done || updateOwnItem(item, { set: { expires_at }, when: { device_id: { is: deviceId } } });
 }
 
 /** The devices that no other device of the same installation has replaced. */

@@ -13,12 +13,7 @@ import { mobileApplicationItem } from './mobile-applications.ts';
 import { statusAttributes } from './status.ts';
 
 export const loginAppItem = itemKind(
-  v.object({
-    login_app_id: v.string(),
-    name: v.string(),
-    created_at: v.string(),
-    ...statusAttributes,
-  }),
+  v.object({ login_app_id: v.string(), name: v.string(), created_at: v.string(), ...statusAttributes }),
   keys.loginAppKey,
 );
 export type LoginAppItem = ItemOf<typeof loginAppItem>;

@@ -35,7 +35,7 @@ const loginUserClaimsSchema = v.object({
   ...loginClaimsSchema.entries,
 });
 const loginAppClaimsSchema = v.object(claimsFor('login_app'));
-const recipientsClaimsSchema = v.object(claimsFor('recipients'));
+const recipientsClaimsSchema = v.object({ ...claimsFor('recipients'), scope: v.literal('recipients') });
 
 /** The payload of an access token. @see RFC 9068 section 2.2 */
 const accessTokenPayloadSchema = v.pipe(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
 import { deviceKey, installationKey } from '../../lib/storage/keys.ts';
-import { expireItem } from '../support/items-about.ts';
+import { expireItem, itemAt } from '../support/items-about.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
@@ -104,6 +104,16 @@ describe('operator devices import FILE.ndjson', () => {
       () => importLines([line]),
     );
     expect([second, await shown()]).toMatchObject([{ already_there: 1 }, { app_version: '2' }]);
+  });
+
+  test('an import prolongs the installation of a device, even of one that is there already', async () => {
+    const installation_id = unique('installation');
+    const line = android({ installation_id });
+    await importLines([line]);
+    const key = installationKey(app.login_app_id, installation_id);
+    await expireItem(own, key, 1_000);
+    expect((await importLines([line])).summary).toMatchObject({ already_there: 1, refused: 0 });
+    expect(Number((await itemAt(own, key))?.expires_at) * 1000).toBeGreaterThan(Date.parse(daysAgo(-300)));
   });
 
   test('an installation that has expired counts for nothing, though the table has it still', async () => {

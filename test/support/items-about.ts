@@ -31,13 +31,13 @@ export const itemAt = async ({ dynamoDb, tableName: TableName }: Table, Key: Key
 export const removeItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
   DynamoDBDocumentClient.from(dynamoDb).send(new DeleteCommand({ TableName, Key }));
 
-/** Lets the time of an item be over, though the table has it still. */
-export const expireItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
+/** Lets the time of an item be over, now or in some seconds, though the table has it still. */
+export const expireItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key, seconds = 0) =>
   DynamoDBDocumentClient.from(dynamoDb).send(
     new UpdateCommand({
       TableName,
       Key,
-      UpdateExpression: 'SET expires_at = :now',
-      ExpressionAttributeValues: { ':now': Math.floor(Date.now() / 1000) },
+      UpdateExpression: 'SET expires_at = :then',
+      ExpressionAttributeValues: { ':then': Math.floor(Date.now() / 1000) + seconds },
     }),
   );

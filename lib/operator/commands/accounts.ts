@@ -42,10 +42,7 @@ export const accountCommands = defineCommands({
   'accounts show': {
     summary: 'Show an account, its secrets and whether it is disabled',
     flags: { account },
-    run: async ({ account }) => ({
-      ...accountShown(account),
-      secrets: account.secrets.map(shownSecret),
-    }),
+    run: async ({ account }) => ({ ...accountShown(account), secrets: account.secrets.map(shownSecret) }),
   },
   'accounts create': {
     summary: 'Create an account; its secret is shown only once',
