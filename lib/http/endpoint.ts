@@ -5,7 +5,15 @@ import type { AuditedId } from '../log/request-fields.ts';
 import type { ItemKind } from '../storage/keys.ts';
 import type { Body } from './body.ts';
 
-export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
+/** An action of IAM. A transaction needs that of each of its writes. */
+export type TableAction =
+  | 'GetItem'
+  | 'BatchGetItem'
+  | 'Query'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+  | 'ConditionCheckItem';
 export type TableRights = { [Kind in ItemKind]?: readonly TableAction[] };
 
 /** The secrets of a deployment that a function may read. */

@@ -32,7 +32,8 @@ export const operationOf = (command: Command): string => Object(command).clientC
 /**
  * Lets a client make the first attempt of each call without the SDK's middlewares, which take most of its CPU time. Any outcome
  * but a 200 goes to the SDK as if it had sent the request: it reads the error, corrects the clock and repeats. The first call
- * goes the SDK's way, which tells the endpoint. Middlewares see only calls of the SDK, and abort signals are ignored.
+ * goes the SDK's way, which tells the endpoint, and so do transactions, which are rare and nest their items deeper. Middlewares
+ * see only calls of the SDK, and abort signals are ignored.
  * @param milliseconds without a sign of the store, after which an attempt fails
  * @see Amazon DynamoDB developer guide, "DynamoDB low-level API"
  */
@@ -52,7 +53,7 @@ export function makeFirstAttempts(client: DynamoDBDocumentClient, milliseconds: 
   );
 
   async function send(command: Command): Promise<object> {
-    if (!endpoint) return sendBySdk(command);
+    if (!endpoint || operationOf(command) === 'TransactWriteItems') return sendBySdk(command);
     sign ??= requestSigner(await config.region(), 'dynamodb');
     noteSuccess ??= await successNoter(config);
     const target = `DynamoDB_20120810.${operationOf(command)}`;

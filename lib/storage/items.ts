@@ -1,5 +1,6 @@
-// The one table: its keys and indexes, and a function for each way to read and write it. Each write is one conditional
-// write of one item. What the items mean is for the rooms above. It calls the foundation and DynamoDB.
+// The one table: its keys and indexes, and a function for each way to read and write it. A write is one conditional
+// write of one item; `transactions.ts` writes several items together. What the items mean is for the rooms above. It calls
+// the foundation and DynamoDB.
 
 import { setTimeout as wait } from 'node:timers/promises';
 import {
@@ -12,6 +13,7 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 import { documentClient, tableName } from './client.ts';
+import { repeatConflicts } from './conflicts.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import type { Key } from './keys.ts';
 
@@ -112,14 +114,14 @@ export async function putItem<Written>(
   const created_by = newId('w');
   const put = { TableName: tableName(), Item: { ...keyOf(key), ...attributes, created_by } };
   const condition = ifAbsent ? { ConditionExpression: 'attribute_not_exists(pk)' } : {};
-  const sent = await unlessRefused(documentClient.send(new PutCommand({ ...put, ...condition })));
+  const sent = await unlessRefused(() => documentClient.send(new PutCommand({ ...put, ...condition })));
   if (!(sent instanceof ConditionalCheckFailedException)) return true;
   return sent.$metadata.attempts !== 1 && (await readRaw(key))?.created_by === created_by;
 }
 
 /** The answer to a write, or the error that its condition did not hold. */
-const unlessRefused = <Answer>(sent: Promise<Answer>) =>
-  sent.catch((error: unknown) => {
+const unlessRefused = <Answer>(send: () => Promise<Answer>) =>
+  repeatConflicts(send).catch((error: unknown) => {
     if (error instanceof ConditionalCheckFailedException) return error;
     throw error;
   });
@@ -134,7 +136,7 @@ export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<voi
   const { names: ExpressionAttributeNames, values: ExpressionAttributeValues } = expressions;
   const condition = { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues };
   const deletion = { TableName: tableName(), Key: keyOf(key), ...(ConditionExpression && condition) };
-  await unlessRefused(documentClient.send(new DeleteCommand(deletion)));
+  await unlessRefused(() => documentClient.send(new DeleteCommand(deletion)));
 }
 
 /** The outcome of an update, or the item, if any, that did not meet its condition. */
@@ -168,7 +170,7 @@ export async function updateItem<Written>(
     setIfAbsent: { ...change.setIfAbsent, created_by: write_id },
   });
   const condition = expressions.condition({ ...change.when, write_id: { isNot: write_id } });
-  const sent = await unlessRefused(sendUpdate(key, update, condition, expressions, 'ALL_OLD'));
+  const sent = await unlessRefused(() => sendUpdate(key, update, condition, expressions, 'ALL_OLD'));
   if (!(sent instanceof ConditionalCheckFailedException))
     return { done: true, created: sent.Attributes === undefined, before: sent.Attributes };
   // Some stores leave the item out of the error.
@@ -201,7 +203,7 @@ export async function updateOwnItem<Written>(
   const update = expressions.update({ ...change, set: { ...change.set, write_id } });
   const own = expressions.condition({ write_id: { is: write_id } });
   const condition = `(${expressions.condition(when)}) OR ${own}`;
-  const sent = await unlessRefused(sendUpdate(key, update, condition, expressions));
+  const sent = await unlessRefused(() => sendUpdate(key, update, condition, expressions));
   return !(sent instanceof ConditionalCheckFailedException);
 }
 
