@@ -12,10 +12,17 @@ import dynalite from 'dynalite';
 import { table } from '../../lib/storage/table.ts';
 import { localAws } from '../invoke-function.ts';
 import { type LoopbackServer, listen } from './loopback-server.ts';
+import { addTransactions } from './transactions.ts';
 
-/** Starts DynamoDB in this process: in memory, or in a folder. */
-export function startDynalite(path?: string): Promise<LoopbackServer> {
-  return listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path }), 0);
+/** Starts DynamoDB in this process: in memory, or in a folder, where it undoes a transaction that a kill has interrupted. */
+export async function startDynalite(path?: string): Promise<LoopbackServer> {
+  const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path });
+  let url = '';
+  const undoInterrupted = addTransactions(server, () => url);
+  const store = await listen(server, 0);
+  url = store.url;
+  await undoInterrupted();
+  return store;
 }
 
 const keys = (partitionKey: string, sortKey: string): KeySchemaElement[] => [

@@ -23,6 +23,23 @@ export async function withTableRights<Result>(key: string, access: Access, run: 
   return result;
 }
 
+/** The rights that a call needs: its own action, or for a transaction that of each of its writes. */
+function neededRights(command: Command): { action: string; call: object }[] {
+  const action = operationOf(command);
+  if (!('TransactItems' in command.input)) return [{ action, call: command.input }];
+  return (command.input.TransactItems ?? []).flatMap((write) =>
+    Object.entries(write).map(([name, call]) => ({ action: actionOfWrite[name] ?? name, call })),
+  );
+}
+
+/** @see Amazon DynamoDB developer guide, "Using IAM with DynamoDB transactions" */
+const actionOfWrite: Record<string, string> = {
+  Put: 'PutItem',
+  Update: 'UpdateItem',
+  Delete: 'DeleteItem',
+  ConditionCheck: 'ConditionCheckItem',
+};
+
 /** The partition keys of a call; a query has its own as `:pk`. */
 function leadingKeysOf(call: object): string[] {
   const keys: string[] = [];
@@ -37,10 +54,12 @@ const fits = (pk: string, form: string): boolean =>
   form.endsWith('*') ? pk.startsWith(form.slice(0, -1)) : pk === form;
 
 const send = documentClient.send.bind(documentClient);
+type Command = Parameters<typeof send>[0];
 Object.assign(documentClient, {
-  send: async (command: Parameters<typeof send>[0]) => {
+  send: async (command: Command) => {
     // Outside of a function, the local stack itself asks.
-    running.getStore()?.(operationOf(command), leadingKeysOf(command.input));
+    const check = running.getStore();
+    if (check) for (const { action, call } of neededRights(command)) check(action, leadingKeysOf(call));
     return send(command);
   },
 });

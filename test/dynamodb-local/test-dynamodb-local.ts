@@ -15,7 +15,7 @@ import { print, runCheck, step } from '../support/steps.ts';
 
 /** The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. */
 const aboutTheStore =
-  /^test\/(access-requests\/|devices\/|publishing\/|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/many-sessions)/;
+  /^test\/(access-requests\/|devices\/|publishing\/|storage\/transactions|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/many-sessions)/;
 
 /** What a test uses that has a store: a service, or the domain with a table of its own. */
 const withStore = /\b(sharedService|ownService|startService)|\bstartOwnTable\b/;

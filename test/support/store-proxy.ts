@@ -137,7 +137,8 @@ const mayBeOutdated = ({ operation, body }: StoreCall): boolean =>
   !JSON.stringify(body).includes('"ConsistentRead":true') &&
   !(String(body.IndexName) in table.globalIndexes);
 
-const measured = new Set(['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem']);
+const writes = ['PutItem', 'UpdateItem', 'DeleteItem', 'TransactWriteItems'];
+const measured = new Set([...reads, ...writes]);
 
 /** Has the store do a call and say what it cost. */
 async function callStore(
@@ -169,8 +170,6 @@ async function callStore(
 
 const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>
   void response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(body));
-
-const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
 
 export const isWrite = ({ operation }: StoreCall): boolean => writes.includes(operation);
 

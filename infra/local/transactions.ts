@@ -1,0 +1,312 @@
+// Transactions for the embedded store, which has none. They are served in front of it: one at a time, while every other call
+// waits. Their conditions are tried first, so a refused transaction has changed nothing.
+
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import * as v from 'valibot';
+import { table } from '../../lib/storage/table.ts';
+import { readBody } from './loopback-server.ts';
+
+/** Items and keys in DynamoDB's JSON. */
+const itemSchema = v.record(v.string(), v.record(v.string(), v.unknown()));
+type Item = v.InferOutput<typeof itemSchema>;
+
+const writeSchema = v.object({
+  TableName: v.string(),
+  Key: v.optional(itemSchema),
+  Item: v.optional(itemSchema),
+  UpdateExpression: v.optional(v.string()),
+  ConditionExpression: v.optional(v.string()),
+  ExpressionAttributeNames: v.optional(v.record(v.string(), v.string())),
+  ExpressionAttributeValues: v.optional(itemSchema),
+  ReturnValuesOnConditionCheckFailure: v.optional(v.string()),
+});
+
+/** The input of `TransactWriteItems`. Each member of the list has one of the four. */
+const transactionSchema = v.object({
+  TransactItems: v.array(
+    v.object({
+      Put: v.optional(writeSchema),
+      Update: v.optional(writeSchema),
+      Delete: v.optional(writeSchema),
+      ConditionCheck: v.optional(writeSchema),
+    }),
+  ),
+  ClientRequestToken: v.optional(v.string()),
+  ReturnConsumedCapacity: v.optional(v.string()),
+});
+type Transaction = v.InferOutput<typeof transactionSchema>;
+
+/** A write of a transaction, with the item as it was before. */
+interface Write {
+  /** Undefined for a check. */
+  operation: 'PutItem' | 'UpdateItem' | 'DeleteItem' | undefined;
+  input: v.InferOutput<typeof writeSchema>;
+  key: Item;
+  image: Item | undefined;
+}
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+/** Milliseconds for which a repeated request gets the answer of the first one. */
+const tokenLifetime = 600_000;
+
+/** Where a transaction notes what it is about to change. No other call ever sees the item. */
+const journalKey: Item = {
+  [table.partitionKey]: { S: 'LOCAL_TRANSACTION' },
+  [table.sortKey]: { S: 'JOURNAL' },
+};
+
+/** The images of a journal: each key, with the item that was there. */
+const journalSchema = v.array(v.object({ key: itemSchema, image: v.optional(itemSchema) }));
+
+/** The name of the header by which the calls of a transaction pass by those that wait. */
+const ownHeader = 'x-local-transaction';
+
+/**
+ * Lets a server of the embedded store serve `TransactWriteItems`, too.
+ * @param urlOf the address of the server once it listens
+ * @returns what undoes a transaction that a kill has interrupted, to be called before anything else is
+ * @see Amazon DynamoDB API reference, `TransactWriteItems`
+ */
+export function addTransactions(server: Server, urlOf: () => string): () => Promise<void> {
+  const [serveStore] = server.listeners('request') as RequestListener[];
+  if (!serveStore) throw new Error('The store has no listener.');
+  const secret = randomUUID();
+  const call = (operation: string, input: object) => callStore(urlOf(), secret, operation, input);
+  const answered = new Map<string, { transaction: Transaction; body: object; at: number }>();
+
+  /** Ends when the last transaction has ended. */
+  let gate = Promise.resolve();
+  const underWay = new Set<Promise<unknown>>();
+
+  const listener = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.headers[ownHeader] === secret) return serveStore(request, response);
+    if (!String(request.headers['x-amz-target']).endsWith('.TransactWriteItems')) {
+      await gate;
+      const ended = once(response, 'close');
+      underWay.add(ended);
+      ended.finally(() => underWay.delete(ended));
+      return serveStore(request, response);
+    }
+    const before = gate;
+    const { promise, resolve: open } = Promise.withResolvers<void>();
+    gate = promise;
+    await before;
+    await Promise.all(underWay);
+    try {
+      const transaction = v.parse(transactionSchema, JSON.parse((await readBody(request)).toString()));
+      sendAnswer(response, await answerOnce(transaction));
+    } catch (error) {
+      sendAnswer(response, refusal('ValidationException', String(error)));
+    } finally {
+      open();
+    }
+  };
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => void listener(request, response));
+
+  /** The answer to a transaction, or to an earlier one with the same token. */
+  async function answerOnce(transaction: Transaction): Promise<Answer> {
+    const { ClientRequestToken: token } = transaction;
+    const since = Date.now() - tokenLifetime;
+    for (const [name, { at }] of answered) if (at < since) answered.delete(name);
+    const earlier = token === undefined ? undefined : answered.get(token);
+    if (earlier)
+      return isDeepStrictEqual(earlier.transaction, transaction)
+        ? { status: 200, body: { ...earlier.body } }
+        : refusal('IdempotentParameterMismatchException', 'The token came with other writes.');
+    const answer = await transact(transaction, call);
+    if (token !== undefined && answer.status === 200)
+      answered.set(token, { transaction, body: answer.body, at: Date.now() });
+    return answer;
+  }
+
+  return async () => {
+    const { TableNames } = v.parse(
+      v.object({ TableNames: v.array(v.string()) }),
+      (await call('ListTables', {})).body,
+    );
+    for (const TableName of TableNames) {
+      const images = await readJournal(TableName, call);
+      if (images.length > 0) await undo(TableName, images, call);
+    }
+  };
+}
+
+type Call = (operation: string, input: object) => Promise<Answer>;
+
+/** Makes all writes of a transaction, or none. */
+async function transact({ TransactItems, ReturnConsumedCapacity }: Transaction, call: Call): Promise<Answer> {
+  const inputs = TransactItems.map(writeOf);
+  const problem = problemOf(inputs);
+  if (problem !== undefined) return refusal('ValidationException', problem);
+  const writes: Write[] = [];
+  for (const { operation, input } of inputs) {
+    const { TableName } = input;
+    const key = keyOf(input);
+    const read = await call('GetItem', { TableName, Key: key, ConsistentRead: true });
+    if (read.status !== 200) return read;
+    const { Item } = v.parse(v.object({ Item: v.optional(itemSchema) }), read.body);
+    writes.push({ operation, input, key, image: Item });
+  }
+  const reasons: Record<string, unknown>[] = [];
+  for (const write of writes) {
+    const tried = await tryCondition(write, call);
+    if (tried.status === 200) reasons.push({ Code: 'None' });
+    else if (isNamed(tried, 'ConditionalCheckFailedException')) reasons.push(reasonOf(write));
+    else return tried;
+  }
+  if (reasons.some(({ Code }) => Code !== 'None')) return cancelled(reasons);
+  return makeWrites(writes, ReturnConsumedCapacity, call);
+}
+
+function writeOf({ Put, Update, Delete, ConditionCheck }: Transaction['TransactItems'][number]) {
+  if (Put) return { operation: 'PutItem' as const, input: Put };
+  if (Update) return { operation: 'UpdateItem' as const, input: Update };
+  if (Delete) return { operation: 'DeleteItem' as const, input: Delete };
+  if (ConditionCheck) return { operation: undefined, input: ConditionCheck };
+  throw new Error('A member of TransactItems has no write.');
+}
+
+function problemOf(writes: { input: Write['input'] }[]): string | undefined {
+  if (writes.length === 0 || writes.length > 100) return 'A transaction has 1 to 100 writes.';
+  const tables = new Set(writes.map(({ input }) => input.TableName));
+  if (tables.size > 1) return 'This store serves transactions on one table.';
+  const keys = new Set(writes.map(({ input }) => JSON.stringify(keyOf(input))));
+  if (keys.size < writes.length) return 'Transaction request cannot include multiple operations on one item';
+  return undefined;
+}
+
+/** Tries the condition of a write by one that changes nothing. */
+async function tryCondition({ input, key, image }: Write, call: Call): Promise<Answer> {
+  const { TableName, ConditionExpression } = input;
+  if (ConditionExpression === undefined) return { status: 200, body: {} };
+  const condition = { TableName, ConditionExpression, ...usedIn(ConditionExpression, input) };
+  return image
+    ? call('PutItem', { ...condition, Item: image })
+    : call('DeleteItem', { ...condition, Key: key });
+}
+
+/** Makes writes whose conditions hold, all or none, even if it is killed. */
+async function makeWrites(
+  writes: Write[],
+  ReturnConsumedCapacity: string | undefined,
+  call: Call,
+): Promise<Answer> {
+  const TableName = writes[0]?.input.TableName ?? '';
+  const images = writes.map(({ key, image }) => ({ key, image }));
+  await writeJournal(TableName, images, call);
+  let units = 0;
+  for (const { operation, input, key } of writes) {
+    if (operation === undefined) continue;
+    const { Item, UpdateExpression } = input;
+    const content =
+      operation === 'PutItem'
+        ? { Item }
+        : { Key: key, UpdateExpression, ...usedIn(UpdateExpression ?? '', input) };
+    const made = await call(operation, { TableName, ...content, ReturnConsumedCapacity: 'TOTAL' });
+    if (made.status !== 200) {
+      await undo(TableName, images, call);
+      return made;
+    }
+    units += v.parse(consumedSchema, made.body).ConsumedCapacity.CapacityUnits;
+  }
+  await call('DeleteItem', { TableName, Key: journalKey });
+  // A write of a transaction takes twice the units.
+  const ConsumedCapacity = [{ TableName, CapacityUnits: 2 * units }];
+  return { status: 200, body: ReturnConsumedCapacity === undefined ? {} : { ConsumedCapacity } };
+}
+
+const consumedSchema = v.object({ ConsumedCapacity: v.object({ CapacityUnits: v.number() }) });
+
+async function writeJournal(TableName: string, images: object[], call: Call): Promise<void> {
+  const Item = { ...journalKey, images: { S: JSON.stringify(images) } };
+  const { status, body } = await call('PutItem', { TableName, Item });
+  if (status !== 200) throw new Error(`The journal was not written: ${JSON.stringify(body)}`);
+}
+
+/** The images of a transaction that a kill has interrupted, if any. */
+async function readJournal(TableName: string, call: Call) {
+  const { body } = await call('GetItem', { TableName, Key: journalKey, ConsistentRead: true });
+  const { Item } = v.parse(v.object({ Item: v.optional(itemSchema) }), body);
+  return v.parse(journalSchema, JSON.parse(String(Item?.images?.S ?? '[]')));
+}
+
+/** Puts items back as they were, and then forgets the images. */
+async function undo(TableName: string, images: v.InferOutput<typeof journalSchema>, call: Call) {
+  for (const { key, image } of images) {
+    const restored = image
+      ? await call('PutItem', { TableName, Item: image })
+      : await call('DeleteItem', { TableName, Key: key });
+    if (restored.status !== 200) throw new Error('A transaction could not be undone.');
+  }
+  await call('DeleteItem', { TableName, Key: journalKey });
+}
+
+function keyOf({ Key, Item = {} }: Write['input']): Item {
+  const { [table.partitionKey]: pk = {}, [table.sortKey]: sk = {} } = Key ?? Item;
+  return { [table.partitionKey]: pk, [table.sortKey]: sk };
+}
+
+/** The names and values that an expression uses. The store refuses others. */
+function usedIn(expression: string, { ExpressionAttributeNames, ExpressionAttributeValues }: Write['input']) {
+  const used = new Set(expression.match(/[#:]\w+/g));
+  return {
+    ExpressionAttributeNames: only(used, ExpressionAttributeNames),
+    ExpressionAttributeValues: only(used, ExpressionAttributeValues),
+  };
+}
+
+/** The members of a map with certain names; undefined if there are none. */
+function only(names: Set<string>, map: object = {}): object | undefined {
+  const members = Object.entries(map).filter(([name]) => names.has(name));
+  return members.length > 0 ? Object.fromEntries(members) : undefined;
+}
+
+const reasonOf = ({ input, image }: Write) => ({
+  Code: 'ConditionalCheckFailed',
+  Message: 'The conditional request failed',
+  Item: input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' ? image : undefined,
+});
+
+function cancelled(CancellationReasons: Record<string, unknown>[]): Answer {
+  const codes = CancellationReasons.map(({ Code }) => Code).join(', ');
+  const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`;
+  const { status, body } = refusal('TransactionCanceledException', message);
+  return { status, body: { ...body, Message: message, CancellationReasons } };
+}
+
+const refusal = (name: string, message: string): Answer => ({
+  status: 400,
+  body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message },
+});
+
+const isNamed = ({ body }: Answer, name: string): boolean => String(body.__type).endsWith(`#${name}`);
+
+function sendAnswer(response: ServerResponse, { status, body }: Answer): void {
+  const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': randomUUID() };
+  response.writeHead(status, headers).end(JSON.stringify(body));
+}
+
+/** Sends a call of a transaction to the store, which does not check the signature. */
+async function callStore(url: string, secret: string, operation: string, input: object): Promise<Answer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `DynamoDB_20120810.${operation}`,
+      'x-amz-date': '20260101T000000Z',
+      authorization:
+        'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+      [ownHeader]: secret,
+    },
+    body: JSON.stringify(input),
+  });
+  return { status: response.status, body: v.parse(v.record(v.string(), v.unknown()), await response.json()) };
+}

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
+
+describe('the embedded store, killed within a transaction', () => {
+  const run = promisify(execFile);
+  const root = join(import.meta.dirname, '../..');
+  /** Writes two items together and deletes a third, and kills itself before or after one of the store's own calls. */
+  const program = `
+    const [folder, place, when] = process.argv.slice(1);
+    const { startDynalite, localDynamoDb, createTable } = await import('${root}/infra/local/dynamodb.ts');
+    const { PutItemCommand, TransactWriteItemsCommand } = await import('@aws-sdk/client-dynamodb');
+    const { url } = await startDynalite(folder);
+    const client = localDynamoDb(url);
+    await createTable(client, 'test');
+    const item = (sk, text) => ({ pk: { S: 'a' }, sk: { S: sk }, text: { S: text } });
+    const { text, ...Key } = item('old', '');
+    for (const Item of [item('changed', 'before'), item('old', 'before')])
+      await client.send(new PutItemCommand({ TableName: 'test', Item }));
+    const { fetch } = globalThis;
+    let calls = 0;
+    globalThis.fetch = async (...call) => {
+      const isIt = calls++ === Number(place);
+      if (isIt && when === 'before') process.kill(process.pid, 'SIGKILL');
+      const answer = await fetch(...call);
+      if (isIt && when === 'after') process.kill(process.pid, 'SIGKILL');
+      return answer;
+    };
+    const Put = (Item) => ({ Put: { TableName: 'test', Item } });
+    await client.send(new TransactWriteItemsCommand({
+      TransactItems: [Put(item('new', 'after')), Put(item('changed', 'after')), { Delete: { TableName: 'test', Key } }],
+    }));
+    process.stdout.write('done');
+    process.exit();
+  `;
+
+  test('has all of it or nothing when it is started again', async () => {
+    let texts: (string | undefined)[] = [];
+    const seen = new Set<string>();
+    let isDone = false;
+    for (let place = 0; !isDone; place += 1) {
+      for (const when of ['before', 'after']) {
+        const folder = await mkdtemp(join(tmpdir(), 'killed-store-'));
+        const args = ['--input-type=module', '--no-warnings', '-e', program, folder, String(place), when];
+        const { stdout } = await run(process.execPath, args, { cwd: root }).catch(() => ({ stdout: '' }));
+        isDone ||= stdout === 'done';
+        const store = await startDynalite(folder);
+        const client = localDynamoDb(store.url);
+        texts = [];
+        for (const sk of ['new', 'changed', 'old', 'JOURNAL']) {
+          const pk = sk === 'JOURNAL' ? 'LOCAL_TRANSACTION' : 'a';
+          const Key = { pk: { S: pk }, sk: { S: sk } };
+          const { Item } = await client.send(new GetItemCommand({ TableName: 'test', Key }));
+          texts.push(Item && (Item.text?.S ?? 'an item'));
+        }
+        client.destroy();
+        await store.close();
+        await rm(folder, { recursive: true });
+        seen.add(JSON.stringify(texts));
+      }
+    }
+    expect([...seen].toSorted()).toEqual(
+      [
+        [undefined, 'before', 'before', undefined],
+        ['after', 'after', undefined, undefined],
+      ]
+        .map((one) => JSON.stringify(one))
+        .toSorted(),
+    );
+  });
+});
