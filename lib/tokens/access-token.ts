@@ -1,6 +1,7 @@
 import { decodeJwt, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { clock } from '../foundation/clock.ts';
+import { definedOnly } from '../foundation/defined-only.ts';
 import { idForms, refreshTokenForm } from '../foundation/ids.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { isLongLived } from '../login-apps/login-app-tokens.ts';
@@ -64,6 +65,28 @@ export async function readAccessToken(
     throw error;
   }
 }
+
+/** The log's reason for a valid token of another use than the one that is wanted. */
+const reasonsOfUse = {
+  login_user: 'login_user_token_sent',
+  login_app: 'login_app_token_sent',
+  recipients: 'recipients_token_sent',
+} satisfies Record<TokenUse, LogReason>;
+
+/** The claims of an access token for a use, or why it is not accepted. */
+export async function readAccessTokenFor<Use extends TokenUse>(
+  use: Use,
+  token: string,
+): Promise<{ claims?: AccessTokenClaims<Use>; reason?: LogReason }> {
+  const { claims, reason } = await readAccessToken(token);
+  if (!claims) return definedOnly({ reason });
+  return isFor(use, claims) ? { claims } : { reason: reasonsOfUse[claims.token_use] };
+}
+
+const isFor = <Use extends TokenUse>(
+  use: Use,
+  claims: AccessTokenPayload,
+): claims is AccessTokenClaims<Use> => claims.token_use === use;
 
 function reasonOf(token: string, error: errors.JOSEError): LogReason {
   if (refreshTokenForm.test(token)) return 'refresh_token_sent';

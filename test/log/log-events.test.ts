@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
+import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type LogLine, logLine, logLines, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
@@ -64,6 +65,8 @@ describe('request_refused says why a bearer token is invalid', () => {
     ].map((part) => base64url.encode(JSON.stringify(part)));
     return [...parts, token.split('.')[2]].join('.');
   };
+  const recipientsToken = async (): Promise<string> =>
+    (await service.token({ grant_type: 'client_credentials', scope: 'recipients' })).body.access_token;
   const kid = 'x';
   test.each<[reason: string, token: () => Promise<string>]>([
     ['refresh_token_sent', async () => (await logIn()).refresh_token],
@@ -94,6 +97,37 @@ describe('request_refused says why a bearer token is invalid', () => {
     const answer = await service.listDevices(await token());
     expect(answer.status).toBe(401);
     expect(await lineOf(answer, 'request_refused')).toMatchObject({ error: 'invalid_token', reason });
+  });
+
+  test.each<[reason: string, token: () => Promise<string>]>([
+    ['login_user_token_sent', async () => (await logIn()).access_token],
+    ['login_app_token_sent', () => service.loginAppToken()],
+    ['login_app_token_sent', async () => login_app_token],
+    ['refresh_token_sent', async () => (await logIn()).refresh_token],
+    ['signature_invalid', () => changed({}, { a: 1 })],
+    ['credentials_malformed', async () => 'a b'],
+    [
+      'token_expired',
+      async () => {
+        const token = await recipientsToken();
+        running.advance(3_601);
+        return token;
+      },
+    ],
+  ])('of a sender: %s', async (reason, token) => {
+    const path = '/v2/marketing/push_notifications/recipients?shard=0';
+    const headers = { authorization: `Bearer ${await token()}` };
+    const answer = await service.call(path, { headers });
+    expectError(answer, { status: 401, error: 'invalid_token' });
+    expect(await lineOf(answer, 'request_refused')).toMatchObject({ error: 'invalid_token', reason });
+  });
+
+  test('a token of a sender is recipients_token_sent elsewhere', async () => {
+    const token = await recipientsToken();
+    for (const answer of [await service.listDevices(token), await service.register({}, token)]) {
+      expect(answer.status).toBe(401);
+      expect(await lineOf(answer, 'request_refused')).toMatchObject({ reason: 'recipients_token_sent' });
+    }
   });
 
   test('of the Login App: the token of a person is login_user_token_sent, in the terminal too', async () => {

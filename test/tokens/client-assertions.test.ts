@@ -279,7 +279,7 @@ describe('scope=recipients', () => {
     expectError(await service.listDevices(body.access_token), invalidToken);
     const introspected = (await service.introspect(body.access_token)).body;
     expect(introspected).toMatchObject({ active: true, token_use: 'recipients', scope: 'recipients' });
-    expectError(await recipients(await service.loginAppToken()), invalidClient);
+    expectError(await recipients(await service.loginAppToken()), invalidToken);
     await operate('clients', 'revoke', { 'login-app': demo.login_app.login_app_id, client: worker });
   });
 
@@ -288,7 +288,7 @@ describe('scope=recipients', () => {
     const mayNot = { error: 'unauthorized_client', naming: 'The client may not read recipients.' };
     expectError(await send(await assertion(limited, key), form), { status: 400, ...mayNot });
     const plain = (await send(await assertion(limited, key))).body.access_token;
-    expectError(await recipients(plain), invalidClient);
+    expectError(await recipients(plain), { status: 401, error: 'invalid_token' });
   });
 });
 

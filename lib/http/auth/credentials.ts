@@ -45,8 +45,11 @@ function basicCredentials(header: string | undefined): { user: string; password:
   return user && password ? { user, password } : undefined;
 }
 
+/** Whether a header has the scheme of tokens, whatever follows. */
+export const isBearer = (header: string | undefined): boolean => /^Bearer\b/i.test(header ?? '');
+
 /** The token of a Bearer header, or undefined. @see RFC 6750 section 2.1 */
-export const bearerToken = (header: string | undefined) => header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
+const bearerToken = (header: string | undefined) => header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
 
 /** The one Bearer token in some headers. @throws ServiceError `invalid_token` */
 export function requiredBearerToken(kind: string, headers: (string | undefined)[]): string {
@@ -55,7 +58,7 @@ export function requiredBearerToken(kind: string, headers: (string | undefined)[
   if (others.length > 0)
     throw new ServiceError('invalid_token', 'The Authentication and the Authorization header do not agree.');
   if (token) return token;
-  const reason = sent.some((header) => /^Bearer\b/i.test(header)) ? undefined : 'credentials_missing';
+  const reason = sent.some(isBearer) ? 'credentials_malformed' : 'credentials_missing';
   throw new ServiceError('invalid_token', `Send a ${kind} as Authorization: Bearer.`, reason);
 }
 

@@ -4,7 +4,7 @@ import { annotateLog } from '../../log/request-fields.ts';
 import { findCurrentClient } from '../../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../../login-apps/login-app-tokens.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import { readAccessToken } from '../../tokens/access-token.ts';
+import { readAccessTokenFor } from '../../tokens/access-token.ts';
 import type { Authentication } from '../endpoint.ts';
 import { requiredBearerToken } from './credentials.ts';
 
@@ -31,9 +31,8 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
 
 /** The id of the Login App; undefined once the client is revoked. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
-  const { claims, reason = 'login_user_token_sent' } = await readAccessToken(token);
-  if (claims?.token_use !== 'login_app')
-    throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', reason);
+  const { claims, reason } = await readAccessTokenFor('login_app', token);
+  if (!claims) throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', reason);
   annotateLog({ client_id: claims.client_id });
   return (await findCurrentClient(claims.client_id)) ? claims.aud : undefined;
 }

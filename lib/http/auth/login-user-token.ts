@@ -4,7 +4,7 @@ import { findCurrentClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { AuthenticatedUser } from '../../login-users/login-user.ts';
 import { hasIssued, isActive, readLoginUserWithSession } from '../../people/sessions/session.ts';
-import { readAccessToken } from '../../tokens/access-token.ts';
+import { readAccessTokenFor } from '../../tokens/access-token.ts';
 import type { Authentication } from '../endpoint.ts';
 import { requiredBearerToken } from './credentials.ts';
 
@@ -25,8 +25,8 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'], login_users: ['BatchGetItem'] },
   identify: async (headers) => {
     const token = requiredBearerToken('Login User Token', [headers.authentication, headers.authorization]);
-    const { claims, reason = 'login_app_token_sent' } = await readAccessToken(token);
-    if (claims?.token_use !== 'login_user')
+    const { claims, reason } = await readAccessTokenFor('login_user', token);
+    if (!claims)
       throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', reason);
     annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
     const [{ user, isDeleted, session }, client, status] = await Promise.all([
