@@ -1,5 +1,5 @@
 import { addEventFor } from '../lib/access-requests/add-events.ts';
-import { commentBodySchema } from '../lib/access-requests/new-event.ts';
+import { commentBodySchema, mostEventBytes } from '../lib/access-requests/new-event.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
@@ -11,7 +11,7 @@ export const { endpoint, handler } = serve({
   summary: 'Adds a comment to an access request',
   description:
     'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
-  body: json(commentBodySchema, invalidFields),
+  body: json(commentBodySchema, invalidFields, { mostBytes: mostEventBytes }),
   responses: eventAdded('comment', 'search-events', {
     id: 4,
     access_request_id: 1,

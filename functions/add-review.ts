@@ -1,5 +1,5 @@
 import { addReviewFor } from '../lib/access-requests/add-events.ts';
-import { reviewBodySchema } from '../lib/access-requests/new-event.ts';
+import { mostEventBytes, reviewBodySchema } from '../lib/access-requests/new-event.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
@@ -11,7 +11,7 @@ export const { endpoint, handler } = serve({
   summary: 'Adds a review to an access request',
   description:
     'Adds a review, which approves or rejects, by an actor to an access request of the account. Where a decision is computed, a pending access request is decided by it; later reviews are kept and change nothing. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
-  body: json(reviewBodySchema, invalidFields),
+  body: json(reviewBodySchema, invalidFields, { mostBytes: mostEventBytes }),
   responses: eventAdded('review', 'search-reviews', {
     id: 5,
     access_request_id: 1,

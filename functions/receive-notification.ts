@@ -11,6 +11,9 @@ import { described, jsonSchema, textField } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { notificationsPath } from '../lib/tokens/issuer.ts';
 
+/** Twice the longest credential that is read. */
+const mostBytes = 32 * 1024;
+
 const appleSchema = v.pipe(
   v.object(
     { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
@@ -110,14 +113,14 @@ export const { endpoint, handler } = serve({
     },
   },
   body: {
-    ...json(appleSchema, invalidRequest),
+    ...json(appleSchema, invalidRequest, { mostBytes }),
     others: [
       {
-        ...securityEventToken(securityEventSchema),
+        ...securityEventToken(securityEventSchema, mostBytes),
         badRequest: badSecurityEvent,
         example: 'SECURITY_EVENT_TOKEN',
       },
-      { ...form(formSchema), example: { logout_token: 'LOGOUT_TOKEN' } },
+      { ...form(formSchema, invalidRequest, { mostBytes }), example: { logout_token: 'LOGOUT_TOKEN' } },
     ],
   },
   responses: {

@@ -12,7 +12,7 @@ export function ignoredNames(reader: Reader, headers: IncomingHttpHeaders, body:
 }
 
 function ignoredFields({ body }: Reader, text: string): string[] {
-  if (!body) return [];
+  if (!body || text.length > body.mostBytes) return [];
   const isJson = body.contentType === 'application/json';
   const sent = isJson ? v.safeParse(jsonSchema, text).output : Object.fromEntries(new URLSearchParams(text));
   const { success, output } = v.safeParse(body.schema, sent);

@@ -5,6 +5,8 @@ import { actorTypes, type content, reviewStatuses } from './event.ts';
 
 /** Code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */
 export const longestComment = 10_000;
+/** Bytes of a new event in JSON, where an escaped character takes up to twelve. */
+export const mostEventBytes = 128 * 1024;
 /** Code points of the id of an actor, a title or a reference. */
 export const longestActorId = 200;
 

@@ -1,20 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import type { MiddlewareObj } from '@middy/core';
-import httpJsonBodyParser from '@middy/http-json-body-parser';
-import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import type { ServiceError } from '../foundation/service-error.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError, validated } from '../schema/validation.ts';
 
-type EventWithBody = ApiEvent & { body: string };
+const formType = 'application/x-www-form-urlencoded';
 
 export interface Body<Content> {
-  contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'application/secevent+jwt';
-  parser: MiddlewareObj<EventWithBody>;
-  /** The error in a body that must not be parsed. */
-  problem?: (event: ApiEvent) => string | undefined;
+  contentType: 'application/json' | typeof formType | 'application/secevent+jwt';
+  /** The most bytes. A longer body is refused before anything else looks at the request. */
+  mostBytes: number;
   schema: v.GenericSchema<unknown, Content>;
   /** No body counts as an empty object. */
   isOptional?: true;
@@ -30,41 +27,47 @@ export interface Body<Content> {
   };
 }
 
+/** Each name of a form with its value, or with its values if it is repeated. */
+export type Form = Readonly<Record<string, string | string[] | undefined>>;
+
 /** The body for the content type of a request, or else the first. */
 export function bodyFor<Content>(body: Body<Content>, { headers }: Pick<ApiEvent, 'headers'>): Body<Content> {
-  const [type = ''] = headers['content-type']?.split(';') ?? [];
-  return body.others?.find(({ contentType }) => contentType === type.trim().toLowerCase()) ?? body;
+  const type = mediaType(headers);
+  return body.others?.find(({ contentType }) => contentType === type) ?? body;
 }
 
-/** More than the longest comment with every character escaped. */
-const mostBodyBytes = 256 * 1024;
-/** The most parameters of a form. The parser would silently ignore those after the thousandth. */
+/** The content type without its parameters, before which there may be white space (RFC 9110 section 5.6.6). */
+function mediaType(headers: ApiEvent['headers']): string {
+  const [type = ''] = headers['content-type']?.split(';') ?? [];
+  return type.trim().toLowerCase();
+}
+
+/** The most parameters of a form. Middy's parser would silently ignore those after the thousandth. */
 const mostParameters = 100;
+/** The most values in JSON: middy's parser calls a function for each, which takes longer than all else. */
+const mostValues = 1_000;
+
+/** A device: its token has at most 4,096 characters. */
+const usualJsonBytes = 16 * 1024;
+/** Several credentials of 16 KiB, some of them with percent-encoded characters. */
+const usualFormBytes = 64 * 1024;
+
+interface Limit {
+  mostBytes?: number;
+}
 
 export const json = <Content>(
   schema: v.GenericSchema<unknown, Content>,
   makeError: MakeError,
+  { mostBytes = usualJsonBytes }: Limit = {},
+): Body<Content> => ({ contentType: 'application/json', mostBytes, schema, makeError });
+
+export const securityEventToken = <Content>(
+  schema: v.GenericSchema<unknown, Content>,
+  mostBytes: number,
 ): Body<Content> => ({
-  contentType: 'application/json',
-  parser: httpJsonBodyParser<EventWithBody>(),
-  problem: (event) => (isInUtf8(event) ? undefined : 'The body is not UTF-8.'),
-  schema,
-  makeError,
-});
-
-/** Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the place of other bytes. */
-function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
-  if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
-  return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
-}
-
-export const securityEventToken = <Content>(schema: v.GenericSchema<unknown, Content>): Body<Content> => ({
   contentType: 'application/secevent+jwt',
-  parser: {
-    before: ({ event }) => {
-      event.body = textOf(event);
-    },
-  },
+  mostBytes,
   schema,
   makeError: invalidRequest,
 });
@@ -82,58 +85,135 @@ const filledParameters = v.pipe(
   ),
 );
 
-/** A form: each name with its value, or its values if it is repeated. */
 export const form = <Content>(
   schema: v.GenericSchema<unknown, Content>,
   makeError = invalidRequest,
+  { mostBytes = usualFormBytes }: Limit = {},
 ): Body<Content> => ({
-  contentType: 'application/x-www-form-urlencoded',
-  parser: httpUrlencodeBodyParser<EventWithBody>(),
-  problem: (event) => {
-    const isTooLong = textOf(event).split('&', mostParameters + 1).length > mostParameters;
-    return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
-  },
+  contentType: formType,
+  mostBytes,
   schema: v.pipe(filledParameters, schema, jsonSchema(schema)),
   makeError,
 });
 
-const textOf = ({ body = '', isBase64Encoded }: ApiEvent): string =>
-  isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
-
-const isTooLarge = ({ body = '' }: ApiEvent): boolean => body.length > mostBodyBytes;
-
-/** The parameters of a body, read as a form; none if it is too large. */
-export const rawFormOf = (event: ApiEvent) => new URLSearchParams(isTooLarge(event) ? '' : textOf(event));
-
-/** Reads the body as its schema says. @throws ServiceError of the endpoint */
-export const readBody = <Content>(
-  expected: Body<Content> | undefined,
-): MiddlewareObj<EventWithBody & { body: Content }> => ({
-  before: async (request) => {
-    if (!expected) return;
-    const { event } = request;
-    const body = bodyFor(expected, event);
-    if (body.isOptional && !event.body)
-      Object.assign(event, { headers: { ...event.headers, 'content-type': body.contentType }, body: '{}' });
-    const message = isTooLarge(event) ? 'The body is too large.' : body.problem?.(event);
-    if (message !== undefined) throw body.makeError([{ field: '', message }]);
-    // The parsers don't accept white space before the parameters (RFC 9110 section 5.6.6).
-    const [type, ...parameters] = event.headers['content-type']?.split(';') ?? [];
-    if (type) event.headers['content-type'] = [type.trimEnd(), ...parameters].join(';');
-    try {
-      await body.parser.before?.(request);
-    } catch (error) {
-      throw body.makeError([{ field: '', message: faultOf(error, body, event) }]);
+/**
+ * Refuses a body that is too large, before anybody has to authenticate: a form itself may say who calls.
+ * The body of a request that should have none is dropped.
+ * @throws ServiceError of the endpoint
+ */
+export const limitBody = (expected: Body<unknown> | undefined): MiddlewareObj<ApiEvent> => ({
+  before: ({ event }) => {
+    if (!expected) {
+      delete event.headers['content-type'];
+      delete event.body;
+      return;
     }
-    Object.assign(event, { body: validated(body.schema, event.body, body.makeError) });
+    // Middy's parsers accept no white space before the parameters of a content type.
+    if (event.headers['content-type']) event.headers['content-type'] = mediaType(event.headers);
+    const body = bodyFor(expected, event);
+    const problem = sizeProblem(event, body.mostBytes);
+    if (problem !== undefined) throw body.makeError([{ field: '', message: problem }]);
   },
 });
 
-/** The message for what a parser throws, whose own message quotes the body. */
-function faultOf(error: unknown, { contentType, others = [] }: Body<unknown>, { body }: ApiEvent): string {
-  if (error instanceof Error && 'statusCode' in error && error.statusCode === 415)
-    return `The content type must be ${[contentType, ...others.map((one) => one.contentType)].join(' or ')}.`;
-  if (error instanceof Error && error.message === 'Forbidden key in JSON body')
+function sizeProblem(event: ApiEvent, mostBytes: number): string | undefined {
+  const { body = '', isBase64Encoded } = event;
+  const bytes = Buffer.byteLength(body, isBase64Encoded ? 'base64' : 'utf8');
+  if (bytes > mostBytes) return `The body is too large: at most ${mostBytes / 1024} KiB are allowed.`;
+  if (mediaType(event.headers) !== formType) return undefined;
+  const isTooLong = textOf(event).split('&', mostParameters + 1).length > mostParameters;
+  return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
+}
+
+/** The form that middy's parser has read; an empty one if the body is something else. */
+export const formOf = (event: ApiEvent): Form => {
+  const { body }: { body?: unknown } = event;
+  return mediaType(event.headers) === formType && isForm(body) ? body : {};
+};
+const isForm = (body: unknown): body is Form => typeof body === 'object' && body !== null;
+
+type BodyOfEvent = Pick<ApiEvent, 'isBase64Encoded'> & { body?: string | undefined };
+const textOf = ({ body = '', isBase64Encoded }: BodyOfEvent): string =>
+  isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
+
+const jsonType = /^application\/([a-z0-9.+-]+\+)?json$/;
+
+/**
+ * Checks a body for the parser after this one, and says what that parser finds wrong.
+ * @throws ServiceError of the endpoint for another content type, and for what must not be parsed
+ */
+export const checkBody = (expected: Body<unknown> | undefined): MiddlewareObj<ApiEvent> => ({
+  before: ({ event }) => {
+    if (!expected) return;
+    const body = bodyFor(expected, event);
+    if (body.isOptional && !event.body) {
+      event.headers['content-type'] = body.contentType;
+      event.body = '{}';
+    }
+    const problem = typeProblem(expected, event) ?? jsonProblem(event);
+    if (problem !== undefined) throw body.makeError([{ field: '', message: problem }]);
+  },
+  onError: (request) => {
+    const { error, event } = request;
+    if (!expected || !isOfParser(error)) return;
+    const message = parserProblem(error, event);
+    request.error = bodyFor(expected, event).makeError([{ field: '', message }]);
+  },
+});
+
+function typeProblem(expected: Body<unknown>, event: ApiEvent): string | undefined {
+  const accepted = [expected, ...(expected.others ?? [])].map(({ contentType }) => contentType);
+  const sent = mediaType(event.headers);
+  const isAccepted = accepted.some((type) => type === sent);
+  const isJson = accepted.includes('application/json') && jsonType.test(sent);
+  return isAccepted || isJson ? undefined : `The content type must be ${accepted.join(' or ')}.`;
+}
+
+function jsonProblem(event: ApiEvent): string | undefined {
+  if (!jsonType.test(mediaType(event.headers))) return undefined;
+  if (!isInUtf8(event)) return 'The body is not UTF-8.';
+  return countValues(textOf(event)) > mostValues ? `The body has more than ${mostValues} values.` : undefined;
+}
+
+/** Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the place of other bytes. */
+function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
+  if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
+  return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
+}
+
+/** The most values that a text can have as JSON, of which each but the first follows `[`, `{` or a comma outside of strings. */
+function countValues(json: string): number {
+  let count = 1;
+  let isInString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '"') isInString = !isInString;
+    else if (isInString && character === '\\') at += 1;
+    else if (!isInString && (character === '[' || character === ',' || character === '{')) count += 1;
+  }
+  return count;
+}
+
+const isOfParser = (error: Error | null | undefined): error is Error =>
+  error instanceof Error && 'statusCode' in error;
+
+/** The message for what middy's parser of JSON throws, whose own message quotes the body. */
+function parserProblem({ message }: Error, { body }: ApiEvent): string {
+  if (message === 'Forbidden key in JSON body')
     return 'The body has the key __proto__, or constructor with prototype.';
   return body ? 'The body is not valid JSON.' : 'The body is missing.';
 }
+
+/** Reads the parsed body as its schema says. @throws ServiceError of the endpoint */
+export const validateBody = <Content>(
+  expected: Body<Content> | undefined,
+): MiddlewareObj<ApiEvent & { body: Content }> => ({
+  before: ({ event }) => {
+    if (!expected) return;
+    const body = bodyFor(expected, event);
+    // No parser has read it.
+    const isText = body.contentType === 'application/secevent+jwt';
+    const input = isText ? textOf(event) : event.body;
+    Object.assign(event, { body: validated(body.schema, input, body.makeError) });
+  },
+});

@@ -3,7 +3,7 @@ import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import type { ErrorCode, ErrorRecord } from '../foundation/service-error.ts';
 import type { AuditedId } from '../log/request-fields.ts';
 import type { ItemKind } from '../storage/keys.ts';
-import type { Body } from './body.ts';
+import type { Body, Form } from './body.ts';
 
 /** An action of IAM. A transaction needs that of each of its writes. */
 export type TableAction =
@@ -43,8 +43,8 @@ export interface Authentication<Caller> {
   /** Another scheme of the API document; with `client_id`, the form alone says who calls. */
   alternative?: 'recipients_token' | 'dpop_proof' | 'client_id';
   table?: TableRights;
-  /** @param form reads the form, of which nothing is checked yet @throws ServiceError with that error */
-  identify: (headers: RequestHeaders, form: () => URLSearchParams) => Promise<Caller>;
+  /** @param form the form, of which only the size is checked @throws ServiceError with that error */
+  identify: (headers: RequestHeaders, form: () => Form) => Promise<Caller>;
 }
 
 /** Headers by their names in lower case. */

@@ -2,6 +2,8 @@
 // the rendering of errors. It decides nothing about the domain. It calls the rooms that know the callers.
 
 import middy, { type MiddlewareObj, type Request } from '@middy/core';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
+import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type {
   APIGatewayProxyEventV2 as ApiEvent,
   APIGatewayProxyStructuredResultV2 as ApiResponse,
@@ -14,7 +16,7 @@ import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
 import { jsonResponse, renderErrors } from './answers.ts';
-import { rawFormOf, readBody } from './body.ts';
+import { checkBody, formOf, limitBody, validateBody } from './body.ts';
 import {
   type AnyAnswer,
   type AnyEndpoint,
@@ -37,6 +39,9 @@ export async function noContent(work?: Promise<unknown>) {
   return { status: 204 as const, body: undefined };
 }
 
+/** Options of a parser that leaves bodies of other content types to others. */
+const ofItsTypeAlone = { disableContentTypeError: true };
+
 /** An endpoint with its Lambda handler. Responses and errors pass the middlewares from the last to the first. */
 export function serve<
   Caller,
@@ -49,9 +54,13 @@ export function serve<
     .use(writeAuditLine(endpoint))
     .use(renderErrors(endpoint))
     .use(requireOriginSecret)
+    .use(limitBody(endpoint.body))
+    .use(httpUrlencodeBodyParser<ApiEvent>(ofItsTypeAlone))
     .use(authenticate(endpoint.authenticate))
     .use(readParameters(endpoint.parameters))
-    .use(readBody(endpoint.body))
+    .use(checkBody(endpoint.body))
+    .use(httpJsonBodyParser<ApiEvent>(ofItsTypeAlone))
+    .use(validateBody(endpoint.body))
     .handler(async (request) => {
       if (endpoint.body) annotateIds(request.body);
       return renderAnswer(endpoint, await endpoint.handle(request), request.requestContext.requestId);
@@ -70,7 +79,7 @@ const authenticate = <Caller>(
   by: Authentication<Caller>,
 ): MiddlewareObj<ApiEvent & { headers: RequestHeaders; caller: Caller }> => ({
   before: async ({ event }) => {
-    event.caller = await by.identify(event.headers, () => rawFormOf(event));
+    event.caller = await by.identify(event.headers, () => formOf(event));
     annotateLog({ caller: by.scheme });
   },
 });

@@ -54,10 +54,8 @@ describe('a token that somebody else has made is worthless', () => {
       for (const { token } of Object.values(foreign)) await expectWorthless(own, token);
   });
 
-  test('[CWE-400] a token of 150 kB', async () => {
-    const { status, text } = await service.introspect(
-      `${encoded({ alg: 'ES256' })}.${'A'.repeat(150_000)}.A`,
-    );
+  test('[CWE-400] a token of 60 kB', async () => {
+    const { status, text } = await service.introspect(`${encoded({ alg: 'ES256' })}.${'A'.repeat(60_000)}.A`);
     expect([status, text]).toEqual([200, '{"active":false}']);
   });
 });

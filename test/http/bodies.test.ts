@@ -57,23 +57,75 @@ describe.each(takingJson)('the JSON of %s', (key, { body }) => {
   );
 });
 
-test('a form of 300 kB is not parsed: 400', async () => {
-  const { status, body } = await service.token({
-    grant_type: 'client_credentials',
-    junk: 'x'.repeat(300_000),
+/** Endpoints by their keys, with a content type that each takes, and the most KiB of such a body. */
+const limits: [key: string, type: string, kilobytes: number][] = [
+  ['issue-token', 'application/x-www-form-urlencoded', 64],
+  ['revoke-token', 'application/x-www-form-urlencoded', 64],
+  ['introspect-token', 'application/x-www-form-urlencoded', 64],
+  ['issue-nonce', 'application/x-www-form-urlencoded', 64],
+  ['link-identity', 'application/x-www-form-urlencoded', 64],
+  ['register-device', 'application/json', 16],
+  ['relate-device', 'application/json', 16],
+  ['create-access-request', 'application/json', 16],
+  ['add-comment', 'application/json', 128],
+  ['add-review', 'application/json', 128],
+  ['receive-notification', 'application/json', 32],
+  ['receive-notification', 'application/secevent+jwt', 32],
+  ['receive-notification', 'application/x-www-form-urlencoded', 32],
+];
+
+test('each body has a limit', () => {
+  const withBody = [...readFunctions().endpoints].filter(([, { body }]) => body).map(([key]) => key);
+  expect([...new Set(limits.map(([key]) => key))].sort()).toEqual(withBody.sort());
+});
+
+describe.each(limits)('a body of %s in %s', (key, type, kilobytes) => {
+  /** The text of the answer to so many bytes of an anonymous caller. */
+  async function answerTo(bytes: number) {
+    const { path, init } = requestOf(filledIn(eventOf(key), values));
+    const headers = { 'content-type': type };
+    const { body } = await service.call(path, { ...init, headers, body: Buffer.alloc(bytes, 'a&') });
+    return JSON.stringify(body);
+  }
+
+  test('is refused above its limit, before anybody asks who calls', async () => {
+    const problem = `The body is too large: at most ${kilobytes} KiB are allowed.`;
+    expect(await answerTo(kilobytes * 1024 + 1)).toContain(problem);
+    expect(await answerTo(10 * 1024 * 1024)).toContain(problem);
+    expect(await answerTo(kilobytes * 1024)).not.toContain('too large');
   });
-  expect([status, body.error_description]).toEqual([400, 'The body is too large.']);
+});
+
+test('a form with too many parameters is refused before anybody asks who calls', async () => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const { status, body } = await service.call('/v2/marketing/oauth/token', {
+    method: 'POST',
+    headers,
+    body: 'a&'.repeat(16_000),
+  });
+  expect([status, body.error_description]).toEqual([400, 'The body has more than 100 parameters.']);
+});
+
+test('a comment of the greatest length may have each of its characters escaped', async () => {
+  const escaped = JSON.stringify({ actor_type: 'custom', actor_id: '1', comment: 'x' }).replace(
+    'x',
+    String.raw`\ud83d\ude00`.repeat(10_000),
+  );
+  const { id } = (await service.createAccessRequest()).body;
+  const { status, body } = await service.addEvent('comments', escaped, { id });
+  expect([status, body.comment]).toEqual([201, '😀'.repeat(10_000)]);
 });
 
 test.each([
-  [262_144, 'The body must be a JSON object with the field device.'],
-  [262_145, 'The body is too large.'],
-])('a body of %i bytes: %s', async (length, message) => {
-  const around = JSON.stringify({ junk: '' }).length;
-  const body = JSON.stringify({ junk: 'x'.repeat(length - around) });
+  ['commas and brackets in a text are no values', JSON.stringify(['{[,"\\'.repeat(1_000)]), undefined],
+  ['1,000 values', JSON.stringify(Array(999).fill(0)), undefined],
+  ['1,001 values', JSON.stringify(Array(1_001).fill(0)), 'The body has more than 1000 values.'],
+  ['nested values', '['.repeat(1_001) + ']'.repeat(1_001), 'The body has more than 1000 values.'],
+])('JSON that takes long to parse: %s', async (_, sent, problem) => {
   const headers = { authorization: `Bearer ${await service.loginAppToken()}` };
-  const answer = await service.json('/v2/marketing/push_notifications/devices', body, headers);
-  expect([answer.status, answer.body.error_description]).toEqual([400, message]);
+  const { status, body } = await service.json('/v2/marketing/push_notifications/devices', sent, headers);
+  const allowed = 'The body must be a JSON object with the field device.';
+  expect([status, body.error_description]).toEqual([400, problem ?? allowed]);
 });
 
 test.each([

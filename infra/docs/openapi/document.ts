@@ -135,6 +135,7 @@ function operation(key: string, endpoint: AnyEndpoint, sent: Components, receive
     security: alternative === undefined ? security[scheme] : [...security[scheme], instead],
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: body && {
+      description: `At most ${body.mostBytes / 1024} KiB.`,
       required: !body.isOptional,
       content: {
         [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },

@@ -5,6 +5,7 @@ import { jwtAssertionType } from '../../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, findPublicClient } from '../../login-apps/clients.ts';
 import { verifyProof } from '../../tokens/dpop-proof.ts';
 import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';
+import type { Form } from '../body.ts';
 import type { Authentication, RequestHeaders } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 
@@ -29,7 +30,7 @@ const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient
 });
 
 /** @see RFC 7521, section 4.2; RFC 7523, section 2.2 */
-async function clientOfAssertion(form: URLSearchParams): Promise<AuthenticatedClient> {
+async function clientOfAssertion(form: Form): Promise<AuthenticatedClient> {
   const sent = parameter(form, 'client_assertion');
   if (sent && parameter(form, 'client_assertion_type') === jwtAssertionType)
     return verifyClientAssertion(sent, parameter(form, 'client_id'));
@@ -60,8 +61,8 @@ export const anyClient: Authentication<AuthenticatedClient> = {
 };
 
 /** A parameter that has a value. @throws ServiceError `invalid_request` when it is repeated */
-function parameter(form: URLSearchParams, name: string): string | undefined {
-  const [value, ...others] = form.getAll(name).filter((one) => one !== '');
+function parameter(form: Form, name: string): string | undefined {
+  const [value, ...others] = [form[name] ?? []].flat().filter((one) => one !== '');
   if (others.length > 0) throw invalid(`The parameter ${name} is repeated.`);
   return value;
 }
