@@ -83,6 +83,7 @@ export type IdentityAttributes = {
 export const identityIndexItem = v.object({
   created_at: v.optional(v.string()),
   external_id: v.optional(v.string()),
+  blocked_at: v.optional(v.string()),
   next_slot: v.optional(v.string()),
   linked_to: v.optional(v.string()),
   identity_id: v.optional(v.string()),

@@ -5,6 +5,7 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import type { AuthenticatedUser } from '../login-users/login-user.ts';
+import { readText, responseTo } from '../providers/call-provider.ts';
 import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
 import { jsonObject } from '../schema/validation.ts';
 import { documentClient } from '../storage/client.ts';
@@ -23,7 +24,7 @@ export const hasLoginHook = (loginAppId: string): boolean =>
 export const asksAtLoginOnly = (): boolean => optionalEnvironment('LOGIN_HOOK_ON') === 'login';
 
 const reserved =
-  'iss sub aud exp iat nbf jti client_id sid scope token_use auth_time acr amr azp cnf act may_act nonce events sub_id typ at_hash c_hash authorization_details ext_id';
+  'iss sub aud exp iat nbf jti client_id sid scope token_use auth_time acr amr azp cnf act may_act nonce events sub_id typ at_hash c_hash authorization_details ext_id active token_type username';
 /** Claims that an answer must not set: the service or a specification gives them a meaning. */
 export const reservedClaims = new Set(reserved.split(' '));
 
@@ -43,11 +44,17 @@ const claimsSchema = v.pipe(
 );
 
 /** The answer of a login hook; strict, since a misspelled `deny` must let nobody in. */
-const answerSchema = v.strictObject({
-  deny: v.optional(v.boolean('must be true or false')),
-  reason: v.optional(v.string('must be text')),
-  claims: v.optional(claimsSchema),
-});
+const answerSchema = v.pipe(
+  v.string('is longer than 64 KiB'),
+  v.parseJson(undefined, 'is no JSON'),
+  // A list passes as an object without members.
+  jsonObject('must be an object'),
+  v.strictObject({
+    deny: v.optional(v.boolean('must be true or false')),
+    reason: v.optional(v.string('must be text')),
+    claims: v.optional(claimsSchema),
+  }),
+);
 
 interface HookEvent {
   event: 'login' | 'link' | 'refresh';
@@ -103,8 +110,36 @@ const shown = ({ provider, namespace, subject, profile }: HookIdentity) => ({
 
 let sign: ReturnType<typeof requestSigner> | undefined;
 
-/** Invokes the owner's function once: a retry might repeat its work. The SDK's client would enlarge the bundle by half. */
+/**
+ * Invokes the owner's function once, since it may have effects: on a connection of its own, which
+ * can't have died while Lambda had frozen the instance. The SDK's client would enlarge the bundle by half.
+ */
 async function invoke(event: object): Promise<v.InferOutput<typeof answerSchema>> {
+  const { text, status, fault } = await sendEvent(event);
+  if (fault !== undefined) throw new Error(`The login hook failed: ${fault}.`);
+  if (status !== 200) throw new Error(`The login hook failed: Lambda answers with ${status}.`);
+  const answer = v.safeParse(answerSchema, text);
+  if (answer.success) return answer.output;
+  const [issue] = answer.issues;
+  throw new Error(`The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`);
+}
+
+/** Sends an event to Lambda. A fault is that of the function itself. */
+async function sendEvent(event: object) {
+  const { url, headers } = await signedCall(event);
+  const seconds = hookSeconds();
+  const signal = AbortSignal.timeout(seconds * 1000);
+  try {
+    const response = await responseTo({ url, headers, json: event, signal });
+    const fault = response.headers['x-amz-function-error'];
+    return { text: await readText(response), status: response.statusCode, fault };
+  } catch (cause) {
+    if (signal.aborted) throw new Error(`The login hook did not answer within ${seconds} s.`, { cause });
+    throw new Error('The login hook failed: there was no answer from Lambda.', { cause });
+  }
+}
+
+async function signedCall(event: object) {
   const { config } = documentClient;
   const region = await config.region();
   const address = optionalEnvironment('AWS_ENDPOINT_URL_LAMBDA') ?? `https://lambda.${region}.amazonaws.com`;
@@ -114,13 +149,5 @@ async function invoke(event: object): Promise<v.InferOutput<typeof answerSchema>
   const time = new Date(Date.now() + config.systemClockOffset);
   sign ??= requestSigner(region, 'lambda');
   const request = { host, path, contentType: 'application/json', body, time };
-  const headers = sign(request, await config.credentials());
-  const signal = AbortSignal.timeout(hookSeconds() * 1000);
-  const response = await fetch(`${origin}${path}`, { method: 'POST', headers, body, signal });
-  const fault = response.headers.get('x-amz-function-error') ?? (response.ok ? undefined : response.status);
-  if (fault !== undefined) throw new Error(`The login hook failed: ${fault}.`);
-  const answer = v.safeParse(answerSchema, await response.json());
-  if (answer.success) return answer.output;
-  const [issue] = answer.issues;
-  throw new Error(`The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`);
+  return { url: `${origin}${path}`, headers: sign(request, await config.credentials()) };
 }

@@ -75,7 +75,8 @@ export async function introspectToken(loginAppId: string, token: string): Promis
 
 async function accessToken(loginAppId: string, claims: AccessTokenPayload, token: string) {
   if (claims.aud !== loginAppId) return inactive;
-  const active = { active: true, token_type: 'bearer', ...payloadOf(token), ...claims } as const;
+  // Whatever a login hook has put into the token, it says nothing about the token itself.
+  const active = { ...payloadOf(token), ...claims, active: true, token_type: 'bearer' } as const;
   if (claims.token_use !== 'login_user') {
     const client = await findCurrentClient(claims.client_id);
     return client && (claims.token_use === 'login_app' || client.mayReadRecipients) ? active : inactive;

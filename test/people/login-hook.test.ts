@@ -105,6 +105,48 @@ describe('what the hook is told', () => {
   });
 });
 
+describe('a login or a link that something else refuses reaches no hook', () => {
+  const asked = (loginUserId: string | undefined) => toldAbout(loginUserId).length;
+  const conflict = { status: 409, error: 'conflict' };
+
+  test('the login of somebody who is blocked, by the first identity or another', async () => {
+    const [subject, other] = [unique('alice'), unique('bob')];
+    const login = await logIn(undefined, { subject });
+    const sub = subOf(login);
+    expect((await accountOf(service, login.body.access_token).linkAt('provider_f', other)).status).toBe(201);
+    await service.operate('login-users', 'block', { 'login-user': sub });
+    const before = asked(sub);
+    for (const blocked of [subject, other]) {
+      const naming = 'The Login User is blocked.';
+      expectError(await logIn(undefined, { subject: blocked }), { ...refused, naming });
+    }
+    expect(asked(sub)).toBe(before);
+    await service.operate('login-users', 'unblock', { 'login-user': sub });
+    expect((await logIn(undefined, { subject: other })).status).toBe(200);
+    expect(asked(sub)).toBe(before + 1);
+  });
+
+  test('the link of an identity that belongs to somebody else, or is theirs already', async () => {
+    const [subject, other] = [unique('alice'), unique('bob')];
+    await logIn(undefined, { subject: other });
+    const login = await logIn(undefined, { subject });
+    const account = accountOf(service, login.body.access_token);
+    expectError(await account.linkAt('provider_f', other), conflict);
+    expect((await account.linkAt('provider_f', subject)).status).toBe(200);
+    expect(toldAbout(subOf(login)).map(({ event }) => event)).toEqual(['login']);
+  });
+
+  test('the link of one identity too many', async () => {
+    const login = await logIn();
+    const account = accountOf(service, login.body.access_token);
+    const links = Array.from({ length: 20 }, () => unique('bob'));
+    for (const link of links) expect((await account.linkAt('provider_f', link)).status).toBe(201);
+    expect(asked(subOf(login))).toBe(21);
+    expectError(await account.linkAt('provider_f', unique('bob')), conflict);
+    expect(asked(subOf(login))).toBe(21);
+  });
+});
+
 describe('claims of the hook', () => {
   const roles = { roles: ['admin'], groups: ['a'], entitlements: [1], customer: { number: 7 } };
 
@@ -223,6 +265,10 @@ describe('a hook that gives no usable answer', () => {
     ['takes too long', { hangs: true }],
     ['answers nothing', { answer: null }],
     ['answers a text', { answer: 'deny' }],
+    ['answers an empty text', { answer: '' }],
+    ['answers a list', { answer: [] }],
+    ['answers a number', { answer: 0 }],
+    ['answers true', { answer: true }],
     ['misspells deny', { answer: { denied: true } }],
     ['denies by text', { answer: { deny: 'true' } }],
     ['gives claims that are no object', { answer: { claims: ['admin'] } }],

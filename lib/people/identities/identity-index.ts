@@ -41,15 +41,15 @@ export async function findIndexItem(loginAppId: string, identity: Identity, know
   // An unfinished deletion is found on the way, so it must not be skipped.
   if (steps > 1 && unfinished.length === 0)
     await updateItem(loginUserItem(first), { set: { next_slot: id }, when: { next_slot: { exists: true } } });
-  const { created_at, external_id, linked_to, identity_id } = item;
+  const { created_at, external_id, blocked_at, linked_to, identity_id } = item;
   const ofFirst = created_at === undefined ? undefined : ownerOfFirst(id);
   const isLinked = linked_to !== undefined && identity_id !== undefined;
   return {
     id,
     /** The owner by the index item alone; undefined for a free identity. */
     owner: isLinked ? { login_user_id: linked_to, identity_id } : ofFirst,
-    /** That of the person whose first identity it is. */
-    externalId: external_id,
+    /** The person whose first identity it is. */
+    first: { external_id, blocked_at },
     /** Former Login Users with the identity whose deletion is not finished. */
     unfinished,
   };

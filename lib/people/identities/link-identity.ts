@@ -44,8 +44,8 @@ const mostLinked = 20;
 /**
  * Links a verified identity to a Login User by two conditional writes: their attribute, then the index item of the identity,
  * which only one of several people gets. An attribute without it counts for nothing: the next link or unlink removes it.
- * @param options `ask` throws for an identity that must not be linked, `byOperator` links to a blocked person too, `move` takes
- *   the identity from another Login User
+ * @param options `ask` throws for an identity that must not be linked, and is asked once, when nothing else is known to refuse;
+ *   `byOperator` links to a blocked person too, `move` takes the identity from another Login User
  * @throws ServiceError `conflict` when the identity is another Login User's or they have too many, `forbidden` when they were
  *   blocked meanwhile, `invalid_token` when they were deleted
  */
@@ -57,6 +57,7 @@ export async function linkIdentity(
 ) {
   const { login_user_id, login_app_id, identities } = person;
   const place = { loginAppId: login_app_id, provider };
+  let isAllowed = false;
   const linkOnce = async () => {
     // 1. The identity may have an owner.
     const indexItem = await findIndexItem(login_app_id, verified);
@@ -72,7 +73,12 @@ export async function linkIdentity(
       return identity && { isNew: false, identity: shownIdentity(identity) };
     }
 
-    // 2. The person gets it, if they have room. Of two requests at once, one sees the other's.
+    // 2. They have room for it, and the login hook allows it.
+    await requireRoom(linkedIn(identities), indexItem.id);
+    if (!isAllowed) await ask();
+    isAllowed = true;
+
+    // 3. The person gets it. Of two requests at once that take the last room, one sees the other's.
     const { namespace, subject } = verified;
     const identity_id = newId('i');
     const linked_at = timestamp();
@@ -89,14 +95,14 @@ export async function linkIdentity(
       if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
       throw deletedError();
     }
-    const linked = identitiesIn(added.before ?? added.after ?? {}).filter(({ slot }) => slot !== undefined);
+    const linked = linkedIn(identitiesIn(added.before ?? added.after ?? {}));
     const others = linked.filter((one) => one.identity_id !== identity_id);
-    if (others.length >= mostLinked && (await countLinked(others, indexItem.id)) >= mostLinked) {
+    await requireRoom(others, indexItem.id).catch(async (error) => {
       await removeIdentity(newOwner);
-      throw new ServiceError('conflict', tooMany);
-    }
+      throw error;
+    });
 
-    // 3. Its index item leads to them, unless it leads to somebody else by now.
+    // 4. Its index item leads to them, unless it leads to somebody else by now.
     if (!(await claimIdentity(indexItem, newOwner))) {
       await removeIdentity(newOwner);
       return undefined;
@@ -105,10 +111,12 @@ export async function linkIdentity(
     const details = identityDetails({ ...set }, identity_id);
     return { isNew: true, identity: shownIdentity({ ...identity, ...details }) };
   };
-  return ask()
-    .then(() => retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.'))
-    .catch((error) => revokeIfRefused(error, login_user_id, place, verified));
+  return retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.').catch((error) =>
+    revokeIfRefused(error, login_user_id, place, verified),
+  );
 }
+
+const linkedIn = (identities: UserIdentity[]) => identities.filter(({ slot }) => slot !== undefined);
 
 /** Updates an identity as just verified; undefined when it was unlinked meanwhile. */
 async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIdentity) {
@@ -117,6 +125,12 @@ async function asVerified(owner: Owner, place: TokenPlace, verified: VerifiedIde
     when: { ...whileExisting, [attributeOf(owner)]: { exists: true } },
   });
   return done ? identityOf(owner) : undefined;
+}
+
+/** @throws ServiceError `conflict` when others take the whole room */
+async function requireRoom(others: UserIdentity[], indexId: string): Promise<void> {
+  if (others.length < mostLinked) return;
+  if ((await countLinked(others, indexId)) >= mostLinked) throw new ServiceError('conflict', tooMany);
 }
 
 /** Counts the identities whose index items agree or whose links may be under way, but for a link that is being repeated. */

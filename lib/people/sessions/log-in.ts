@@ -58,7 +58,7 @@ export async function logIn(
   const login = { loginAppId, provider, verified, mayCreate: isOpen };
   let owner = ownerOfFirst(firstIndexId(loginAppId, verified));
   const logInOnce = async () => {
-    // 1. The login hook decides about the current owner.
+    // 1. The login hook decides about the current owner, when nothing else is known to refuse.
     const asked = hasLoginHook(loginAppId) ? await askAboutLogin(clientId, login) : undefined;
     if (asked) owner = asked.owner;
 
@@ -105,19 +105,19 @@ export async function logIn(
   );
 }
 
+/** @throws ServiceError `invalid_grant` for a blocked person, of whom the hook is not asked */
 async function askAboutLogin(client_id: string, login: Login) {
   const { loginAppId, provider, verified } = login;
   const indexItem = await findIndexItem(loginAppId, verified);
   const owner = ownerAt(indexItem, login);
-  const external_id = isFirst(owner)
-    ? indexItem.externalId
-    : (await readLoginUser(owner.login_user_id))?.external_id;
+  const user = isFirst(owner) ? indexItem.first : await readLoginUser(owner.login_user_id);
+  if (user?.blocked_at !== undefined) throw refusalOfBlocked(owner);
   const hook_claims = await askLoginHook(
     {
       event: 'login',
       login_app_id: loginAppId,
       login_user_id: owner.login_user_id,
-      external_id,
+      external_id: user?.external_id,
       first_login: indexItem.owner === undefined,
       client_id,
     },
@@ -167,16 +167,19 @@ async function nextOwner(expected: Owner, login: Login, found: Item | undefined)
   const isTheirs = withFirst
     ? found?.next_slot === undefined && found?.linked_to === undefined
     : found?.deleted_at === undefined && found?.[identityAttributes.linked(identity_id)] !== undefined;
-  if (isTheirs && found?.blocked_at !== undefined) {
-    logEvent('login_user_refused', { login_user_id });
-    throw blockedError('invalid_grant');
-  }
+  if (isTheirs && found?.blocked_at !== undefined) throw refusalOfBlocked(expected);
   const known = login_user_id === firstIndexId(loginAppId, verified) && withFirst ? found : undefined;
   const indexItem = await findIndexItem(loginAppId, verified, known);
   if (withFirst || indexItem.owner?.identity_id !== identity_id) return ownerAt(indexItem, login);
   // The index item leads to somebody who no longer has the identity.
   await releaseIdentity(indexItem.id, identity_id);
   return ownerOfFirst(indexItem.id);
+}
+
+/** The error for the login of a blocked person, which the log tells of. */
+function refusalOfBlocked({ login_user_id }: Owner): ServiceError {
+  logEvent('login_user_refused', { login_user_id });
+  return blockedError('invalid_grant');
 }
 
 /** The owner of an identity, or the one that its login would create. @throws ServiceError `invalid_grant` if it may not */
