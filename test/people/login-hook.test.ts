@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import { reservedClaims } from '../../lib/people/login-hook.ts';
@@ -29,8 +29,13 @@ writeFileSync(
   };`,
 );
 const options = { LOGIN_HOOK: hook, LOGIN_HOOK_SECONDS: '3' };
-const { running, service } = await ownService(options);
-const atLogin = await ownService({ ...options, LOGIN_HOOK_ON: 'login' });
+const movableClock = true;
+const { running, service } = await ownService(options, { movableClock });
+const atLogin = await ownService({ ...options, LOGIN_HOOK_ON: 'login' }, { movableClock });
+afterEach(() => {
+  running.resetClock();
+  atLogin.running.resetClock();
+});
 
 const settingsSchema = v.looseObject({ issuers: v.array(v.looseObject({})) });
 
@@ -285,5 +290,95 @@ describe('a hook that gives no usable answer', () => {
     expect((await account.sessions()).body.sessions).toHaveLength(1);
     const failure = { event: 'login_hook_failed', hook_event: 'refresh' };
     expect(logLines(running)).toContainEqual(expect.objectContaining(failure));
+  });
+});
+
+describe('a refresh token that has been replaced', () => {
+  /** A login whose second event the hook answers so, and whose third it answers with `later`. */
+  const refreshedTwice = async (later: Told) => {
+    const claims = { roles: ['admin'], next: later };
+    const login = await logIn({ answer: { claims: { next: { answer: { claims } } } } });
+    return { login, successor: await refresh(login) };
+  };
+  const rolesIn = ({ body }: Answer) => decodeJwt(body.access_token).roles;
+  const eventsOf = (login: Answer) => toldAbout(subOf(login)).map(({ event }) => event);
+
+  test('within a minute, when a response was lost: the same successor and claims, and the hook is not asked', async () => {
+    const { login, successor } = await refreshedTwice({ answer: { deny: true } });
+    const repeated = await refresh(login);
+    expect(repeated.body.refresh_token).toBe(successor.body.refresh_token);
+    expect(rolesIn(repeated)).toEqual(['admin']);
+    expect(eventsOf(login)).toEqual(['login', 'refresh']);
+  });
+
+  test('later: the hook is asked, and its new claims are those of the session', async () => {
+    const guest = { answer: { claims: { roles: ['guest'] } } };
+    const { login, successor } = await refreshedTwice(guest);
+    running.advance(61);
+    const repeated = await refresh(login);
+    expect(repeated.body.refresh_token).toBe(successor.body.refresh_token);
+    expect(rolesIn(repeated)).toEqual(['guest']);
+    await refresh(successor);
+    expect(eventsOf(login)).toEqual(['login', 'refresh', 'refresh', 'refresh']);
+    expect(toldAbout(subOf(login)).at(-1)).toMatchObject({ previous_claims: { roles: ['guest'] } });
+  });
+
+  test('each time that it comes back later, also when it was late before', async () => {
+    const keep = { answer: { claims: { next: { answer: { deny: true } } } } };
+    const { login, successor } = await refreshedTwice(keep);
+    running.advance(61);
+    expect((await refresh(login)).status).toBe(200);
+    expectError(await refresh(login), refused);
+    expect((await refresh(successor)).body.error).toBe('invalid_grant');
+  });
+
+  test('later, of somebody who is shut out: the session ends', async () => {
+    const { login, successor } = await refreshedTwice({ answer: { deny: true } });
+    running.advance(61);
+    expectError(await refresh(login), refused);
+    const introspected = await service.introspect(successor.body.access_token, appOf());
+    expect(introspected.body).toEqual({ active: false });
+    expect((await refresh(successor)).body.error).toBe('invalid_grant');
+    expect(eventsOf(login)).toEqual(['login', 'refresh', 'refresh']);
+  });
+
+  test('later, while the hook fails: a 503, and the session goes on', async () => {
+    const { login, successor } = await refreshedTwice({ fails: true });
+    running.advance(61);
+    expectError(await refresh(login), { status: 503, error: 'temporarily_unavailable' });
+    const account = accountOf(service, successor.body.access_token);
+    expect((await account.sessions()).body.sessions).toHaveLength(1);
+  });
+
+  test('late in the third generation in a row: the session ends, and the hook is not asked', async () => {
+    const login = await logIn();
+    let predecessor = login;
+    for (const statusOfReplay of [200, 200, 400]) {
+      const successor = await refresh(predecessor);
+      running.advance(61);
+      const before = eventsOf(login).length;
+      const replayed = await refresh(predecessor);
+      expect(replayed.status).toBe(statusOfReplay);
+      expect(eventsOf(login).length - before).toBe(statusOfReplay === 200 ? 1 : 0);
+      predecessor = successor;
+    }
+    expect((await refresh(predecessor)).body.error).toBe('invalid_grant');
+  });
+
+  test('later, where the deployment asks at logins only: it is not asked', async () => {
+    const at = atLogin.service;
+    const login = await logIn({ answer: { claims: { roles: ['admin'], next: { fails: true } } } }, { at });
+    await refresh(login, at);
+    atLogin.running.advance(61);
+    expect(rolesIn(await refresh(login, at))).toEqual(['admin']);
+    expect(eventsOf(login)).toEqual(['login']);
+  });
+
+  test('at once with others: each is the same successor, unless the hook refuses one', async () => {
+    const next = { answer: { claims: { next: { answer: {} } } } };
+    const login = await logIn({ answer: { claims: { next } } });
+    const answers = await Promise.all(Array.from({ length: 4 }, () => refresh(login)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
   });
 });

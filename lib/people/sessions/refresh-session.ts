@@ -5,10 +5,10 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { findStatus } from '../../login-apps/status.ts';
+import { findStatus, type LoginAppStatus } from '../../login-apps/status.ts';
 import { blockedError, type LoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import { updateItem } from '../../storage/items.ts';
+import { type Item, updateItem } from '../../storage/items.ts';
 import { askLoginHook, asksAtLoginOnly, hasLoginHook, hookClaimsIn } from '../login-hook.ts';
 import { endSession } from './end-sessions.ts';
 import { endOf } from './log-in.ts';
@@ -64,20 +64,15 @@ export async function refreshSession(client: AuthenticatedClient, content: Sessi
     throw invalidToken('refresh_token_reused');
   }
 
-  // 4. The predecessor gets the same successor again, unless it comes back late once too often.
+  // 4. The predecessor gets the same successor again. Soon after the refresh, its response was lost.
   if (state === 'predecessor') {
-    if (await isLateReplayTooMany(session)) {
-      logEvent('refresh_token_replayed', of);
-      await endSession(login_user_id, session_id, 'reuse', 'reuse');
-      throw invalidToken('refresh_token_replayed');
-    }
+    const repeated = isLate(session) ? await repeatLate(session, user, status) : session;
     logEvent('refresh_token_repeated', of);
-    return session;
+    return repeated;
   }
 
   // 5. The login hook decides whether the session goes on, and with which claims.
-  const claims =
-    hasLoginHook(client.loginAppId) && !asksAtLoginOnly() ? await askAboutRefresh(session, user) : {};
+  const claims = await claimsAtRefresh(session, user);
 
   // 6. The current token moves the session on, by one conditional write. Of several requests at once, one succeeds.
   const change = {
@@ -94,11 +89,65 @@ export async function refreshSession(client: AuthenticatedClient, content: Sessi
   if (update.done) return { ...session, ...change };
 
   // 7. Others were faster, perhaps by several generations. The token was current when it came, so nobody stole it.
-  const latest = sessionWithId(session_id, update.found && sessionItem.parse(update.found));
-  if (!latest || !isActive(latest, status)) throw invalidToken('session_ended');
+  const latest = activeSessionIn(update.found, session, status);
   logEvent('refresh_token_repeated', { ...of, generation: latest.generation });
   return latest;
 }
+
+/** The session of an item that did not meet a condition. @throws ServiceError `invalid_grant` unless it is active */
+function activeSessionIn(found: Item | undefined, { session_id }: Session, status: LoginAppStatus): Session {
+  const session = sessionWithId(session_id, found && sessionItem.parse(found));
+  if (!session || !isActive(session, status)) throw invalidToken('session_ended');
+  return session;
+}
+
+/** Whether a predecessor that comes now is late: a lost response would have been asked for before. */
+const isLate = ({ refreshed_at = 0 }: Session): boolean => epochSeconds() - refreshed_at > replaySeconds();
+
+/**
+ * Lets a late predecessor have the same successor again, with the claims that the login hook gives now.
+ * @throws ServiceError `invalid_grant` when it comes back once too often, or the hook refuses
+ */
+async function repeatLate(session: Session, user: LoginUser, status: LoginAppStatus): Promise<Session> {
+  const { login_user_id, session_id, generation, replayed_generation } = session;
+
+  // 1. One late replay may be a lost response. Several generations in a row are two parties who take turns.
+  const late_replays = lateReplaysOf(session);
+  if (late_replays >= mostGenerations) {
+    logEvent('refresh_token_replayed', { login_user_id, session_id, generation });
+    await endSession(login_user_id, session_id, 'reuse', 'reuse');
+    throw invalidToken('refresh_token_replayed');
+  }
+
+  // 2. The login hook decides, as for the current token: nobody gets past it by a replaced one.
+  const claims = await claimsAtRefresh(session, user);
+
+  // 3. Of several at once, one counts. A slow one can't take back that of the next generation.
+  const isCounted = replayed_generation === generation;
+  if (isCounted && !('hook_claims' in claims)) return session;
+  const change = { replayed_generation: generation, late_replays, ...claims };
+  const update = await updateItem(sessionItem(login_user_id, session_id), {
+    set: change,
+    when: {
+      session_id: { is: session_id },
+      generation: { is: generation },
+      ended_at: { exists: false },
+      replayed_generation: { is: replayed_generation },
+    },
+  });
+  if (!update.done) activeSessionIn(update.found, session, status);
+  return { ...session, ...change };
+}
+
+/** The number of generations in a row with a late replay, this one included. Each counts once. */
+function lateReplaysOf({ generation, replayed_generation, late_replays = 0 }: Session): number {
+  if (replayed_generation === generation) return late_replays;
+  return replayed_generation === generation - 1 ? late_replays + 1 : 1;
+}
+
+/** The claims that the login hook gives at a refresh; none of them where it is not asked. */
+const claimsAtRefresh = async (session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> =>
+  hasLoginHook(session.login_app_id) && !asksAtLoginOnly() ? askAboutRefresh(session, user) : {};
 
 /** Asks the login hook about a refresh. A refusal ends the session; a failure is `temporarily_unavailable`. */
 async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> {
@@ -119,25 +168,6 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
 }
 
 const noAnswer = 'The login could not be checked; send the request again.';
-
-/** Counts a late replay, once per generation. One may be a lost response; several in a row are two parties who take turns. */
-async function isLateReplayTooMany(session: Session): Promise<boolean> {
-  const { generation, refreshed_at = 0, replayed_generation, late_replays = 0 } = session;
-  if (epochSeconds() - refreshed_at <= replaySeconds()) return false;
-  if (replayed_generation === generation) return false;
-  const inRow = replayed_generation === generation - 1 ? late_replays + 1 : 1;
-  if (inRow >= mostGenerations) return true;
-  // Of several at once, one counts. A slow one can't take back that of the next generation.
-  await updateItem(sessionItem(session.login_user_id, session.session_id), {
-    set: { replayed_generation: generation, late_replays: inRow },
-    when: {
-      session_id: { is: session.session_id },
-      ended_at: { exists: false },
-      replayed_generation: { is: replayed_generation },
-    },
-  });
-  return false;
-}
 
 const invalidToken = (reason: LogReason): ServiceError =>
   new ServiceError('invalid_grant', 'The refresh token is not valid for this client.', reason);
