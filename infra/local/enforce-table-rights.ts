@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Access } from '../../lib/http/endpoint.ts';
-import { documentClient } from '../../lib/storage/client.ts';
-import { operationOf } from '../../lib/storage/first-attempt.ts';
+import { store } from '../../lib/storage/client.ts';
 import { MissingRight, tableRightsOf } from '../table-rights.ts';
 
 /** Checks each call of the function that runs. */
@@ -24,10 +23,10 @@ export async function withTableRights<Result>(key: string, access: Access, run: 
 }
 
 /** The rights that a call needs: its own action, or for a transaction that of each of its writes. */
-function neededRights(command: Command): { action: string; call: object }[] {
-  const action = operationOf(command);
-  if (!('TransactItems' in command.input)) return [{ action, call: command.input }];
-  return (command.input.TransactItems ?? []).flatMap((write) =>
+function neededRights(operation: string, input: object): { action: string; call: object }[] {
+  if (!('TransactItems' in input)) return [{ action: operation, call: input }];
+  const writes: object[] = Object(input.TransactItems);
+  return writes.flatMap((write) =>
     Object.entries(write).map(([name, call]) => ({ action: actionOfWrite[name] ?? name, call })),
   );
 }
@@ -53,13 +52,11 @@ function leadingKeysOf(call: object): string[] {
 const fits = (pk: string, form: string): boolean =>
   form.endsWith('*') ? pk.startsWith(form.slice(0, -1)) : pk === form;
 
-const send = documentClient.send.bind(documentClient);
-type Command = Parameters<typeof send>[0];
-Object.assign(documentClient, {
-  send: async (command: Command) => {
-    // Outside of a function, the local stack itself asks.
-    const check = running.getStore();
-    if (check) for (const { action, call } of neededRights(command)) check(action, leadingKeysOf(call));
-    return send(command);
-  },
-});
+const { call } = store;
+store.call = async (operation, input) => {
+  // Outside of a function, the local stack itself asks.
+  const check = running.getStore();
+  if (check)
+    for (const needed of neededRights(operation, input)) check(needed.action, leadingKeysOf(needed.call));
+  return call(operation, input);
+};

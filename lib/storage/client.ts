@@ -2,11 +2,13 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { patience, requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
-import { makeFirstAttempts } from './first-attempt.ts';
+import { storeCaller } from './call-store.ts';
 
 export const tableName = environment('TABLE_NAME');
 
-export const documentClient = DynamoDBDocumentClient.from(new DynamoDBClient(requestTimeouts(3)), {
+export const documentClient = DynamoDBDocumentClient.from(new DynamoDBClient(requestTimeouts(2)), {
   marshallOptions: { removeUndefinedValues: true },
 });
-makeFirstAttempts(documentClient, patience);
+
+/** How the service calls its store. The local stack and measurements put another function in its place. */
+export const store = { call: storeCaller(documentClient, patience) };

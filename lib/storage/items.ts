@@ -7,12 +7,11 @@ import {
   ConditionalCheckFailedException,
   ItemCollectionSizeLimitExceededException,
 } from '@aws-sdk/client-dynamodb';
-import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
-import { documentClient, tableName } from './client.ts';
+import { store, tableName } from './client.ts';
 import { repeatConflicts } from './conflicts.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import type { Key } from './keys.ts';
@@ -52,9 +51,8 @@ export async function readItem<Attributes>(key: ItemKey<Attributes, unknown>) {
 }
 
 async function readRaw(key: Key): Promise<Item | undefined> {
-  const { Item } = await documentClient.send(
-    new GetCommand({ TableName: tableName(), Key: keyOf(key), ConsistentRead: true }),
-  );
+  const input = { TableName: tableName(), Key: keyOf(key), ConsistentRead: true };
+  const { Item } = await store.call('GetItem', input);
   return Item;
 }
 
@@ -95,9 +93,8 @@ async function readBatch(keys: Keyed[], found: Map<string, Item>): Promise<void>
   for (let attempt = 0; missing.length > 0; attempt += 1) {
     if (attempt === mostAttempts) throw new Error('The table was too busy to read all items of a batch.');
     if (attempt > 0) await wait(Math.random() * firstPause * 2 ** (attempt - 1));
-    const { Responses, UnprocessedKeys } = await documentClient.send(
-      new BatchGetCommand({ RequestItems: { [tableName()]: { Keys: missing, ConsistentRead: true } } }),
-    );
+    const RequestItems = { [tableName()]: { Keys: missing, ConsistentRead: true } };
+    const { Responses, UnprocessedKeys } = await store.call('BatchGetItem', { RequestItems });
     for (const item of Responses?.[tableName()] ?? []) found.set(nameOf(item), item);
     missing = UnprocessedKeys?.[tableName()]?.Keys ?? [];
   }
@@ -114,7 +111,7 @@ export async function putItem<Written>(
   const created_by = newId('w');
   const put = { TableName: tableName(), Item: { ...keyOf(key), ...attributes, created_by } };
   const condition = ifAbsent ? { ConditionExpression: 'attribute_not_exists(pk)' } : {};
-  const sent = await unlessRefused(() => documentClient.send(new PutCommand({ ...put, ...condition })));
+  const sent = await unlessRefused(() => store.call('PutItem', { ...put, ...condition }));
   if (!(sent instanceof ConditionalCheckFailedException)) return true;
   return sent.$metadata.attempts !== 1 && (await readRaw(key))?.created_by === created_by;
 }
@@ -136,7 +133,7 @@ export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<voi
   const { names: ExpressionAttributeNames, values: ExpressionAttributeValues } = expressions;
   const condition = { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues };
   const deletion = { TableName: tableName(), Key: keyOf(key), ...(ConditionExpression && condition) };
-  await unlessRefused(() => documentClient.send(new DeleteCommand(deletion)));
+  await unlessRefused(() => store.call('DeleteItem', deletion));
 }
 
 /** The outcome of an update, or the item, if any, that did not meet its condition. */
@@ -228,15 +225,13 @@ const sendUpdate = (
   { names, values }: Expressions,
   returned?: 'ALL_OLD',
 ) =>
-  documentClient.send(
-    new UpdateCommand({
-      TableName: tableName(),
-      Key: keyOf(key),
-      UpdateExpression,
-      ConditionExpression,
-      ExpressionAttributeNames: names,
-      ExpressionAttributeValues: values,
-      ReturnValues: returned,
-      ReturnValuesOnConditionCheckFailure: returned,
-    }),
-  );
+  store.call('UpdateItem', {
+    TableName: tableName(),
+    Key: keyOf(key),
+    UpdateExpression,
+    ConditionExpression,
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: values,
+    ReturnValues: returned,
+    ReturnValuesOnConditionCheckFailure: returned,
+  });

@@ -1,5 +1,5 @@
-import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
-import { documentClient, tableName } from './client.ts';
+import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import { store, tableName } from './client.ts';
 import { type Item, type Keyed, readEach } from './items.ts';
 import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
@@ -144,7 +144,7 @@ const keysIn = (
 });
 
 const query = (input: Omit<QueryCommandInput, 'TableName'>) =>
-  documentClient.send(new QueryCommand({ TableName: tableName(), ...input }));
+  store.call('Query', { TableName: tableName(), ...input });
 
 async function* queryPages(input: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item[]> {
   let start: Item | undefined;

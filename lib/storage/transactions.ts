@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
-import { TransactWriteCommand, type TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { newId } from '../foundation/ids.ts';
-import { documentClient, tableName } from './client.ts';
+import { store, tableName } from './client.ts';
 import { repeatConflicts } from './conflicts.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import { type Item, type ItemKey, type Keyed, keyOf } from './items.ts';
@@ -68,7 +68,7 @@ export async function writeTogether(writes: TransactionWrite[]): Promise<Transac
   const TransactItems = writes.map(({ input }) => input);
   // The same for all attempts: an attempt whose answer was lost may have made the writes.
   const ClientRequestToken = randomUUID();
-  const send = () => documentClient.send(new TransactWriteCommand({ TransactItems, ClientRequestToken }));
+  const send = () => store.call('TransactWriteItems', { TransactItems, ClientRequestToken });
   try {
     await repeatConflicts(send);
     return { done: true };

@@ -8,6 +8,7 @@ import * as v from 'valibot';
 import { gateway, type Route } from '../../infra/local/gateway.ts';
 import { loadRoutes, setEnvironment } from '../../infra/local/load-functions.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
+import { callerByClient } from '../../lib/storage/call-store.ts';
 import { type Operation, question } from './serving-messages.ts';
 
 // The process whose CPU time `npm run bench:requests` measures. It serves the handlers and, behind the same
@@ -19,7 +20,7 @@ await loadRoutes(routes);
 const served = await serve(gateway(routes));
 const handler = async () => ({ statusCode: 200, headers: {}, body: '' });
 const empty = await serve(gateway(routes.map((route) => ({ ...route, handler }))));
-const { documentClient } = await import('../../lib/storage/client.ts');
+const { store } = await import('../../lib/storage/client.ts');
 
 type Call = () => Promise<unknown>;
 /** The calls of recorded requests, to be made again without a handler: all, and those of the store by either client. */
@@ -27,27 +28,24 @@ let calls: Record<'calls' | 'store' | 'defaults', Call[]> = { calls: [], store: 
 let isRecording = false;
 
 const conditional = v.looseObject({ ConditionExpression: v.string() });
-const send = documentClient.send.bind(documentClient);
-const byDefaults = DynamoDBDocumentClient.from(new DynamoDBClient());
-Object.assign(documentClient, {
-  send: (command: Parameters<typeof send>[0]) => {
-    if (isRecording) {
-      // The condition of a write would not hold again.
-      const input = v.is(conditional, command.input)
-        ? {
-            ...command.input,
-            ConditionExpression: `(${command.input.ConditionExpression}) OR attribute_not_exists(nothing)`,
-          }
-        : command.input;
-      const again = (): typeof command => Reflect.construct(command.constructor, [input]);
-      const call = () => send(again());
-      calls.calls.push(call);
-      calls.store.push(call);
-      calls.defaults.push(() => byDefaults.send(again()));
-    }
-    return send(command);
-  },
-});
+const { call } = store;
+const byDefaults = callerByClient(DynamoDBDocumentClient.from(new DynamoDBClient()));
+store.call = (operation, input) => {
+  if (isRecording) {
+    // The condition of a write would not hold again.
+    const again = v.is(conditional, input)
+      ? {
+          ...input,
+          ConditionExpression: `(${input.ConditionExpression}) OR attribute_not_exists(nothing)`,
+        }
+      : input;
+    const callAgain = () => call(operation, again);
+    calls.calls.push(callAgain);
+    calls.store.push(callAgain);
+    calls.defaults.push(() => byDefaults[operation](again));
+  }
+  return call(operation, input);
+};
 
 const { request } = http;
 /** Sends a request, and records it if it is one to a provider, which has no agent. */

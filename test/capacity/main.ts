@@ -14,9 +14,9 @@ const stack = await startStack({ port: 0 });
 const { demo } = stack;
 // Both load AWS clients, which read the environment that the stack has set.
 const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import('./tables.ts');
-const { documentClient } = await import('../../lib/storage/client.ts');
+const { store } = await import('../../lib/storage/client.ts');
 const folder = mkdtempDisposableSync(join(tmpdir(), 'capacity-'));
-const measured = await measureRequests(new Meter(documentClient), serviceOf(demo, folder.path));
+const measured = await measureRequests(new Meter(store), serviceOf(demo, folder.path));
 await stack.close();
 folder.remove();
 

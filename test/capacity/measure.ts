@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
 import { domainEventsOf } from '../../lib/publishing/changes.ts';
-import { operationOf } from '../../lib/storage/first-attempt.ts';
+import type { store as serviceStore } from '../../lib/storage/client.ts';
 import type { Item } from '../../lib/storage/items.ts';
 import { type GlobalIndex, table } from '../../lib/storage/table.ts';
 import type { Answer } from '../support/service.ts';
@@ -73,6 +73,14 @@ const writeSchema = v.object({
   Item: v.optional(v.record(v.string(), v.unknown())),
 });
 
+/** The writes that a call makes: none for a read, and without the checks of a transaction. */
+function writesOf(operation: string, input: object): unknown[] {
+  if (/^(Get|BatchGet|Query)/.test(operation)) return [];
+  if (!('TransactItems' in input)) return [input];
+  const members: { Put?: unknown; Update?: unknown; Delete?: unknown }[] = Object(input.TransactItems);
+  return members.flatMap(({ Put, Update, Delete }) => Put ?? Update ?? Delete ?? []);
+}
+
 /** Measures the store capacity, events and log bytes of requests, through the handlers in this process. */
 export class Meter {
   readonly #ownClient = DynamoDBDocumentClient.from(new DynamoDBClient());
@@ -80,21 +88,21 @@ export class Meter {
   /** Write units by place and partition. */
   #written = new Map<string, Map<string, number>>();
 
-  constructor(client: DynamoDBDocumentClient) {
-    const send = client.send.bind(client);
-    const metered = async (command: Parameters<typeof send>[0]) => {
-      Object.assign(command.input, { ReturnConsumedCapacity: 'TOTAL' });
+  constructor(store: typeof serviceStore) {
+    const { call } = store;
+    store.call = async (operation, input) => {
       this.#cost.storeRequests += 1;
-      const isRead = /^(Get|BatchGet|Query)/.test(operationOf(command));
-      const before = isRead ? undefined : await this.#itemOf(command.input);
-      const output = await send(command);
+      const writes = writesOf(operation, input);
+      const before = await Promise.all(writes.map((write) => this.#itemOf(write)));
+      const output = await call(operation, { ...input, ReturnConsumedCapacity: 'TOTAL' });
       const taken = v.parse(consumed, output).ConsumedCapacity;
       const units = total(taken.map(({ CapacityUnits }) => CapacityUnits));
-      if (isRead) this.#cost.readUnits += units;
-      else this.#count(before, await this.#itemOf(command.input), units);
+      if (writes.length === 0) this.#cost.readUnits += units;
+      // The store tells the units of a whole transaction.
+      for (const [place, write] of writes.entries())
+        this.#count(before[place], await this.#itemOf(write), units / writes.length);
       return output;
     };
-    Object.assign(client, { send: metered });
     // The functions log to standard output; from now on, their lines are counted and not shown.
     process.stdout.write = (text: string | Uint8Array) => {
       this.#cost.logBytes += Buffer.byteLength(text);

@@ -144,8 +144,12 @@ describe('relate: a failed condition that carries the item needs no further read
 });
 
 test('a partition that is full: 409 that says what to do, and a reason in the log for the alarm', async () => {
-  answerOnce('PutItem', () => exception('ItemCollectionSizeLimitExceededException'));
-  const answer = await service.addEvent('comments', { actor_type: 'custom', actor_id: '7', comment: 'x' });
+  const full = exception('ItemCollectionSizeLimitExceededException');
+  const comment = { actor_type: 'custom', actor_id: '7', comment: 'x' };
+  const answer = await proxy.during(
+    ({ operation }) => (operation === 'PutItem' ? full : undefined),
+    () => service.addEvent('comments', comment),
+  );
   expectError(answer, { status: 409, error: 'conflict', naming: /full.*Create another one/ });
   expect(running.output()).toContain('"reason":"access_request_full"');
 });

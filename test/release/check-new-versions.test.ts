@@ -1,4 +1,4 @@
-import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
@@ -9,7 +9,7 @@ import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { clock } from '../../lib/foundation/clock.ts';
 import { directInvocation } from '../../lib/http/origin-secret.ts';
-import { documentClient } from '../../lib/storage/client.ts';
+import { store } from '../../lib/storage/client.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
 const { endpoints } = readFunctions();
@@ -202,14 +202,14 @@ describe('when the time is nearly up', () => {
   test('the store refuses one that writes after the removal; what keeps it out expires', async () => {
     const { promise: isRemoved, resolve: removed } = Promise.withResolvers<void>();
     const { promise: late, resolve: answered } = Promise.withResolvers<unknown>();
-    const { send } = documentClient;
-    const sending = jest.spyOn(documentClient, 'send').mockImplementation(async (...call: unknown[]) => {
-      const [command] = call;
-      if (command instanceof UpdateCommand && String(command.input.Key?.pk).startsWith('LOGIN_USER#')) {
+    const { call } = store;
+    const calling = jest.spyOn(store, 'call').mockImplementation(async (operation, input) => {
+      const isUpdate = operation === 'UpdateItem' && 'Key' in input;
+      if (isUpdate && String(input.Key?.pk).startsWith('LOGIN_USER#')) {
         end();
         await isRemoved;
       }
-      return Reflect.apply(send, documentClient, call);
+      return call(operation, input);
     });
     functions.set(
       'issue-token',
@@ -222,7 +222,7 @@ describe('when the time is nearly up', () => {
     await check();
     removed();
     expect(await late).toMatchObject({ statusCode: 400 });
-    sending.mockRestore();
+    calling.mockRestore();
     expect(told).toEqual(verdict('Failed'));
     const left = await leftOfTheCheck();
     expect(left).toEqual([

@@ -1,4 +1,3 @@
-import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
 import { gateway } from '../../infra/local/gateway.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
@@ -7,7 +6,7 @@ import { documentedFetch } from '../support/api-document.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
 const { tableName: TableName } = await startOwnTable();
-const { documentClient } = await import('../../lib/storage/client.ts');
+const { store } = await import('../../lib/storage/client.ts');
 const { withTableRights } = await import('../../infra/local/enforce-table-rights.ts');
 
 /** A record that reads devices and lists, and writes nothing. */
@@ -20,20 +19,18 @@ const asFunction = <Result>(run: () => Promise<Result>) => withTableRights('read
 
 const device = { pk: 'DEVICE#d_1', sk: 'DEVICE' };
 const account = { pk: 'ACCOUNT#ac_1', sk: 'ACCOUNT' };
-const get = (Key: typeof device) => documentClient.send(new GetCommand({ TableName, Key }));
+const get = (Key: typeof device) => store.call('GetItem', { TableName, Key });
 const batch = (...Keys: (typeof device)[]) =>
-  documentClient.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys } } }));
+  store.call('BatchGetItem', { RequestItems: { [TableName]: { Keys } } });
 const query = (pk: string, name = ':pk') =>
-  documentClient.send(
-    new QueryCommand({
-      TableName,
-      KeyConditionExpression: `pk = ${name}`,
-      ExpressionAttributeValues: { [name]: pk },
-    }),
-  );
+  store.call('Query', {
+    TableName,
+    KeyConditionExpression: `pk = ${name}`,
+    ExpressionAttributeValues: { [name]: pk },
+  });
 
 test('a function does what its record lists', async () => {
-  await asFunction(() => documentClient.send(new GetCommand({ TableName, Key: device })));
+  await asFunction(() => store.call('GetItem', { TableName, Key: device }));
   await asFunction(() => batch(device));
   await asFunction(() => query('DEVICES_OF#lu_1'));
   await asFunction(() => query('SIGNING_KEYS'));
@@ -42,15 +39,29 @@ test('a function does what its record lists', async () => {
 test.each<[string, () => Promise<unknown>, string]>([
   [
     'an action that its record lacks',
-    () => documentClient.send(new PutCommand({ TableName, Item: device })),
+    () => store.call('PutItem', { TableName, Item: device }),
+    'PutItem DEVICE#d_1',
+  ],
+  ['another one', () => store.call('DeleteItem', { TableName, Key: device }), 'DeleteItem DEVICE#d_1'],
+  ['an item of another kind', () => get(account), 'GetItem ACCOUNT#ac_1'],
+  [
+    'a write of a transaction',
+    () =>
+      store.call('TransactWriteItems', {
+        TransactItems: [{ Put: { TableName, Item: device } }],
+      }),
     'PutItem DEVICE#d_1',
   ],
   [
-    'another one',
-    () => documentClient.send(new DeleteCommand({ TableName, Key: device })),
-    'DeleteItem DEVICE#d_1',
+    'a check of a transaction',
+    () =>
+      store.call('TransactWriteItems', {
+        TransactItems: [
+          { ConditionCheck: { TableName, Key: device, ConditionExpression: 'attribute_exists(pk)' } },
+        ],
+      }),
+    'ConditionCheckItem DEVICE#d_1',
   ],
-  ['an item of another kind', () => get(account), 'GetItem ACCOUNT#ac_1'],
   ['one such item among others', () => batch(device, account), 'BatchGetItem DEVICE#d_1,ACCOUNT#ac_1'],
   ['a list of another kind', () => query('ACCOUNTS'), 'Query ACCOUNTS'],
   [

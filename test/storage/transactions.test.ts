@@ -1,5 +1,4 @@
 import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { startOwnTable } from '../support/own-table.ts';
 import { isWrite, type StoreAnswer, startStoreProxy } from '../support/store-proxy.ts';
@@ -10,7 +9,7 @@ afterAll(() => proxy.close());
 process.env.AWS_ENDPOINT_URL_DYNAMODB = proxy.url;
 const { check, put, remove, update, writeTogether } = await import('../../lib/storage/transactions.ts');
 const { putItem, updateItem, deleteItem } = await import('../../lib/storage/items.ts');
-const { documentClient, tableName } = await import('../../lib/storage/client.ts');
+const { store, tableName } = await import('../../lib/storage/client.ts');
 
 type Attributes = Record<string, unknown>;
 let tests = 0;
@@ -31,7 +30,7 @@ const whilePresent = { pk: { exists: true } };
 async function read(name: string): Promise<Attributes | undefined> {
   const { pk, sk } = keyOf(name);
   const input = { TableName: tableName(), Key: { pk, sk }, ConsistentRead: true };
-  const { Item } = await documentClient.send(new GetCommand(input));
+  const { Item } = await store.call('GetItem', input);
   return Item;
 }
 

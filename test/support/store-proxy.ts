@@ -62,7 +62,7 @@ export const listsLag: StoreHook = ({ operation, body }) =>
     ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
     : undefined;
 
-/** What DynamoDB answers to a request that it takes for malformed: the SDK does not try it again. */
+/** What DynamoDB answers to a request that it takes for malformed. */
 const failure: StoreAnswer = {
   status: 400,
   body: { __type: 'com.amazon.coral.validate#ValidationException', message: 'Told to fail.' },
@@ -74,6 +74,8 @@ const failure: StoreAnswer = {
  */
 export async function startStoreProxy(endpoint: string, listening?: Server) {
   let calls: StoreCall[] = [];
+  /** The calls that have failed and may be sent once more, by the SDK: that one fails, too. */
+  const failed = new Set<string>();
   const agent = new Agent({ keepAlive: true });
   const forward = (request: IncomingMessage, call: StoreCall) => callStore(endpoint, agent, request, call);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -82,11 +84,14 @@ export async function startStoreProxy(endpoint: string, listening?: Server) {
     const call = { operation, body, units: 0, bytes: 0 };
     // The local stack reads the stream all the time; those are no calls of the service.
     if (api.startsWith('DynamoDBStreams')) return send(response, await forward(request, call));
+    const name = nameOf(call);
+    if (failed.delete(name)) return send(response, failure);
     calls.push(call);
     if (mayBeOutdated(call)) return send(response, failure);
     const outcome = await proxy.hook(call);
-    if (outcome === 'fails before') return send(response, failure);
     if (typeof outcome === 'object') return send(response, outcome);
+    if (outcome === 'fails before' || outcome === 'fails after') failed.add(name);
+    if (outcome === 'fails before') return send(response, failure);
     const answer = await forward(request, call);
     if (outcome === 'fails after') return send(response, failure);
     if (outcome === 'answer lost') return void response.destroy();
@@ -113,11 +118,20 @@ export async function startStoreProxy(endpoint: string, listening?: Server) {
       proxy.hook = hook;
       return action().finally(() => {
         proxy.hook = () => undefined;
+        failed.clear();
       });
     },
   };
   return proxy;
 }
+
+/** The same for two calls with one meaning, whatever the order of their members. */
+const nameOf = ({ operation, body }: StoreCall): string =>
+  JSON.stringify([operation, body], (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
 
 /** Lets a server that listens answer with this listener, until it is closed. */
 function borrow(server: Server, listener: RequestListener): LoopbackServer {
