@@ -38,7 +38,7 @@ export type Account = ItemOf<typeof accountItem>;
 /** Reads an account. An id of another form is not looked up. */
 export const readAccount = async (id: string) => (isId('ac_…', id) ? readItem(accountItem(id)) : undefined);
 
-const findAccount = cached(readAccount);
+const findAccount = cached((id) => isId('ac_…', id), readAccount);
 
 /** The account with an id and a secret, or the reason why they are not accepted. */
 export async function authenticateAccount(id: string, secret: string) {

@@ -50,10 +50,13 @@ export type LoginAppClient = ItemOf<typeof clientItem>;
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
   grant_types === undefined || recipients === true;
 
-const findClient = cached(async (id: string) => {
-  const loginAppId = loginAppIdOf(id);
-  return loginAppId === undefined ? undefined : readItem(clientItem(loginAppId, id));
-});
+const findClient = cached(
+  (id: string) => loginAppIdOf(id) !== undefined,
+  async (id: string) => {
+    const loginAppId = loginAppIdOf(id);
+    return loginAppId === undefined ? undefined : readItem(clientItem(loginAppId, id));
+  },
+);
 
 /** The client with an id and a secret, or the reason why they are not accepted. */
 export async function authenticateClient(clientId: string, clientSecret: string) {

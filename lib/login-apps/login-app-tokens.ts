@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { loginAppTokenForm, newId } from '../foundation/ids.ts';
+import { isId, loginAppTokenForm, newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
@@ -24,8 +24,9 @@ export async function createLoginAppToken(login_app_id: string, name: string) {
 
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
-const findToken = cached((loginAppId: string, tokenId: string) =>
-  readItem(loginAppTokenItem(loginAppId, tokenId)),
+const findToken = cached(
+  (loginAppId: string, tokenId: string) => isId('la_…', loginAppId) && isId('t_…', tokenId),
+  (loginAppId: string, tokenId: string) => readItem(loginAppTokenItem(loginAppId, tokenId)),
 );
 
 /** The id of the Login App of a long-lived token; undefined if the Login App has no such token. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isId } from '../foundation/ids.ts';
 import { cached } from '../storage/cache.ts';
 import { itemKind, readItem } from '../storage/items.ts';
 import { mobileApplicationKey } from '../storage/keys.ts';
@@ -11,6 +12,7 @@ export const mobileApplicationItem = itemKind(
 
 /** Finds a mobile application. One that is not cached is always read, so that it works as soon as it is set. */
 const findMobileApplication = cached(
+  (loginAppId) => isId('la_…', loginAppId),
   (loginAppId: string, platform: Platform) => readItem(mobileApplicationItem(loginAppId, platform)),
   { deniedFor: 0 },
 );

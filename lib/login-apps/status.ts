@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
+import { isId } from '../foundation/ids.ts';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { cached } from '../storage/cache.ts';
 import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
@@ -29,7 +30,7 @@ const statusOf = (stored: Stored | undefined) => ({
 });
 export type LoginAppStatus = ReturnType<typeof statusOf>;
 
-const findStored = cached(readStored);
+const findStored = cached((loginAppId) => isId('la_…', loginAppId), readStored);
 
 /** The status of a Login App, up to 30 s old. Only for ids of authenticated clients and our tokens: others would cost reads. */
 export const findStatus = async (loginAppId: string) => statusOf(await findStored([loginAppId], () => true));

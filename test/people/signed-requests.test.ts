@@ -68,6 +68,11 @@ describe('signed requests', () => {
     expect((await logIn()).loginUserId === phone.loginUserId).toBe(isSame);
   });
 
+  test('a signature may have its padding', async () => {
+    const { send, signed } = await newLogin();
+    expect((await send(signed().replace('.', '=.'))).status).toBe(200);
+  });
+
   test('data_deletion: the person is deleted; a repeated request, and one for nobody, get a code too', async () => {
     const { logIn, send, signed } = await newLogin();
     const phone = await logIn();
@@ -99,6 +104,7 @@ describe('signed requests', () => {
   test.each<[string, () => string, RegExp]>([
     ['of another secret', () => signed({}, 'another'), notOurs],
     ['that was changed', () => `${signed().split('.')[0]}.${otherPayload}`, notOurs],
+    ['whose signature has more padding', () => signed().replace('.', '==.'), notOurs],
     ['without a signature', () => `.${signed().split('.')[1]}`, notOurs],
     ['with a third part', () => `${signed()}.x`, notOurs],
     ['of another algorithm', () => signed({ algorithm: 'none' }), /malformed/],

@@ -35,8 +35,9 @@ export function verifySignedRequest(
     throw refused('The provider settings have no data_deletion_url.');
   const [signature = '', encoded = '', ...rest] = wellFormedCredential(text).split('.');
   const expected = createHmac('sha256', app_secret).update(encoded).digest('base64url');
-  if (rest.length > 0 || !equalInConstantTime(signature.replace(/=+$/, ''), expected))
-    throw rejected('signature_invalid');
+  // Padded or not, as RFC 4648 section 5 allows.
+  const isSigned = [expected, `${expected}=`].some((one) => equalInConstantTime(signature, one));
+  if (rest.length > 0 || !isSigned) throw rejected('signature_invalid');
   const payload = v.safeParse(payloadSchema, Buffer.from(encoded, 'base64url').toString());
   if (!payload.success || payload.output.algorithm.toUpperCase() !== 'HMAC-SHA256')
     throw refused('The signed_request is malformed.');

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
-import { newId } from '../../foundation/ids.ts';
+import { isId, newId } from '../../foundation/ids.ts';
 import { invalid, type ServiceError } from '../../foundation/service-error.ts';
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
@@ -35,7 +35,7 @@ function finder(deniedFor?: number) {
     const item = await readItem(providerSettingsItem(loginAppId, provider));
     return item && { settings: item.settings, place: { loginAppId, provider } };
   };
-  const find = cached(read, { deniedFor });
+  const find = cached((loginAppId) => isId('la_…', loginAppId), read, { deniedFor });
   return (loginAppId: string, provider: ProviderId) => find([loginAppId, provider], () => true);
 }
 
