@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint, importJWK } from 'jose';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
+import { isSoundRsaKey } from '../foundation/rsa-key.ts';
 import { invalid } from '../foundation/service-error.ts';
 import { replaceCredentials } from '../secrets/item-secrets.ts';
 import { clientItem, type LoginAppClient, publicJwkSchema, type StoredKey } from './clients.ts';
@@ -16,7 +17,9 @@ const algorithmsByType: Record<string, string[] | undefined> = {
 };
 
 /** The algorithms that a key may verify; the assertion alone never decides. @see RFC 8725, section 3.1 */
-export function algorithmsOf({ kty, crv, alg }: StoredKey['jwk']): string[] {
+export function algorithmsOf(jwk: StoredKey['jwk']): string[] {
+  const { kty, crv, alg } = jwk;
+  if (kty === 'RSA' && !isSoundRsaKey(jwk)) return [];
   const ofType = algorithmsByType[crv ? `${kty} ${crv}` : kty] ?? [];
   return ofType.filter((one) => one === (alg ?? one));
 }
@@ -35,12 +38,15 @@ export async function keysIn(keySet: unknown): Promise<StoredKey[]> {
 async function storedKeyOf(given: StoredKey['jwk'] & Record<string, unknown>): Promise<StoredKey> {
   if ('d' in given || 'k' in given) throw unusable('has a secret key; give the public ones alone');
   const jwk = v.parse(publicJwkSchema, given);
+  if (jwk.kty === 'RSA' && !isSoundRsaKey(jwk))
+    throw unusable(
+      'has an RSA key that proves nothing: it needs 2048 to 8192 bits and an odd exponent from 3',
+    );
   const [alg] = algorithmsOf(jwk);
   if (alg === undefined || (given.use ?? 'sig') !== 'sig')
     throw unusable('has a key of another kind than RSA, P-256, P-384 or Ed25519, or of another alg or use');
-  const key = await importJWK(jwk, alg).catch(() => undefined);
-  const { modulusLength = 2048 } = Object(Object(key).algorithm);
-  if (!key || modulusLength < 2048) throw unusable('has a key that is broken, or an RSA key below 2048 bits');
+  const isKey = await importJWK(jwk, alg).then(Boolean, () => false);
+  if (!isKey) throw unusable('has a key that is broken');
   // The algorithm has two names. @see RFC 9864
   if (jwk.kty === 'OKP') delete jwk.alg;
   return { thumbprint: await calculateJwkThumbprint(jwk), jwk, created_at: timestamp() };

@@ -370,7 +370,8 @@ describe('provider_failed: what the provider did, and where', () => {
 });
 
 describe('provider_failed: keys of an issuer', () => {
-  const shortKey = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
+  const rsaKey = (modulusLength: number) =>
+    generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' });
   const logInAt = async (endpoint: string, told: (url: string) => object, header = {}) => {
     const { scene, app } = await newIssuerLogin(service, standIn);
     scene.answer(endpoint, { status: 200, body: told(scene.url) });
@@ -384,7 +385,10 @@ describe('provider_failed: keys of an issuer', () => {
   };
 
   test.each<[string, string, object]>([
-    ['too short', 'RS256', shortKey],
+    ['too short', 'RS256', rsaKey(1024)],
+    ['enormous', 'RS256', { ...rsaKey(2048), n: `w${'A'.repeat(2_800)}E` }],
+    ['even', 'RS256', { ...rsaKey(2048), n: `w${'A'.repeat(341)}` }],
+    ['no secret, as its exponent is 1', 'RS256', { ...rsaKey(2048), e: 'AQ' }],
     ['malformed', 'ES256', { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }],
   ])('one that is %s is named', async (_, alg, key) => {
     const { url, line } = await logInAt('jwks', () => ({ keys: [{ ...key, kid: 'key-7' }] }), { alg });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
+import { algorithmsOf } from '../../lib/login-apps/client-keys.ts';
 import { newClientKey, secretlessClients, signed } from '../support/client-assertions.ts';
 import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
@@ -295,6 +296,7 @@ describe('scope=recipients', () => {
 const { jwk: a } = key;
 const { jwk: b } = await newClientKey('ES384');
 const { jwk: c } = await newClientKey('Ed25519');
+const { jwk: rsa } = await newClientKey('RS256');
 
 describe('clients create and rotate', () => {
   const jwks = (...keys: object[]) => ({ 'jwks-file': { keys } });
@@ -307,7 +309,13 @@ describe('clients create and rotate', () => {
     ['a secret', jwks({ kty: 'oct', k: 'AA' }), /has a secret key/],
     ['another curve', jwks({ ...a, crv: 'P-521' }), /of another kind than RSA, P-256/],
     ['a broken key', jwks(b, { ...a, x: 'AA' }), /has a key that is broken/],
-    ['a short RSA key', jwks({ kty: 'RSA', e: 'AQAB', n: `w${'A'.repeat(170)}` }), /below 2048 bits/],
+    ['a short RSA key', jwks({ ...rsa, n: `w${'A'.repeat(169)}E` }), /2048 to 8192 bits/],
+    ['a long RSA key', jwks({ ...rsa, n: `w${'A'.repeat(2_729)}E` }), /2048 to 8192 bits/],
+    ['an RSA key with an even modulus', jwks({ ...rsa, n: `w${'A'.repeat(341)}` }), /2048 to 8192 bits/],
+    ['an RSA key with the exponent 1', jwks({ ...rsa, e: 'AQ' }), /an odd exponent from 3/],
+    ['an RSA key with an even exponent', jwks({ ...rsa, e: 'AQAC' }), /an odd exponent from 3/],
+    ['an RSA key with a long exponent', jwks({ ...rsa, e: `AQ${'A'.repeat(20)}B` }), /an odd exponent/],
+    ['an RSA key without a modulus', jwks({ kty: 'RSA', e: 'AQAB' }), /2048 to 8192 bits/],
     ['another alg', jwks({ ...a, alg: 'RS256' }), /of another alg or use/],
     ['another use', jwks({ ...a, use: 'enc' }), /of another alg or use/],
     ['keys and an issuer', { ...jwks(a), issuer: 'https://x.example' }, /Give --jwks-file/],
@@ -316,6 +324,13 @@ describe('clients create and rotate', () => {
     ['an issuer without keys', { issuer: `${standIn.url}/none/x`, subject: 's' }, /^--issuer: /],
   ])('%s: an error, and no client', async (_, flags, message) => {
     await expect(create(flags)).rejects.toThrow(message);
+  });
+
+  test('an RSA key that proves nothing verifies nothing, even if it was registered before', () => {
+    const proved = [rsa, { ...rsa, e: 'AQ' }].map(({ kty = '', n = '', e = '' }) =>
+      algorithmsOf({ kty, n, e }),
+    );
+    expect(proved).toEqual([['RS256', 'PS256'], []]);
   });
 
   test('a second key works at once, a third is refused, and the last one stays', async () => {

@@ -1,6 +1,7 @@
-import { createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
+import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
 import { clock, isYounger } from '../../foundation/clock.ts';
+import { isSoundRsaKey } from '../../foundation/rsa-key.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
 import { itemKind, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
@@ -59,17 +60,19 @@ export async function issuerKey(source: KeySource, header: JWSHeaderParameters) 
 }
 
 /** The key that a token's header names, undefined for none. @throws ProviderFailure for an unusable one */
-async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderParameters) {
+async function findKey(issuer: string, { keys, find }: Knowledge, header: JWSHeaderParameters) {
   try {
-    const key = await find(header);
-    // A signature needs RSA keys of 2,048 bits. @see RFC 7518 sections 3.3 and 3.5
-    if (!('modulusLength' in key.algorithm) || Number(key.algorithm.modulusLength) >= 2048) return key;
+    return await find(header);
   } catch (error) {
-    if (error instanceof errors.JWKSNoMatchingKey) return undefined;
     if (error instanceof errors.JWKSMultipleMatchingKeys) throw error;
+    const isUnknown = error instanceof errors.JWKSNoMatchingKey;
+    const isUnsound = keys.key_set.keys.some((key) => key.kid === header.kid && !isSound(key));
+    if (isUnknown && !isUnsound) return undefined;
   }
   throw new ProviderFailure('unexpected_answer', issuer, `unusable key ${header.kid ?? 'without id'}`);
 }
+
+const isSound = (key: JWK): boolean => key.kty !== 'RSA' || isSoundRsaKey(key);
 
 /** Keys younger than `age` (milliseconds), or older ones for a minute after the issuer gave none. @throws ProviderFailure */
 export async function prepareIssuerKeys(source: KeySource, age = freshFor): Promise<Knowledge> {
@@ -87,7 +90,7 @@ async function renew(source: KeySource, age: number): Promise<Knowledge> {
   const stored = await readItem(issuerKeysItem(name));
   const isEnough = stored && isYounger(stored.fetched_at, age);
   const keys = isEnough ? stored : await askIssuer(source, stored ?? remembered.get(name)?.keys);
-  const knowledge = { keys, find: createLocalJWKSet(keys.key_set) };
+  const knowledge = { keys, find: createLocalJWKSet({ keys: keys.key_set.keys.filter(isSound) }) };
   remembered.set(name, knowledge);
   return knowledge;
 }
