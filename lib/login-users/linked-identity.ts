@@ -41,6 +41,8 @@ export interface VerifiedIdentity extends Identity {
   /** Claims from the app. Nobody vouches for them, so they must decide nothing. */
   told_by_app?: Profile | undefined;
   login_claims?: LoginClaims | undefined;
+  /** Epoch seconds at which the person authenticated at the provider, if it tells. */
+  auth_time?: number | undefined;
   /** The hash of the provider's session, if the provider may end ours. */
   provider_session?: string | undefined;
   /** Claims of the id token for the login hook, as the settings list them. Never stored. */

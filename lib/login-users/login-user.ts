@@ -61,6 +61,8 @@ export interface AuthenticatedUser {
   client_id: string;
   /** Epoch seconds of the login that began the session. */
   started_at: number;
+  /** Epoch seconds at which the person authenticated at the provider, if it told. */
+  auth_time?: number | undefined;
   login_claims?: LoginClaims | undefined;
   /** The thumbprint of the key that the session of a public client is bound to. */
   proof_key?: string | undefined;

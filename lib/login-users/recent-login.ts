@@ -8,8 +8,17 @@ import type { AuthenticatedUser } from './login-user.ts';
 export const defaultRecentLoginSeconds = 900;
 const maxAge = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS', defaultRecentLoginSeconds);
 
-export const isLoginRecent = ({ started_at }: AuthenticatedUser): boolean =>
-  maxAge() === 0 || epochSeconds() - started_at <= maxAge();
+type LoginTimes = Pick<AuthenticatedUser, 'started_at' | 'auth_time'>;
+
+/**
+ * Epoch seconds at which the person of a session proved who they are. By single sign-on, that may be
+ * long before the session began here.
+ */
+export const authTimeOf = ({ started_at, auth_time = started_at }: LoginTimes): number =>
+  Math.min(started_at, auth_time);
+
+export const isLoginRecent = (user: AuthenticatedUser): boolean =>
+  maxAge() === 0 || epochSeconds() - authTimeOf(user) <= maxAge();
 
 /** @throws ServiceError `insufficient_user_authentication` unless the login is recent @see RFC 9470 section 3 */
 export function requireRecentLogin(user: AuthenticatedUser): void {

@@ -37,6 +37,17 @@ export function requiredSubject(answer: unknown, url: string, path: string, type
   return subject;
 }
 
+/**
+ * The epoch seconds at which a provider says that the person authenticated; undefined when it does
+ * not say so. A time that can't be read counts as long ago, so that no old login passes for a new one.
+ */
+export function authTimeIn(claims: unknown): number | undefined {
+  const told = valueAtPath(claims, 'auth_time') ?? '';
+  if (told === '') return undefined;
+  const seconds = Math.floor(Number(told));
+  return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 0;
+}
+
 /** Unchecked claims of a token about who asked for it and where it may be used. */
 interface TokenAudience {
   /** The app that it was issued to; undefined when `aud` names it. */

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { findCurrentClient } from '../login-apps/clients.ts';
 import { findStatus } from '../login-apps/status.ts';
 import { loginClaimsSchema } from '../login-users/linked-identity.ts';
+import { authTimeOf } from '../login-users/recent-login.ts';
 import {
   hasIssued,
   isActive,
@@ -30,7 +31,10 @@ const activeToken = v.pipe(
       sid: v.exactOptional(textField('The session.')),
       client_id: v.exactOptional(v.string()),
       auth_time: v.exactOptional(
-        described(countField, 'When the person logged in, in epoch seconds. A refresh does not change it.'),
+        described(
+          countField,
+          'When the person authenticated at their provider, if it tells, or logged in here, in epoch seconds. A refresh does not change it.',
+        ),
       ),
       ext_id: v.exactOptional(
         textField(
@@ -82,7 +86,7 @@ async function accessToken(loginAppId: string, claims: AccessTokenPayload, token
     return client && (claims.token_use === 'login_app' || client.mayReadRecipients) ? active : inactive;
   }
   const session = await activeSessionOf(claims.aud, claims.sub, claims.sid);
-  return session && hasIssued(session, claims) ? { ...active, auth_time: session.started_at } : inactive;
+  return session && hasIssued(session, claims) ? { ...active, auth_time: authTimeOf(session) } : inactive;
 }
 
 /** Leaves out `iat` and `exp`, which move with a refresh: they would tell a thief when to present a copy unnoticed. */
@@ -97,7 +101,7 @@ async function refreshToken(loginAppId: string, content: SessionGeneration): Pro
     sub: session.login_user_id,
     sid: session.session_id,
     client_id: session.client_id,
-    auth_time: session.started_at,
+    auth_time: authTimeOf(session),
     ...session.login_claims,
   };
 }

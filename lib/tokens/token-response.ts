@@ -3,6 +3,7 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
+import { authTimeOf } from '../login-users/recent-login.ts';
 import { hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
 import { countField, described, textField } from '../schema/json-schema.ts';
@@ -43,7 +44,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
     sub: login_user_id,
     sid: session_id,
     client_id,
-    auth_time: session.started_at,
+    auth_time: authTimeOf(session),
     ...session.login_claims,
     ...definedOnly({ ext_id: externalIdForTokens(session) }),
   } as const;

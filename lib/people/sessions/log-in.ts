@@ -85,6 +85,7 @@ export async function logIn(
       proof_key: proofKey,
       name,
       login_claims: verified.login_claims,
+      auth_time: verified.auth_time,
       provider_session: verified.provider_session,
       external_id: externalIdForTokens(after ?? before),
       ...asked?.kept,

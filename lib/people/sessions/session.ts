@@ -27,6 +27,8 @@ export const sessionItem = itemKind(
     /** A name from the app, for people to tell their sessions apart. */
     name: v.optional(v.string()),
     login_claims: v.optional(loginClaimsSchema),
+    /** Epoch seconds at which the person authenticated at the provider, if it told. */
+    auth_time: v.optional(v.number()),
     /** The identity of the login; absent without a login hook. */
     identity_id: v.optional(v.string()),
     /** The latest claims of the login hook, in JSON: an item can't hold all numbers and levels. */

@@ -4,6 +4,7 @@ import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import {
+  authTimeIn,
   profileIn,
   rejected,
   rejectForeign,
@@ -29,16 +30,16 @@ export async function verifyAccessToken(
   if (!user_info) {
     // Only a JWT says by itself whose it is.
     if (audience_validation.method !== 'jwt') return undefined;
-    return { namespace, subject: await verifyJwtAccessToken(audience_validation, token) };
+    return { namespace, ...(await verifyJwtAccessToken(audience_validation, token)) };
   }
   const [audience, user] = await Promise.allSettled([
     validateAudience(audience_validation, token, signal, user_info),
     askUserInfo(user_info, token, signal),
   ]);
   if (audience.status === 'fulfilled' && user.status === 'fulfilled') {
-    if (audience.value !== undefined && audience.value !== user.value.subject)
-      throw rejected('subject_mismatch');
-    return { namespace, ...user.value };
+    const { subject = user.value.subject, auth_time } = audience.value;
+    if (subject !== user.value.subject) throw rejected('subject_mismatch');
+    return { namespace, ...user.value, auth_time };
   }
   const errors = [audience, user].filter((one) => one.status === 'rejected').map(({ reason }) => reason);
   // A rejection counts, even if the other call gave no verdict.
@@ -59,19 +60,27 @@ export async function askUserInfo(
   return { subject, profile: profileIn(body, profile) };
 }
 
-/** Rejects an access token of another app. @returns its subject, if the user info's is comparable @see RFC 6749 section 10.16 */
+/** What an access token or its provider tells about the person besides the user info. */
+interface Told {
+  /** Undefined if that of the user info is not comparable. */
+  subject?: string | undefined;
+  auth_time?: number | undefined;
+}
+
+/** Rejects an access token of another app. @see RFC 6749 section 10.16 */
 export async function validateAudience(
   settings: AudienceValidation,
   token: string,
   signal: AbortSignal,
   userInfo: UserInfo | undefined,
-): Promise<string | undefined> {
+): Promise<Told> {
   const isComparable = userInfo?.subject_field === 'sub';
   if (settings.method === 'jwt') {
-    const subject = await verifyJwtAccessToken(settings, token);
-    return isComparable ? subject : undefined;
+    const { subject, auth_time } = await verifyJwtAccessToken(settings, token);
+    return isComparable ? { subject, auth_time } : { auth_time };
   }
-  if (settings.method === 'token_info') return askTokenInfo(settings, token, signal, userInfo?.subject_type);
+  if (settings.method === 'token_info')
+    return { subject: await askTokenInfo(settings, token, signal, userInfo?.subject_type) };
   return introspect(settings, token, signal, isComparable);
 }
 
@@ -81,7 +90,7 @@ async function introspect(
   token: string,
   signal: AbortSignal,
   isComparable: boolean,
-): Promise<string | undefined> {
+): Promise<Told> {
   const { status, body } = await presentCredential({
     url,
     form: { token, token_type_hint: 'access_token' },
@@ -98,7 +107,9 @@ async function introspect(
   rejectOtherApps(body, clientId === undefined ? 'aud' : 'client_id', audiences, url);
   rejectExpired(body, url);
   const sub = valueAtPath(body, 'sub') ?? null;
-  return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
+  const subject = isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
+  // @see RFC 9470, section 6.2
+  return { subject, auth_time: authTimeIn(body) };
 }
 
 async function askTokenInfo(
@@ -161,8 +172,8 @@ function rejectExpired(body: unknown, url: string): void {
   if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
 }
 
-/** The subject of an access token that is a JWT which the issuer has signed for one of our apps. @see RFC 9068 section 4 */
-async function verifyJwtAccessToken(settings: ValidationBy<'jwt'>, token: string): Promise<string> {
+/** The person of an access token that is a JWT which the issuer has signed for one of our apps. @see RFC 9068 section 4 */
+async function verifyJwtAccessToken(settings: ValidationBy<'jwt'>, token: string) {
   try {
     const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
       types: /^(application\/)?(at\+)?jwt$/i,
@@ -172,7 +183,7 @@ async function verifyJwtAccessToken(settings: ValidationBy<'jwt'>, token: string
     if (!isAccessToken(payload, typ)) throw rejected('not_an_access_token');
     const subject = subjectAt(payload, 'sub');
     if (subject === undefined) throw rejected('no_usable_subject');
-    return subject;
+    return { subject, auth_time: authTimeIn(payload) };
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error;
     const reason = reasonOf(error);

@@ -9,6 +9,7 @@ import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { hashOf } from '../../storage/keys.ts';
 import {
   audienceIn,
+  authTimeIn,
   loginClaimsIn,
   profileIn,
   rejected,
@@ -52,6 +53,7 @@ export async function verifyIdToken(
       subject,
       profile: profileIn(payload, trusted.profile),
       login_claims: loginClaimsIn(payload, trusted.login_claims),
+      auth_time: authTimeIn(payload),
       provider_session: trusted.notifications && providerSessionOf(trusted, payload.sid),
       hook_claims:
         trusted.hook_claims &&
