@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EventBridgeEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import { commandHeader } from '../../lib/operator/operator-call.ts';
 import { type AwsAnswer, localSecrets, rejected } from './local-secrets.ts';
-import { readBody, serve } from './loopback-server.ts';
+import { type ListenOptions, readBody, serve } from './loopback-server.ts';
 import { answerIdentity, isSigned, localAccount } from './signature.ts';
 
 /** A function that can be invoked by name, with the part of Lambda's context that the service reads. */
@@ -24,10 +24,15 @@ export interface Bus {
 
 export type LocalAws = Awaited<ReturnType<typeof startLocalAws>>;
 
+interface LocalAwsOptions extends Bus, Pick<ListenOptions, 'print'> {
+  /** Keeps the secrets; without it they end with the process. */
+  secretsFile?: string | undefined;
+}
+
 /** Serves Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS on a loopback port, for requests signed with its own key. */
 export async function startLocalAws(
   functions: ReadonlyMap<string, InvocableFunction>,
-  { secretsFile, ...bus }: Bus & { secretsFile?: string | undefined } = {},
+  { secretsFile, print, ...bus }: LocalAwsOptions = {},
 ) {
   const secrets = localSecrets(secretsFile);
   const secret_access_key = randomBytes(32).toString('base64url');
@@ -46,14 +51,15 @@ export async function startLocalAws(
     if (target === 'AmazonSQS.SendMessage') return { status: 200, body: sendMessage(bus, body) };
     return secrets.answer(target, body);
   };
-  const server = await serve(async (request, response) => {
+  const listener = async (request: IncomingMessage, response: ServerResponse) => {
     const requestId = randomUUID();
     const { status, headers, body, xml } = await answer(request, requestId).catch((error) =>
       rejected('InternalFailure', String(error), 500),
     );
     const usual = { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': requestId };
     response.writeHead(status, { ...usual, ...headers }).end(xml ?? JSON.stringify(body));
-  });
+  };
+  const server = await serve(listener, 0, { print });
   return { ...server, endpoint: { url: server.url, secret_access_key }, secrets };
 }
 

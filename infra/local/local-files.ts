@@ -1,16 +1,22 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
+import { fromCaller } from '../caller-folder.ts';
 
 type LocalFiles = ReturnType<typeof localFiles>;
 
 /** The git-ignored folder of everything that is written here. */
 const localFolder = resolve('.local');
 
+const chosenFolder = (): string => {
+  const { LOCAL_DIR } = process.env;
+  return LOCAL_DIR ? fromCaller(LOCAL_DIR) : localFolder;
+};
+
 /** The files in which a running stack describes itself. By default, `LOCAL_DIR` keeps several stacks apart. */
-export const localFiles = (directory = process.env.LOCAL_DIR ?? localFolder) => ({
+export const localFiles = (directory = chosenFolder()) => ({
   directory,
   /** The audit lines; they stay until the next stack writes its first. */
   audit: join(directory, 'audit.ndjson'),
@@ -30,19 +36,37 @@ type StackFile = v.InferOutput<typeof stackFileSchema>;
 export async function runningStack(files: LocalFiles): Promise<StackFile | undefined> {
   try {
     const stack = readStackFile(files);
-    process.kill(stack.pid, 0);
-    await fetch(stack.url, { signal: AbortSignal.timeout(5_000) });
-    return stack;
+    return (await isRunning(stack)) ? stack : undefined;
   } catch {
     return undefined;
   }
 }
 
+/** Whether there is a process with this id and, if an address is known, a server. */
+export async function isRunning({ pid, url }: { pid: number; url?: string | undefined }): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+    if (url !== undefined) await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Makes the folder of the files. @throws Error when `LOCAL_DIR` names none */
+export function requireFolder({ directory }: LocalFiles): void {
+  try {
+    makeFolder(directory);
+    readdirSync(directory);
+  } catch (cause) {
+    throw new Error(`LOCAL_DIR=${directory} is no folder and cannot be made one. Name another.`, { cause });
+  }
+}
+
 /** Sends audit lines to their own file, which the first one begins anew. */
-export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
+export function writeAuditLinesTo({ audit }: LocalFiles): void {
   let flag = 'w';
   auditTrail.write = (line) => {
-    mkdirSync(directory, { recursive: true });
     writeFileSync(audit, line, { flag, mode: 0o600 });
     flag = 'a';
   };
@@ -50,16 +74,23 @@ export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
 
 /** Writes the demo last: once it exists, everything does. */
 export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
-  mkdirSync(files.directory, { recursive: true });
   writeWhole(files.stack, { pid: process.pid, ...stack });
   writeWhole(files.demo, demo);
 }
 
 export const readStackFile = ({ stack }: LocalFiles): StackFile => readWhole(stack, stackFileSchema);
 
-/** The content of a file that `writeWhole` wrote. */
-export const readWhole = <Content>(file: string, schema: v.GenericSchema<unknown, Content>): Content =>
-  v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
+/** The content of a file that `writeWhole` wrote among the data of a stack. @throws Error naming the file when it is damaged */
+export function readWhole<Content>(file: string, schema: v.GenericSchema<unknown, Content>): Content {
+  try {
+    return v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
+  } catch (cause) {
+    throw new Error(`The file ${file} is damaged. ${otherData}`, { cause });
+  }
+}
+
+/** Advice to those whose `LOCAL_DATA` cannot be read. */
+export const otherData = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
 
 /** Writes a file that only its owner may read, never through a symbolic link. Readers find either the old content or the new. */
 export function writeWhole(file: string, content: object): void {
@@ -67,6 +98,13 @@ export function writeWhole(file: string, content: object): void {
   rmSync(draft, { force: true });
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);
+}
+
+/** Makes a folder, with those above it, unless it is there. Node's own `recursive` never ends below /proc. */
+export function makeFolder(folder: string, mode?: number): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder), mode);
+  mkdirSync(folder, { mode });
 }
 
 /** A folder below `.local/`, which is created if it is missing. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
 import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
@@ -13,16 +13,24 @@ import { followStream } from './follow-stream.ts';
 import { gateway, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
-import { type LoopbackServer, serve } from './loopback-server.ts';
+import { otherData } from './local-files.ts';
+import { type LoopbackServer, loopback, serve } from './loopback-server.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
 
 const serviceSecrets = ['refresh-tokens', 'provider-settings'];
 
+/** Starts a store that keeps its data in a folder, if one is named. */
+type StoreStarter = (path?: string) => Promise<LoopbackServer>;
+
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
   port: number;
+  /** The address of this machine at which the API and the sandbox listen. @default 127.0.0.1 */
+  host?: string | undefined;
+  /** The address by which others reach this machine, which is part of the issuer. @default 127.0.0.1 */
+  knownAs?: string;
   /** Starts the store. @default the embedded one */
-  startStore?: ((path?: string) => Promise<LoopbackServer>) | undefined;
+  startStore?: StoreStarter | undefined;
   /** Keeps the data for the next start; without it they end with the process. */
   data?: LocalData | undefined;
   /** Takes a line for each request. */
@@ -32,19 +40,19 @@ export interface StackOptions {
 
 /** Starts a whole deployment with the sandbox and a demo on this machine, one in a process. @throws listen errors: EADDRINUSE */
 export async function startStack(options: StackOptions) {
-  const { port, startStore = startDynalite, data, print, bus } = options;
+  const { port, host, knownAs = loopback, startStore = startDynalite, data, print, bus } = options;
+  const listening = { host, print };
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
-  const api = await serve(gateway(routes, print), port);
-  const [aws, sandbox, store] = await Promise.all([
-    startLocalAws(functions, { ...bus, secretsFile: data?.secretsFile }),
-    startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder),
-    startStore(data?.tableFolder),
+  const api = await serve(gateway(routes, print), port, listening);
+  const [aws, sandbox, { store, dynamoDb, table_name, streamArn }] = await Promise.all([
+    startLocalAws(functions, { ...bus, print, secretsFile: data?.secretsFile }),
+    startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder, listening),
+    openStore(startStore, data),
   ]);
-  const dynamoDb = localDynamoDb(store.url);
-  const { table_name, streamArn } = await openTable(dynamoDb, data);
-  const addresses = { base_url: api.url, sandbox_url: sandbox.url, dynamodb_endpoint: store.url, table_name };
+  const base_url = api.url.replace(loopback, knownAs);
+  const addresses = { base_url, sandbox_url: sandbox.url, dynamodb_endpoint: store.url, table_name };
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
   for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
@@ -92,10 +100,34 @@ export async function startStack(options: StackOptions) {
   };
 }
 
+/**
+ * Starts the store and opens the stack's table in it.
+ * @throws Error when the kept table is damaged
+ */
+async function openStore(startStore: StoreStarter, data: LocalData | undefined) {
+  const open = async () => {
+    const store = await startStore(data?.tableFolder);
+    const dynamoDb = localDynamoDb(store.url);
+    return { store, dynamoDb, ...(await openTable(dynamoDb, data)) };
+  };
+  if (!data?.saved) return open();
+  // dynalite cannot say that its files are damaged: it throws where nothing catches it.
+  const thrown = Promise.withResolvers<never>();
+  process.once('uncaughtException', thrown.reject);
+  try {
+    return await Promise.race([open(), thrown.promise]);
+  } catch (cause) {
+    throw new Error(`The table in ${data.tableFolder} is damaged. ${otherData}`, { cause });
+  } finally {
+    process.off('uncaughtException', thrown.reject);
+  }
+}
+
 /** The table that was kept, or a new one, with its stream if the store has streams. */
 async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) {
   const saved = data?.saved;
   if (saved?.stopped) {
+    await dynamoDb.send(new DescribeTableCommand({ TableName: saved.table_name }));
     data?.save({ ...saved, stopped: false });
     return { table_name: saved.table_name };
   }

@@ -1,47 +1,34 @@
 import { readFileSync, rmSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
-import * as v from 'valibot';
-import { tokenAlgorithms } from '../../lib/signing/settings.ts';
-import { originSecretHashesSchema } from '../settings/settings.ts';
+import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { fromCaller } from '../caller-folder.ts';
 import { startCommand } from '../version.ts';
 import type { Bus } from './aws.ts';
 import { type Demo, tryIt } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
+import { localDynamoDb } from './dynamodb.ts';
 import { startDynamoDbLocal } from './dynamodb-local/start-dynamodb-local.ts';
 import { forwardEvents } from './forward-events.ts';
 import { gateway, type Route } from './gateway.ts';
 import { loadRoutes, setEnvironment } from './load-functions.ts';
-import { openLocalData, portOf } from './local-data.ts';
+import { type LocalData, openLocalData, portOf } from './local-data.ts';
 import * as local from './local-files.ts';
-import { serve } from './loopback-server.ts';
+import { type ListenOptions, loopback, serve } from './loopback-server.ts';
 import { type StackOptions, startStack } from './stack.ts';
-
-const near = /^(terminal|http:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/.*)?)$/;
-
-/** The environment variables of `npm start`. */
-const startSettingsSchema = v.object({
-  PORT: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number), v.maxValue(65_535))),
-  DYNAMODB_ENDPOINT: v.optional(v.pipe(v.string(), v.regex(/^(https?:\/\/.+)?$/, 'must be an address'))),
-  EVENTS_TO: v.optional(v.pipe(v.string(), v.regex(near, 'must be terminal or an address of this machine'))),
-  LOCAL_DATA: v.optional(v.string()),
-  JOIN: v.optional(v.string()),
-  LOG_LEVEL: v.optional(v.picklist(['INFO', 'ERROR'])),
-  ORIGIN_SECRET_HASHES: v.optional(originSecretHashesSchema),
-  TOKEN_ALGORITHM: v.optional(v.picklist(tokenAlgorithms)),
-});
+import { addressOf, readStartSettings, startVariables } from './start-settings.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 /** Serves the service with a demo until it is interrupted; if `JOIN` is set, the API of that stack in a second process. */
 async function main(): Promise<void> {
-  const flags = process.argv.slice(2);
-  if (flags.length > 0)
-    process.stderr.write(
-      `Ignored: ${flags.join(' ')}. Set variables instead, as in PORT=4000 ${startCommand}.\n`,
-    );
-  const { success, output, issues } = v.safeParse(startSettingsSchema, process.env);
-  if (!success) throw new Error(`${v.getDotPath(issues[0])}: ${issues[0].message}.`);
-  const { JOIN, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = output;
+  reportFlags();
+  const {
+    HOST = loopback,
+    JOIN,
+    PORT,
+    DYNAMODB_ENDPOINT,
+    LOCAL_DATA,
+    EVENTS_TO,
+  } = readStartSettings(process.env);
   process.env.LOG_LEVEL ??= 'ERROR';
   if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT || EVENTS_TO))
     throw new Error(
@@ -55,11 +42,11 @@ async function main(): Promise<void> {
     throw new Error(
       `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER ${startCommand}.`,
     );
+  local.requireFolder(files);
   local.writeAuditLinesTo(files);
-  const data = LOCAL_DATA ? openLocalData(resolve(LOCAL_DATA)) : undefined;
-  const port = data?.saved ? portOf(data.saved.url) : (PORT ?? 3000);
-  if (PORT && PORT !== port)
-    throw new Error(`The data in LOCAL_DATA belong to port ${port}, the issuer's: leave PORT out.`);
+  const data = LOCAL_DATA ? await openLocalData(fromCaller(LOCAL_DATA)) : undefined;
+  const knownAs = addressOf(HOST);
+  const port = portFor(data, { PORT, knownAs });
   const consumer = EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, print) : undefined;
   const bus: Bus = {
     takeEvent: (event) => {
@@ -68,11 +55,14 @@ async function main(): Promise<void> {
     },
     takeDeadLetter: (message) => print(`dead letter ${message}`),
   };
-  const options: StackOptions = { port, print, bus, data };
-  if (EVENTS_TO) options.startStore = () => startDynamoDbLocal(print);
-  if (DYNAMODB_ENDPOINT)
-    options.startStore = async () => ({ url: DYNAMODB_ENDPOINT, close: () => Promise.resolve() });
-  const stack = JOIN ? await joinStack(JOIN, port) : await startStack(options);
+  const options: StackOptions = { port, host: HOST, knownAs, print, bus, data };
+  if (EVENTS_TO) options.startStore = startStoreWithStreams;
+  if (DYNAMODB_ENDPOINT) options.startStore = () => useDynamoDb(DYNAMODB_ENDPOINT);
+  const stack = JOIN
+    ? await joinStack(fromCaller(JOIN), port, { host: HOST, print })
+    : await startStack(options).catch((error) => {
+        throw data?.saved && isTakenPort(error) ? new Error(neededPort(error.port)) : error;
+      });
   const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
   let stopping = false;
@@ -91,29 +81,87 @@ async function main(): Promise<void> {
   print(`Read about its API and try it out at ${demo.base_url}/docs.`);
   if ('publishes' in stack)
     print(stack.publishes ? 'It publishes events, each of which is printed here.' : noEvents);
-  const demoFile = relative('', files.demo);
-  print(`Its ids and secrets are in ${demoFile}. Ctrl-C stops it. Paste this into another shell:\n`);
+  if (knownAs !== loopback) print(onNetwork(demo.sandbox_url.replace(loopback, knownAs)));
+  print(`Its ids and secrets are in ${files.demo}. Ctrl-C stops it. Paste this into another shell:\n`);
   print(tryIt(demo));
+}
+
+const onNetwork = (sandbox: string): string =>
+  `Everybody on this network can use it, such as a phone, which finds the providers at ${sandbox}.`;
+
+/** Names flags, which have no effect. npm keeps those that it thinks are its own to itself, as variables. */
+function reportFlags(): void {
+  const kept = startVariables.filter((name) => process.env[`npm_config_${name.toLowerCase()}`] !== undefined);
+  const asTyped = kept.map((name) => `--${name.toLowerCase().replaceAll('_', '-')}`);
+  const flags = [...asTyped, ...process.argv.slice(2)];
+  if (flags.length > 0)
+    process.stderr.write(
+      `Ignored: ${flags.join(' ')}. Set variables instead, as in PORT=4000 ${startCommand}.\n`,
+    );
+}
+
+/** The port to listen on: that of kept data, whose tokens name their issuer. @throws Error when another issuer is wanted */
+function portFor(data: LocalData | undefined, wanted: { PORT: number | undefined; knownAs: string }): number {
+  const { PORT, knownAs } = wanted;
+  if (!data?.saved) return PORT ?? 3000;
+  const { url } = data.saved;
+  const port = portOf(url);
+  const isSame = (PORT || port) === port && new URL(url).hostname === knownAs;
+  if (isSame) return port;
+  throw new Error(
+    `The data in LOCAL_DATA belong to ${url}, which their tokens name as issuer. Set PORT and HOST as before, or name another folder.`,
+  );
+}
+
+/** DynamoDB Local. @throws Error when Java or Maven is missing */
+const startStoreWithStreams = () =>
+  startDynamoDbLocal(print).catch((cause) => {
+    if (cause.code !== 'ENOENT') throw cause;
+    throw new Error(`EVENTS_TO needs Java 17 and Maven: ${cause.message}.`, { cause });
+  });
+
+/** Milliseconds for which a DynamoDB is asked. */
+const patience = 5_000;
+
+/** The store that `DYNAMODB_ENDPOINT` names. @throws Error when no DynamoDB answers there */
+async function useDynamoDb(url: string) {
+  const client = localDynamoDb(url);
+  try {
+    await client.send(new ListTablesCommand({}), { abortSignal: AbortSignal.timeout(patience) });
+    return { url, close: () => Promise.resolve() };
+  } catch (cause) {
+    const advice = 'Start DynamoDB Local there, or leave DYNAMODB_ENDPOINT out.';
+    throw new Error(`No DynamoDB answers at DYNAMODB_ENDPOINT=${url}. ${advice}`, { cause });
+  } finally {
+    client.destroy();
+  }
 }
 
 const noEvents = `It publishes no events, since its store has no streams. EVENTS_TO=terminal ${startCommand} takes one that has (see docs/events.md).`;
 
 /** Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. */
-async function joinStack(directory: string, port: number) {
+async function joinStack(directory: string, port: number, listening: ListenOptions) {
   const files = local.localFiles(directory);
+  const running = await local.runningStack(files);
+  if (!running) throw new Error(`JOIN=${directory} has the files of no stack that runs. Start it first.`);
+  const { aws_endpoint: awsEndpoint } = running;
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
-  const { aws_endpoint: awsEndpoint } = local.readStackFile(files);
   const routes: Route[] = [];
-  const api = await serve(gateway(routes, print), port);
+  const api = await serve(gateway(routes, print), port, listening);
   setEnvironment(demo, awsEndpoint);
   await loadRoutes(routes);
   return { demo: { ...demo, base_url: api.url }, routes, awsEndpoint, close: api.close };
 }
 
+const isTakenPort = (error: unknown): error is Error & { port: number } =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
+
+const neededPort = (port: number): string =>
+  `Port ${port} is taken, and the data in LOCAL_DATA belong to it. Stop whatever listens there, or name another folder.`;
+
 function fail(error: unknown): void {
-  const { code, port, message = error }: { code?: string; port?: number; message?: unknown } = Object(error);
-  const taken = `Port ${port} is taken. PORT=0 ${startCommand} takes a free one.`;
-  process.stderr.write(`${code === 'EADDRINUSE' ? taken : message}\n`);
+  const taken = isTakenPort(error) && `Port ${error.port} is taken. PORT=0 ${startCommand} takes a free one.`;
+  process.stderr.write(`${taken || (error instanceof Error ? error.message : error)}\n`);
   process.exit(1);
 }
 

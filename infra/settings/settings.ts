@@ -83,7 +83,7 @@ const regionName = /^[a-z]{2}(-[a-z]+)+-\d$/;
 const regions = 'must be names of regions, separated by commas';
 const blocks = 'must be blocks of addresses, such as 192.0.2.0/24, separated by commas';
 
-export const originSecretHashesSchema = text(
+const originSecretHashesSchema = text(
   /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
   'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
 );
@@ -318,8 +318,14 @@ export const tokenVariables = (settings: Settings): Record<string, string> =>
 
 /** Says what is wrong with a setting, in one line that never holds its value. */
 export class SettingsError extends Error {
-  constructor(name: string, message: string, file?: string) {
-    super(`The setting ${name}${file ? ` in ${file}` : ''} ${message}.`);
+  readonly setting: string;
+  /** The end of the line: `must be true or false`. */
+  readonly problem: string;
+
+  constructor(setting: string, problem: string, file?: string) {
+    super(`The setting ${setting}${file ? ` in ${file}` : ''} ${problem}.`);
+    this.setting = setting;
+    this.problem = problem;
   }
 }
 

@@ -1,21 +1,33 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { callOperator } from '../../infra/call-operator.ts';
 import { localAws } from '../../infra/invoke-function.ts';
 import type { Demo } from '../../infra/local/demo.ts';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
 import { localFiles, readStackFile, writeLocalFiles } from '../../infra/local/local-files.ts';
 import { readBody } from '../../infra/local/loopback-server.ts';
+import { serviceOf } from '../support/service.ts';
+import { startService } from '../support/start-service.ts';
 
 const running = localFiles(process.env.SERVICE_DIR ?? '');
 const { aws_endpoint: endpoint } = readStackFile(running);
 const demo: Demo = JSON.parse(readFileSync(running.demo, 'utf8'));
 const store = await startDynalite();
 afterAll(() => store.close());
+
+/** Sends a request, even with a header that fetch would not. */
+async function send(url: string, headers: Record<string, string>, method = 'GET') {
+  const response = await new Promise<IncomingMessage>((resolve) => {
+    request(url, { method, headers }, resolve).end();
+  });
+  const text = (await readBody(response)).toString();
+  return { status: response.statusCode, headers: response.headers, text };
+}
 
 /** What other people and web pages on a developer's machine get of a stack that runs there. */
 describe('a stack on this machine', () => {
@@ -41,12 +53,10 @@ describe('a stack on this machine', () => {
     const { host, port } = new URL(url);
     /** Whether a request is turned away as one of a stranger. */
     const isStrange = async (headers: Record<string, string>, method = 'POST') => {
-      const response = await new Promise<IncomingMessage>((resolve) => {
-        request(url, { method, headers }, resolve).end();
-      });
-      if (!(await readBody(response)).toString().includes('No other web page')) return false;
-      expect(response.statusCode).toBe(403);
-      expect(Object.keys(response.headers).filter((name) => /^access-control/.test(name))).toEqual([]);
+      const answer = await send(url, headers, method);
+      if (!answer.text.includes('"The header ')) return false;
+      expect(answer.status).toBe(403);
+      expect(Object.keys(answer.headers).filter((name) => /^access-control/.test(name))).toEqual([]);
       return true;
     };
     // The Android emulator has 10.0.2.2 for this machine.
@@ -60,6 +70,72 @@ describe('a stack on this machine', () => {
     for (const origin of ['https://attacker.example', 'null', 'http://127.0.0.1:1', `https://${host}`])
       for (const method of ['OPTIONS', 'POST', 'GET']) expect(await isStrange({ origin }, method)).toBe(true);
   });
+
+  test('a request that is turned away is told by which header, and how to let it in; the terminal shows it, too', async () => {
+    const own = await startService({ HOSTS: 'my-machine.local,localhost' });
+    const { base_url, sandbox_url } = own.demo;
+    const { host, port } = new URL(base_url);
+    const path = '/v2/marketing/oauth/jwks';
+    const url = `${base_url}${path}`;
+    const allowed = [
+      { host: `my-machine.local:${port}` },
+      { host: 'MY-MACHINE.LOCAL' },
+      { host, origin: 'http://localhost:5173' },
+      { host, origin: 'https://my-machine.local' },
+    ];
+    for (const headers of allowed) expect((await send(url, headers)).status).toBe(200);
+    const isOther = 'The header Host is not a name of this machine.';
+    const isPage = 'The header Origin is not this server: no other web page may send requests here.';
+    const mend = (name: string) => `To allow it, restart with HOSTS=${name} npm start.`;
+    const refused: [Record<string, string>, string][] = [
+      [{ host: `other.example:${port}` }, `${isOther} ${mend('other.example')}`],
+      [{ host: 'not.my-machine.local' }, `${isOther} ${mend('not.my-machine.local')}`],
+      [{ host, origin: 'http://other.example:5173' }, `${isPage} ${mend('other.example')}`],
+      [{ host, origin: 'null' }, `${isPage} Use 127.0.0.1 or localhost.`],
+    ];
+    for (const [headers, error_description] of refused) {
+      const { status, headers: got, text } = await send(url, headers);
+      expect(got['content-type']).toBe('application/json; charset=utf-8');
+      expect([status, JSON.parse(text)]).toEqual([403, { error: 'forbidden', error_description }]);
+      expect(own.output()).toContain(`\nGET ${path} 403 forbidden: ${error_description}\n`);
+    }
+    await send(`${sandbox_url}/provider_a/credentials`, { host: 'other.example' });
+    expect(own.output()).toContain(
+      `\nGET /provider_a/credentials 403 forbidden: ${isOther} ${mend('other.example')}\n`,
+    );
+    await own.stop();
+  });
+
+  const [network] = Object.values(networkInterfaces())
+    .flatMap((addresses = []) => addresses)
+    .filter(({ internal, family }) => !internal && family === 'IPv4');
+
+  test.each(['0.0.0.0', ...(network ? [network.address] : [])])(
+    'HOST=%s lets a phone in, with its address as issuer of the tokens, and keeps the stores to this machine',
+    async (HOST) => {
+      if (!network) {
+        await expect(startService({ HOST })).rejects.toThrow('this machine has no address on a network.');
+        return;
+      }
+      const own = await startService({ HOST });
+      const { base_url, sandbox_url, dynamodb_endpoint } = own.demo;
+      const onNetwork = (url: string) => url.replace('127.0.0.1', network.address);
+      expect(new URL(base_url).hostname).toBe(network.address);
+      expect(sandbox_url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+      expect(own.output()).toContain(
+        `Everybody on this network can use it, such as a phone, which finds the providers at ${onNetwork(sandbox_url)}.`,
+      );
+      const phone = serviceOf({ ...own.demo, sandbox_url: onNetwork(sandbox_url) }, own.directory);
+      const login = await phone.logIn('alice');
+      expect(decodeJwt(login.body.access_token).iss).toBe(base_url);
+      expect((await send(base_url, { host: 'other.example' })).status).toBe(403);
+      const { aws_endpoint } = readStackFile(localFiles(own.directory));
+      const stores = process.env.DYNAMODB_ENDPOINT ? [] : [dynamodb_endpoint];
+      for (const url of [aws_endpoint.url, ...stores])
+        await expect(fetch(onNetwork(url), { signal: AbortSignal.timeout(2_000) })).rejects.toThrow();
+      await own.stop();
+    },
+  );
 
   test('[CWE-347] whoever does not know the access key of the stack gets no secret, and no command carried out', async () => {
     const read = new GetSecretValueCommand({ SecretId: 'signing-keys' });

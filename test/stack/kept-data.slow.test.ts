@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
@@ -142,6 +151,15 @@ test("a folder with somebody's files is left alone", async () => {
   await expect(startIn(data)).rejects.toThrow(`LOCAL_DATA=${data} holds other files`);
 });
 
+test('a name that cannot be a folder is said to be none', async () => {
+  const data = join(folder, 'a-file');
+  writeFileSync(data, '');
+  for (const name of [data, join(data, 'below'), '/proc/data'])
+    await expect(startIn(name)).rejects.toThrow(
+      `LOCAL_DATA=${name} is no folder and cannot be made one. Name another.\n`,
+    );
+});
+
 test('nothing is written through a symbolic link', async () => {
   const data = join(folder, 'linked');
   await (await startIn(data)).running.stop();
@@ -165,6 +183,37 @@ test('a first start that failed leaves a folder to start in', async () => {
   await (await startIn(data)).running.stop();
 });
 
+test('damaged data are left alone: the line names the file or the table, and what to do', async () => {
+  const kept = join(folder, 'kept');
+  await (await startIn(kept)).running.stop();
+  const left = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
+  const files = ['login-service.json', 'secrets.json', 'sandbox-provider_f.json', 'table/CURRENT', 'table'];
+  for (const name of files) {
+    const data = join(folder, `damaged-${name.replace('/', '-')}`);
+    cpSync(kept, data, { recursive: true });
+    if (name === 'table') rmSync(join(data, name), { recursive: true });
+    else writeFileSync(join(data, name), '{"url": ');
+    const isOfTable = name.startsWith('table');
+    const part = isOfTable ? `table in ${join(data, 'table')}` : `file ${join(data, name)}`;
+    await expect(startIn(data)).rejects.toThrow(
+      new Error(`The service did not start: The ${part} is damaged. ${left}\n`),
+    );
+  }
+});
+
+test('a folder that another first start is filling is left alone; one that 1.0.0 has not filled is not', async () => {
+  const data = join(folder, 'filling');
+  mkdirSync(data);
+  const file = join(data, 'login-service.json');
+  writeFileSync(file, JSON.stringify({ pid: process.pid }));
+  await expect(startIn(data)).rejects.toThrow(
+    `LOCAL_DATA=${data} is in use by process ${process.pid}, which starts. Stop it first, or name another folder.\n`,
+  );
+  // No process has an id as large as this.
+  writeFileSync(file, JSON.stringify({ pid: 2 ** 30 }));
+  await (await startIn(data)).running.stop();
+});
+
 test('a table of a newer format is left alone: the line names both formats', async () => {
   const data = join(folder, 'newer-format');
   const { running } = await startIn(data);
@@ -181,22 +230,30 @@ test('another port is refused: tokens name the one they were issued at', async (
   const data = join(folder, 'other-port');
   const { running } = await startIn(data);
   await running.stop();
-  await expect(startIn(data, '1')).rejects.toThrow('leave PORT out');
+  const { base_url } = running.demo;
+  const advice = 'Set PORT and HOST as before, or name another folder.';
+  await expect(startIn(data, '1')).rejects.toThrow(
+    `The data in LOCAL_DATA belong to ${base_url}, which their tokens name as issuer. ${advice}\n`,
+  );
   const file = join(data, 'login-service.json');
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), url: 'http://127.0.0.1' }));
-  await expect(startIn(data, '1')).rejects.toThrow('belong to port 80,');
+  await expect(startIn(data, '1')).rejects.toThrow('belong to http://127.0.0.1,');
 });
 
-test('data that are in use, or whose providers have lost their port, are refused: the line names the port', async () => {
+test('data in use, or whose port is taken, are refused: the line names the stack or the port', async () => {
   const data = join(folder, 'in-use');
   const { running } = await startIn(data);
-  const [api, sandbox] = [running.demo.base_url, running.demo.sandbox_url].map((url) => new URL(url).port);
-  const isTaken = (port: string | undefined) =>
-    expect(startIn(data)).rejects.toThrow(`Port ${port} is taken.`);
-  await isTaken(api);
+  const { base_url, sandbox_url } = running.demo;
+  const { pid } = JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8'));
+  await expect(startIn(data)).rejects.toThrow(
+    `LOCAL_DATA=${data} is in use by the stack at ${base_url} (process ${pid}). Stop it first, or name another folder.\n`,
+  );
   await running.stop();
-  const other = await serve((_, response) => response.end(), Number(sandbox));
-  await isTaken(sandbox).finally(other.close);
+  for (const port of [base_url, sandbox_url].map((url) => Number(new URL(url).port))) {
+    const other = await serve((_, response) => response.end(), port);
+    const line = `Port ${port} is taken, and the data in LOCAL_DATA belong to it. Stop whatever listens there, or name another folder.\n`;
+    await expect(startIn(data)).rejects.toThrow(line).finally(other.close);
+  }
 });
 
 test.each([{ JOIN: '/nowhere' }, { DYNAMODB_ENDPOINT: 'http://127.0.0.1:1' }, { EVENTS_TO: 'terminal' }])(

@@ -103,28 +103,87 @@ describe('npm start', () => {
     }
   });
 
-  test('flags are named as ignored', async () => {
-    const { stderr } = await run('npm', ['start', '--', '--port', '4000'], { env: { PORT: 'none' } });
-    expect(stderr).toMatch(/^Ignored: --port 4000\. Set variables instead, as in PORT=4000 npm start\.$/m);
+  test('flags are named as ignored, wherever npm has put them', async () => {
+    const words = ['start', '--local-dir=/nowhere', '--', '--port', '4000'];
+    const { stderr } = await run('npm', words, { env: { PORT: 'none' } });
+    expect(stderr).toMatch(
+      /^Ignored: --local-dir --port 4000\. Set variables instead, as in PORT=4000 npm start\.$/m,
+    );
   });
 
+  const port = 'a whole number from 0 to 65535';
+  const address = 'an address such as http://127.0.0.1:8000';
+  const near = 'terminal or an address of this machine such as http://127.0.0.1:9000';
+  const hosts = '127.0.0.1 (the default), 0.0.0.0 for the whole network, or an address of this machine';
+  const names = 'names of hosts without ports, separated by commas, such as my-machine.local';
   test.each([
-    ...['abc', '-1', '65536', '1e3'].map((port) => ['PORT', port]),
-    ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((endpoint) => ['DYNAMODB_ENDPOINT', endpoint]),
+    ...['abc', '-1', '65536', '1e3'].map((given) => ['PORT', given, port]),
+    ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((given) => ['DYNAMODB_ENDPOINT', given, address]),
     ...[
       'here',
+      '127.0.0.1:9000',
       'http://192.0.2.1',
       'http://127.0.0.1.example.com',
       'http://127.0.0.1@example.com',
       'file:///tmp',
-    ].map((address) => ['EVENTS_TO', address]),
-    ['LOG_LEVEL', 'LOUD'],
-    ['TOKEN_ALGORITHM', 'HS256'],
-  ])('%s=%s: one line that names it, exit code 1', async (name = '', value = '') => {
+    ].map((given) => ['EVENTS_TO', given, near]),
+    ...['my-machine', '198.51.100.7', '127.0.0.1:3000'].map((given) => ['HOST', given, hosts]),
+    ...['my-machine.local:3000', 'http://my-machine.local', 'a,,b'].map((given) => ['HOSTS', given, names]),
+    ['LOG_LEVEL', 'LOUD', 'INFO or ERROR'],
+    ['AWS_CALL_MILLISECONDS', '1s', 'a whole number of milliseconds'],
+  ])('%s=%s: one line that says what it must be, exit code 1', async (name = '', value = '', must = '') => {
     expect(await startInVain({ [name]: value })).toEqual({
       ...nothing,
-      stderr: expect.stringMatching(new RegExp(`^${name}: .*\n$`)),
+      stderr: `${name} must be ${must}, not ${JSON.stringify(value)}.\n`,
     });
+  });
+
+  const days = 86_400;
+  test.each([
+    ['TOKEN_ALGORITHM', 'HS256', 'RS256 or ES256'],
+    ['ACCESS_TOKEN_SECONDS', '1h', `a whole number from 60 to ${days}`],
+    ['SESSION_IDLE_SECONDS', '30 days', `a whole number from 3600 to ${365 * days}`],
+    ['SESSION_ABSOLUTE_SECONDS', '0', `a whole number from 3600 to ${3650 * days}`],
+    ['RECENT_LOGIN_SECONDS', '-1', `a whole number from 0 to ${365 * days}`],
+    ['STEP_UP_ACR_VALUES', 'a"b', 'acr values, separated by spaces'],
+    ['MAX_SESSIONS', 'many', 'a whole number from 1 to 1000'],
+    ['REFRESH_GRACE_SECONDS', 'abc', `a whole number from 0 to ${30 * days}`],
+    ['REFRESH_REPLAY_SECONDS', 'abc', `a whole number from 1 to ${30 * days}`],
+    ['LOGIN_HOOK_ON', 'logins', 'login or refresh'],
+    ['LOGIN_HOOK_SECONDS', '9', 'a whole number from 1 to 5'],
+    ['EXTERNAL_ID_IN_TOKENS', 'yes', 'true or false'],
+    ['EXTERNAL_ID_IN_EVENTS', '1', 'true or false'],
+  ])('%s=%s: one line that says what it must be, as in a deployment', async (name, value, must) => {
+    const stderr = `${name} must be ${must}.\n`;
+    expect(await startInVain({ [name]: value })).toEqual({ ...nothing, stderr });
+  });
+
+  test('a variable that is the limit of another one is named as a variable, too', async () => {
+    const environment = { SESSION_IDLE_SECONDS: '7200', SESSION_ABSOLUTE_SECONDS: '3600' };
+    const stderr = 'SESSION_IDLE_SECONDS must be at most SESSION_ABSOLUTE_SECONDS.\n';
+    expect(await startInVain(environment)).toEqual({ ...nothing, stderr });
+  });
+
+  test('a DYNAMODB_ENDPOINT where no DynamoDB answers: the line names the variable', async () => {
+    const other = await serve((_, response) => response.end('<!doctype html>'));
+    const stderr = `No DynamoDB answers at DYNAMODB_ENDPOINT=${other.url}. Start DynamoDB Local there, or leave DYNAMODB_ENDPOINT out.\n`;
+    const isRefused = async () =>
+      expect(await startInVain({ DYNAMODB_ENDPOINT: other.url })).toEqual({ ...nothing, stderr });
+    await isRefused().finally(other.close);
+    await isRefused();
+  });
+
+  test('a JOIN without a stack, and a LOCAL_DIR that is no folder: the line names the variable', async () => {
+    expect(await startInVain({ JOIN: '/nowhere' })).toEqual({
+      ...nothing,
+      stderr: 'JOIN=/nowhere has the files of no stack that runs. Start it first.\n',
+    });
+    for (const directory of ['/proc/data', process.execPath])
+      expect(await runStart(directory)).toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: `LOCAL_DIR=${directory} is no folder and cannot be made one. Name another.\n`,
+      });
   });
 
   test('EVENTS_TO of a second process is refused: the stack that it joins publishes', async () => {
@@ -138,7 +197,7 @@ describe('npm start', () => {
     expect(await startInVain({ ORIGIN_SECRET_HASHES: 'abc' })).toMatchObject({
       code: 1,
       stderr:
-        'ORIGIN_SECRET_HASHES: must be one or two SHA-256 hashes in lower-case hex, separated by a comma.\n',
+        'ORIGIN_SECRET_HASHES must be one or two SHA-256 hashes in lower-case hex, separated by a comma.\n',
     });
   });
 
@@ -210,7 +269,7 @@ describe('npm start', () => {
     expect(await startInVain({ EVENTS_TO: 'terminal', DYNAMODB_ENDPOINT: '', PATH: '' })).toEqual({
       ...nothing,
       stdout: expect.any(String),
-      stderr: expect.stringMatching(/^spawn (java|mvn) ENOENT\n$/),
+      stderr: expect.stringMatching(/^EVENTS_TO needs Java 17 and Maven: spawn (java|mvn) ENOENT\.\n$/),
     });
   });
 

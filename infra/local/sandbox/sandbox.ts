@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
 import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
-import { type LoopbackServer, sendJson, serve } from '../loopback-server.ts';
+import { type ListenOptions, type LoopbackServer, sendJson, serve } from '../loopback-server.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider, kinds } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
@@ -13,11 +13,18 @@ export interface Sandbox extends LoopbackServer {
   settings: Record<string, object>;
 }
 
-/** Starts all six identity providers on one loopback port. @param keysFolder keeps the keys of the OpenID provider */
-export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandbox> {
+/**
+ * Starts all six identity providers on one port. Their settings name it by the loopback address, wherever they listen besides.
+ * @param keysFolder keeps the keys of the OpenID provider
+ */
+export async function startSandbox(
+  port = 0,
+  keysFolder?: string,
+  options: ListenOptions = {},
+): Promise<Sandbox> {
   const mounted = new Map<string, Partial<sandbox.SandboxProvider>>();
   // The providers know their own address, so they are mounted once the server listens.
-  const { url, close } = await serve((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     answer(mounted, request, response).catch((error: unknown) => {
       // The caller hung up.
       if (response.closed || response.headersSent) return;
@@ -27,7 +34,8 @@ export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandb
         error_description: `${where}: ${Object(error).message}`,
       });
     });
-  }, port);
+  };
+  const { url, close } = await serve(listener, port, options);
   const providers: Record<ProviderId, sandbox.SandboxProvider> = {
     provider_a: await createOAuth2Provider(url, 'provider_a', kinds.introspection),
     provider_b: await createOAuth2Provider(url, 'provider_b', kinds.codes),
