@@ -1,6 +1,7 @@
 import { confidentialClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
+import { parameters } from '../lib/schema/form-parameters.ts';
 import { introspectionSchema, introspectToken } from '../lib/tokens/introspect-token.ts';
 import { introspectionPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
@@ -12,7 +13,7 @@ export const { endpoint, handler } = serve({
     'For servers that must know whether a session has ended: a JWT alone stays valid until it expires. Tokens of other Login Apps are not active, and none is while the Login App is disabled.',
   tag: 'Tokens',
   authenticate: confidentialClient,
-  body: form(tokenParameter),
+  body: form(parameters(tokenParameter)),
   responses: {
     200: {
       description: 'What the token says if it is active.',

@@ -3,7 +3,7 @@ import { anyClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { requireEnabled } from '../lib/login-apps/clients.ts';
-import { newNonce, nonceLifetimes } from '../lib/providers/service-nonce.ts';
+import { loginNonceLifetime, newNonce } from '../lib/providers/service-nonce.ts';
 import { countField } from '../lib/schema/json-schema.ts';
 import { clientIdParameter } from '../lib/tokens/dpop-proof.ts';
 import { noncePath } from '../lib/tokens/issuer.ts';
@@ -23,7 +23,7 @@ export const { endpoint, handler } = serve({
         nonce: v.string(),
         expires_in: v.pipe(countField, v.description('Seconds within which the login must come.')),
       }),
-      example: { nonce: 'ln.1769846400.8Qv…', expires_in: nonceLifetimes.login },
+      example: { nonce: 'ln.1769846400.8Qv…', expires_in: loginNonceLifetime },
     },
   },
   errors: {
@@ -38,6 +38,7 @@ export const { endpoint, handler } = serve({
   example: { body: { client_id: 'CLIENT_ID' } },
   handle: async ({ caller: { loginAppId } }) => {
     await requireEnabled(loginAppId);
-    return ok({ nonce: await newNonce('login', loginAppId), expires_in: nonceLifetimes.login });
+    const nonce = await newNonce('login', loginAppId, loginNonceLifetime);
+    return ok({ nonce, expires_in: loginNonceLifetime });
   },
 });

@@ -4,6 +4,7 @@
 import { clientAt } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
+import { proofHeaders } from '../lib/tokens/dpop-proof.ts';
 import { invalidTokenRequest, issueToken, tokenRequestSchema } from '../lib/tokens/issue-token.ts';
 import { tokenPath } from '../lib/tokens/issuer.ts';
 import { tokenResponseSchema } from '../lib/tokens/token-response.ts';
@@ -108,5 +109,8 @@ export const { endpoint, handler } = serve({
       'Client credentials': { grant_type: 'client_credentials' },
     },
   },
-  handle: async ({ caller, body }) => ok(await issueToken(caller, body)),
+  handle: async ({ caller, body }) => {
+    const tokens = await issueToken(caller, body);
+    return ok(tokens, await proofHeaders(caller));
+  },
 });

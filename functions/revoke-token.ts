@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { clientAt } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
+import { parameters } from '../lib/schema/form-parameters.ts';
+import { clientIdParameter, proofHeaders } from '../lib/tokens/dpop-proof.ts';
 import { revocationPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 import { revokeToken } from '../lib/tokens/revoke-token.ts';
@@ -11,10 +13,10 @@ export const { endpoint, handler } = serve({
   route: `POST ${revocationPath}`,
   summary: 'Ends the session of a refresh token or access token (RFC 7009)',
   description:
-    'Ends the session that the token belongs to, and that session alone, at once. Unknown and expired tokens are 200 as well (RFC 7009, section 2.2).',
+    'Ends the session that the token belongs to, and that session alone, at once. Unknown and expired tokens are 200 as well (RFC 7009, section 2.2). For a public client every token is: those that it may not revoke stay as they are.',
   tag: 'Tokens',
   authenticate: clientAt(revocationPath),
-  body: form(tokenParameter),
+  body: form(parameters({ ...tokenParameter, ...clientIdParameter })),
   responses: {
     200: {
       description: 'The token is not valid, whether or not it was before.',
@@ -25,7 +27,7 @@ export const { endpoint, handler } = serve({
   errors: {
     ...proofErrors,
     invalid_request: {
-      when: 'The token is missing or repeated, or was issued to another client.',
+      when: 'The token is missing or repeated or, for a client that is not public, was issued to another one.',
       example: 'The parameter token is required.',
     },
     unauthorized_client: {
@@ -46,6 +48,6 @@ export const { endpoint, handler } = serve({
   example: { body: { token: 'REFRESH_TOKEN' } },
   handle: async ({ caller, body }) => {
     await revokeToken(caller, body.token);
-    return ok({});
+    return ok({}, await proofHeaders(caller));
   },
 });

@@ -42,6 +42,8 @@ export interface Authentication<Caller> {
   furtherErrors?: Partial<Record<ErrorCode, ErrorRecord>>;
   /** Another scheme of the API document; with `client_id`, the form alone says who calls. */
   alternative?: 'recipients_token' | 'dpop_proof' | 'client_id';
+  /** The parameters of the form that it reads. */
+  parameters?: readonly string[];
   table?: TableRights;
   /** @param form the form, of which only the size is checked @throws ServiceError with that error */
   identify: (headers: RequestHeaders, form: () => Form) => Promise<Caller>;
@@ -88,6 +90,8 @@ type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericS
 export interface AnyAnswer {
   status: number;
   body?: unknown;
+  /** Further headers, by their names in lower case. */
+  headers?: Record<string, string> | undefined;
   /** False if this answer must not be cached, whatever the record says. */
   mayBeCached?: boolean;
 }

@@ -30,7 +30,11 @@ import {
 } from './endpoint.ts';
 import { requireOriginSecret } from './origin-secret.ts';
 
-export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
+export const ok = <Body>(body: Body, headers?: Record<string, string>) => ({
+  status: 200 as const,
+  body,
+  headers,
+});
 export const accepted = () => ({ status: 202 as const, body: undefined });
 export const created = <Body>(body: Body) => ({ status: 201 as const, body });
 
@@ -97,11 +101,11 @@ function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiRespo
 
 /** Renders the answer of a handler, and notes its ids for the audit line. */
 function renderAnswer({ responses, idIs }: AnyEndpoint, answer: AnyAnswer, requestId: string): ApiResponse {
-  const { status, body, mayBeCached = true } = answer;
+  const { status, body, headers = {}, mayBeCached = true } = answer;
   const fields: object = Object(body);
   annotateIds(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields);
   const cacheSeconds = mayBeCached ? responses[status]?.cacheSeconds : undefined;
-  return jsonResponse({ status, body, cacheSeconds }, requestId);
+  return jsonResponse({ status, body, headers, cacheSeconds }, requestId);
 }
 
 /** Reads parameters into the event. @throws ServiceError `invalid_request` for one that is malformed or, in the query, unknown */

@@ -9,6 +9,8 @@ interface Metric {
   of: readonly LogEvent[];
   /** Only the lines with these fields. @default all */
   with?: { error: ErrorCode } | { client_kind: 'public' };
+  /** Not the lines with this field. */
+  without?: { error: ErrorCode };
   /** The field with its value in milliseconds. @default each line counts 1 */
   value?: string;
   /** Dimensions, each one field or several. Each value costs money, so they have few. */
@@ -21,7 +23,14 @@ const versions = ['function', ['function', 'version'], ['function', 'version', '
 export const metrics = [
   { name: 'TokensIssued', of: ['token_issued'], by: ['grant_type', 'provider'] },
   { name: 'TokensRefused', of: ['token_refused'], by: ['error', 'reason', 'provider'] },
-  { name: 'PublicClientsRefused', of: ['token_refused'], with: { client_kind: 'public' }, by: [] },
+  {
+    name: 'PublicClientsRefused',
+    of: ['token_refused'],
+    with: { client_kind: 'public' },
+    // Every phone meets it that has not refreshed for a while, and goes on with the nonce.
+    without: { error: 'use_dpop_nonce' },
+    by: [],
+  },
   { name: 'RequestsRefused', of: ['request_refused'], by: ['error', 'reason'] },
   { name: 'RefreshTokensRepeated', of: ['refresh_token_repeated'], by: [] },
   { name: 'RefreshTokensReplayed', of: ['refresh_token_replayed'], by: [] },
@@ -44,6 +53,9 @@ export const metrics = [
 
 const all: readonly Metric[] = metrics;
 
+const hasFields = (line: Record<string, unknown>, fields: object = {}): boolean =>
+  Object.entries(fields).every(([field, value]) => line[field] === value);
+
 /**
  * Fields that make CloudWatch read a log line as metrics too; none without a namespace. Powertools would write a second line,
  * which costs money.
@@ -52,8 +64,8 @@ const all: readonly Metric[] = metrics;
 export function asMetrics(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {
   const Namespace = optionalEnvironment('METRICS_NAMESPACE');
   const counted = all.filter(
-    ({ of, with: fields = {} }) =>
-      of.includes(event) && Object.entries(fields).every(([field, value]) => line[field] === value),
+    ({ of, with: some, without }) =>
+      of.includes(event) && hasFields(line, some) && !(without && hasFields(line, without)),
   );
   if (counted.length === 0 || !Namespace) return {};
   const fields: Record<string, unknown> = {

@@ -84,9 +84,22 @@ const authenticated = (client: LoginAppClient) => ({
   grantTypes: client.grant_types,
   mayReadRecipients: readsRecipients(client),
 });
+
+/** A verified proof of possession, which counts once. @see RFC 9449 */
+export interface Proof {
+  /** The thumbprint of the key. */
+  key: string;
+  /** The identifier of the proof, new for each request. */
+  jti: string;
+  /** Epoch seconds until which it would be accepted again. */
+  end: number;
+}
+
 export type AuthenticatedClient = ReturnType<typeof authenticated> & {
   /** The thumbprint of the key that a public client has proved, which its sessions are bound to. */
   proofKey?: string | undefined;
+  /** The proof of this request, which is noted before the request has an effect. */
+  proof?: Proof;
 };
 
 /** The client with an id, up to 30 seconds after it was revoked. */

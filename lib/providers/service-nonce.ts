@@ -19,16 +19,18 @@ export interface Credential
   provider: ProviderId;
 }
 
-/** Seconds for which a nonce can be used, by what it is for. */
-export const nonceLifetimes = { login: 600, proof: 300 };
-type Use = keyof typeof nonceLifetimes;
+/** Seconds for which a nonce counts for a login. */
+export const loginNonceLifetime = 600;
+
+/** The use of a nonce: for an id token, or for a proof of possession. */
+type Use = 'login' | 'proof';
 
 const nonceForm = /^(ln\.(\d{10})\.[\w-]{22}\.([\w-]{8}))\.([\w-]{43})$/;
 
-/** A nonce for the Login App or the like: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers its use, so nothing is stored. */
-export async function newNonce(use: Use, whose: string): Promise<string> {
+/** A nonce for the Login App or the like: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers its use, so nothing is stored. @param lifetime in seconds */
+export async function newNonce(use: Use, whose: string, lifetime: number): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
-  const expires = epochSeconds() + nonceLifetimes[use];
+  const expires = epochSeconds() + lifetime;
   const text = `ln.${expires}.${randomBytes(16).toString('base64url')}.${id}`;
   return `${text}.${mac(use, whose, text, key)}`;
 }

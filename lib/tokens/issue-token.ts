@@ -18,7 +18,7 @@ import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form
 import { described, jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
-import { clientIdParameter } from './dpop-proof.ts';
+import { clientIdParameter, useProof } from './dpop-proof.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { issueAccessToken, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
@@ -133,7 +133,10 @@ function issueBy<Type extends GrantType>(type: Type, client: AuthenticatedClient
 }
 
 async function refresh(client: AuthenticatedClient, { refresh_token }: { refresh_token: string }) {
-  return loginUserTokenOf(await refreshSession(client, await readRefreshToken(refresh_token)));
+  const content = await readRefreshToken(refresh_token);
+  // A token that is not ours has no effect, so it costs no write.
+  if (content) await useProof(client);
+  return loginUserTokenOf(await refreshSession(client, content));
 }
 
 /** @see RFC 6749 section 4.4.3 */
@@ -151,6 +154,7 @@ async function startSession(
   { session_name, ...credential }: Credential & { session_name?: string | undefined },
 ): Promise<TokenResponse> {
   const identity = await verifyCredential(client, credential);
+  await useProof(client);
   const session = await logIn(client, credential.provider, identity, session_name);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);

@@ -1,11 +1,11 @@
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import type { SessionGeneration } from '../people/sessions/session.ts';
-import { parameters, required } from '../schema/form-parameters.ts';
+import { required } from '../schema/form-parameters.ts';
 import { type AccessTokenPayload, readAccessToken } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 
-/** The form of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */
-export const tokenParameter = parameters({ token: required('token') });
+/** The parameter of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */
+export const tokenParameter = { token: required('token') };
 
 export type PresentedToken =
   | { kind: 'access_token'; claims: AccessTokenPayload }

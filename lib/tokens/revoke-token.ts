@@ -1,5 +1,6 @@
 import { endRelationsWhere } from '../devices/relate-device.ts';
-import { invalid, ServiceError } from '../foundation/service-error.ts';
+import { definedOnly } from '../foundation/defined-only.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import {
   type AuthenticatedClient,
@@ -8,17 +9,31 @@ import {
 } from '../login-apps/clients.ts';
 import { endSession } from '../people/sessions/end-sessions.ts';
 import { hasIssued, readSession, requireSameKey } from '../people/sessions/session.ts';
+import { useProof } from './dpop-proof.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
- * Ends the session of a refresh token or an access token. An unknown token, or one whose session has ended, is no error.
- * @throws ServiceError if it was issued to another client, can't be revoked, or the client may only introspect
+ * Ends the session of a refresh token or an access token. An unknown token, or one whose session has ended, is no error. Nor is
+ * any token that a public client may not revoke: anybody knows its id, and would learn that a stolen token is genuine.
+ * @throws ServiceError for a confidential client, if the token was issued to another one or can't be revoked, or if the client
+ * may only introspect; `invalid_dpop_proof` for a proof that was used before
  * @see RFC 7009 section 2
  */
 export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
   requireMoreThanIntrospection(client);
   const presented = await readToken(token);
   if (!presented) return;
+  const isPublic = client.proofKey !== undefined;
+  try {
+    await revoke(client, presented);
+  } catch (error) {
+    const isRefusal = error instanceof ServiceError && error.detail.reason !== 'proof_used';
+    if (!isPublic || !isRefusal) throw error;
+    annotateLog(definedOnly({ reason: error.detail.reason }));
+  }
+}
+
+async function revoke(client: AuthenticatedClient, presented: PresentedToken): Promise<void> {
   const { login_user_id, session_id } = sessionOf(presented, client);
   annotateLog({ login_user_id, session_id });
   const session = await readSession(login_user_id, session_id);
@@ -39,6 +54,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
     isOwn || (session.login_app_id === client.loginAppId && !(await findCurrentClient(session.client_id)));
   if (!mayEnd) throw anotherClients();
   if (isOwn || client.proofKey !== undefined) requireSameKey(session, client);
+  await useProof(client);
   await endSession(login_user_id, session_id, 'client');
 }
 
@@ -54,6 +70,8 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
 
-const anotherClients = (): ServiceError => invalid('The token was issued to another client.');
+const anotherClients = (): ServiceError =>
+  new ServiceError('invalid_request', 'The token was issued to another client.', 'issued_to_another_client');
 
-const notRevocable = (description: string) => new ServiceError('unsupported_token_type', description);
+const notRevocable = (description: string) =>
+  new ServiceError('unsupported_token_type', description, 'not_revocable');

@@ -20,14 +20,20 @@ export async function newPhone(
 ) {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = await exportJWK(publicKey);
+  /** The nonce of the latest answer, for the next proof. */
+  let proofNonce: string | undefined;
   const address = (endpoint: string) => `${service.demo.base_url}/v2/marketing/oauth/${endpoint}`;
-  /** A proof of its key for a request to an endpoint (RFC 9449), with other claims or another header where a test wants them. */
+  /**
+   * A proof of its key for a request to an endpoint (RFC 9449), with the latest nonce if there is one.
+   * @param claims instead of its own, or others; undefined leaves one out
+   */
   const proof = (endpoint: string, claims: object = {}, header: object = {}): Promise<string> =>
     new SignJWT({
       jti: unique('proof'),
       htm: 'POST',
       htu: address(endpoint),
       iat: now(),
+      nonce: proofNonce,
       ...claims,
     })
       .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk, ...header })
@@ -40,7 +46,9 @@ export async function newPhone(
   ): Promise<Answer> => {
     const dpop = proven === undefined ? await proof(endpoint) : proven;
     const headers: Record<string, string> = dpop === null ? {} : { dpop };
-    return service.form(`/v2/marketing/oauth/${endpoint}`, { client_id, ...form }, headers);
+    const answer = await service.form(`/v2/marketing/oauth/${endpoint}`, { client_id, ...form }, headers);
+    proofNonce = answer.headers.get('dpop-nonce') ?? proofNonce;
+    return answer;
   };
   const nonce = async (): Promise<string> => (await send('nonce', {}, null)).body.nonce;
   /** The form of a login at `provider_f` by an id token with a nonce of the service. */
@@ -60,9 +68,7 @@ export async function asPhone(service: Service): Promise<Service> {
   const phone = await newPhone(service, await newPublicClient(service));
   const send = async (endpoint: string, form: Record<string, string>): Promise<Answer> => {
     const answer = await phone.send(endpoint, form);
-    if (answer.body?.error !== 'use_dpop_nonce') return answer;
-    const nonce = answer.headers.get('dpop-nonce');
-    return phone.send(endpoint, form, await phone.proof(endpoint, { nonce }));
+    return answer.body?.error === 'use_dpop_nonce' ? phone.send(endpoint, form) : answer;
   };
   return {
     ...service,

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { AnyEndpoint, ExampleRequest, Link, SchemeName } from '../../../lib/http/endpoint.ts';
 import * as clients from '../../../lib/login-apps/client-metadata.ts';
 import { byPath, partsOf } from '../../endpoints.ts';
-import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
+import { commonHeaders, errorsOf, headerComponents, headersWithProofNonce } from './errors.ts';
 import { type Components, jsonSchemaOf, mapValues, withNamedAlternatives } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
@@ -179,10 +179,10 @@ const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Ke
 /** The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody` is an object. */
 const linkOf = ({ requestBody, ...link }: Link): Json => ({ ...link, 'x-request-body': requestBody });
 
-const successes = ({ responses }: AnyEndpoint, schemas: Components): Json =>
+const successes = ({ responses, authenticate }: AnyEndpoint, schemas: Components): Json =>
   mapValues(responses, ({ description, body, example, links }) => ({
     description,
-    headers: commonHeaders,
+    headers: authenticate.alternative === 'dpop_proof' ? headersWithProofNonce : commonHeaders,
     content: body && { 'application/json': { schema: jsonSchemaOf(body, schemas), example } },
     links: links && mapValues(links, linkOf),
   }));

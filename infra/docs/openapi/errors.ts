@@ -25,7 +25,7 @@ export const headerComponents = {
     schema: { type: 'string', pattern: '^(Basic|Bearer) realm=' },
   },
   ProofNonce: {
-    description: 'With `use_dpop_nonce`: the nonce of the next proof (RFC 9449, section 8).',
+    description: 'For a public client: the nonce of its next proof (RFC 9449, section 8).',
     schema: { type: 'string' },
   },
   RetryAfter: {
@@ -43,6 +43,9 @@ export const commonHeaders = {
   'x-request-id': headerRef('RequestId'),
   'Cache-Control': headerRef('CacheControl'),
 };
+
+/** The headers of a successful response to a client that may be public. */
+export const headersWithProofNonce = { ...commonHeaders, 'DPoP-Nonce': headerRef('ProofNonce') };
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
 export function errorsOf({ errors: own, authenticate, body }: AnyEndpoint, received: Components): Json {

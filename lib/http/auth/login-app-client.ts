@@ -8,41 +8,84 @@ import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';
 import type { Form } from '../body.ts';
 import type { Authentication, RequestHeaders } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
+import { basicCredentials } from './credentials.ts';
 
-type Prove = (headers: RequestHeaders) => Promise<Pick<AuthenticatedClient, 'proofKey'>>;
+/** Checks what a public client sends besides its id. */
+type Prove = (
+  headers: RequestHeaders,
+  form: URLSearchParams,
+) => Promise<Pick<AuthenticatedClient, 'proofKey' | 'proof'>>;
 
-/** Authentication by HTTP Basic, an assertion or, with `prove`, the id of a public client. @param prove checks a public client */
+const formType = 'application/x-www-form-urlencoded';
+const assertionParameters = ['client_assertion', 'client_assertion_type'];
+
+/** Authentication by HTTP Basic, an assertion or, with `prove`, the id of a public client. */
 const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient> => ({
   ...clientSecretBasic,
   table: { login_apps: ['GetItem'], issuer_keys: ['GetItem'], used_once: ['GetItem', 'PutItem'] },
+  parameters: ['client_id', ...assertionParameters],
   identify: async (headers, readForm) => {
+    // 1. Whatever the body should say, it can only be read as a form.
+    if (contentTypeOf(headers) !== formType) throw invalid(`The content type must be ${formType}.`);
     const form = readForm();
     const sendsBasic = headers.authorization !== undefined;
-    if (['client_assertion', 'client_assertion_type'].some((name) => parameter(form, name))) {
+
+    // 2. An assertion.
+    if (assertionParameters.some((name) => parameter(form, name))) {
       if (sendsBasic) throw invalid('Authenticate by HTTP Basic or by a client assertion, not both.');
       return clientOfAssertion(form);
     }
-    const id = prove && !sendsBasic ? parameter(form, 'client_id') : undefined;
-    const client = id === undefined ? undefined : await publicClient(id);
-    if (client && prove) return { ...client, ...(await prove(headers)) };
-    return clientSecretBasic.identify(headers, readForm);
+
+    // 3. A client id and a client secret.
+    if (sendsBasic) {
+      if (prove && !basicCredentials(headers.authorization)) throw missing(noSecret);
+      return clientSecretBasic.identify(headers, readForm);
+    }
+
+    // 4. The id of a public client, which has no secret.
+    if (parameter(form, 'client_secret')) throw missing(secretInForm);
+    if (!prove) throw missing(onlyForServers);
+    const id = parameter(form, 'client_id');
+    if (id === undefined) throw missing(noClientId);
+    const client = await publicClient(id);
+    return { ...client, ...(await prove(headers, form)) };
   },
 });
+
+const ofServers = 'the client id and the client secret with HTTP Basic authentication, or a client assertion';
+const onlyForServers = `Send ${ofServers}. A public client can't call this endpoint.`;
+const secretInForm = `Send ${ofServers}. A client secret in the form is not accepted.`;
+const noClientId = `Send the client_id of a public client in the form or, from a server, ${ofServers}.`;
+const noSecret = `A public client sends its client_id in the form, and no Authorization. From a server, send ${ofServers}.`;
+const notPublic =
+  "There is no public client of this client_id. An operator creates one by clients create --public; a phone can't keep a secret.";
+
+const missing = (description: string): ServiceError =>
+  new ServiceError('invalid_client', description, 'credentials_missing');
+
+/** The media type of a body, without its parameters. */
+const contentTypeOf = (headers: RequestHeaders): string | undefined =>
+  headers['content-type']?.split(';')[0]?.trim().toLowerCase();
 
 /** @see RFC 7521, section 4.2; RFC 7523, section 2.2 */
 async function clientOfAssertion(form: Form): Promise<AuthenticatedClient> {
   const sent = parameter(form, 'client_assertion');
   if (sent && parameter(form, 'client_assertion_type') === jwtAssertionType)
     return verifyClientAssertion(sent, parameter(form, 'client_id'));
-  const message = `Send a client_assertion with the client_assertion_type ${jwtAssertionType}.`;
-  throw new ServiceError('invalid_client', message, 'credentials_missing');
+  throw missing(`Send a client_assertion with the client_assertion_type ${jwtAssertionType}.`);
 }
 
-/** @see RFC 6749, section 3.2.1 */
-async function publicClient(id: string): Promise<AuthenticatedClient | undefined> {
-  if (isId('la_….c_…', id)) annotateLog({ client_id: id });
+/** @throws ServiceError `invalid_client` @see RFC 6749, section 3.2.1 */
+async function publicClient(id: string): Promise<AuthenticatedClient> {
+  const isWellFormed = isId('la_….c_…', id);
+  // An id of another form could be a secret.
+  if (isWellFormed) annotateLog({ client_id: id });
   const client = await findPublicClient(id);
-  if (client) annotateLog({ login_app_id: client.loginAppId, client_kind: 'public' });
+  if (!client) {
+    const form = isWellFormed ? '' : ' A client id has the form la_*.c_*.';
+    throw new ServiceError('invalid_client', `${notPublic}${form}`, 'id_unknown');
+  }
+  annotateLog({ login_app_id: client.loginAppId, client_kind: 'public' });
   return client;
 }
 
@@ -50,7 +93,13 @@ export const confidentialClient = clientAuthentication();
 
 /** Authentication of any client at a path, where a public one proves its key. @see RFC 9449, section 5 */
 export const clientAt = (path: string): Authentication<AuthenticatedClient> => ({
-  ...clientAuthentication(async ({ dpop }) => ({ proofKey: await verifyProof(dpop, path) })),
+  ...clientAuthentication(async ({ dpop }, form) => {
+    // A credential can't be known long before it is used, but a refresh token can: without a nonce, somebody who had the
+    // key for a minute could refresh for ever by proofs that they made then.
+    const needsNonce = parameter(form, 'grant_type') === 'refresh_token';
+    const proof = await verifyProof(dpop, path, needsNonce);
+    return { proofKey: proof.key, proof };
+  }),
   alternative: 'dpop_proof',
 });
 
