@@ -11,7 +11,7 @@ import { readBody } from './loopback-server.ts';
 
 /** A route to a Lambda handler. */
 export interface Route {
-  endpoint: Pick<AnyEndpoint, 'route'> & Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
+  endpoint: Pick<AnyEndpoint, 'route'> & Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>;
   handler: (event: ReturnType<typeof eventOf>, context: unknown) => Promise<unknown>;
 }
 

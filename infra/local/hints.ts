@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 
-type Reader = Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
+type Reader = Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>;
 
 /** The names of what a request sends in vain: fields of a body that is accepted, and headers like one of another endpoint. */
 export function ignoredNames(reader: Reader, headers: IncomingHttpHeaders, body: string): string[] {
@@ -11,12 +11,14 @@ export function ignoredNames(reader: Reader, headers: IncomingHttpHeaders, body:
   return [...ignoredFields(reader, body), ...similar.map((name) => `the header ${name}`)];
 }
 
-function ignoredFields({ body }: Reader, text: string): string[] {
+function ignoredFields({ authenticate, body }: Reader, text: string): string[] {
   if (!body || text.length > body.mostBytes) return [];
+  const byAuthentication = authenticate?.parameters ?? [];
   const isJson = body.contentType === 'application/json';
   const sent = isJson ? v.safeParse(jsonSchema, text).output : Object.fromEntries(new URLSearchParams(text));
   const { success, output } = v.safeParse(body.schema, sent);
-  return success ? namesBeyond(sent, output) : [];
+  const unread = success ? namesBeyond(sent, output) : [];
+  return unread.filter((name) => !byAuthentication.includes(name));
 }
 
 const jsonSchema = v.pipe(v.string(), v.parseJson());

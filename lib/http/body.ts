@@ -6,7 +6,7 @@ import type { ServiceError } from '../foundation/service-error.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError, validated } from '../schema/validation.ts';
 
-const formType = 'application/x-www-form-urlencoded';
+export const formType = 'application/x-www-form-urlencoded';
 
 export interface Body<Content> {
   contentType: 'application/json' | typeof formType | 'application/secevent+jwt';
@@ -37,7 +37,7 @@ export function bodyFor<Content>(body: Body<Content>, { headers }: Pick<ApiEvent
 }
 
 /** The content type without its parameters, before which there may be white space (RFC 9110 section 5.6.6). */
-function mediaType(headers: ApiEvent['headers']): string {
+export function mediaType(headers: ApiEvent['headers']): string {
   const [type = ''] = headers['content-type']?.split(';') ?? [];
   return type.trim().toLowerCase();
 }

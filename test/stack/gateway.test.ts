@@ -42,6 +42,7 @@ const eventOf = async (path: string, init: RequestInit = {}) => {
 };
 const token = '/v2/marketing/oauth/token';
 const devices = '/v2/marketing/login/user/push_notifications/devices';
+const revoke = '/v2/marketing/oauth/revoke';
 const register = '/v2/marketing/push_notifications/devices';
 const device = { platform: 'ios', token: '0'.repeat(64) };
 const comments = '/v1/rbac/access_requests/7/comments';
@@ -205,10 +206,18 @@ describe('an answer', () => {
       { 'Idempotency-Key': '1' },
       ['the header idempotency-key'],
     ],
+    [
+      'no parameter that says who the client is',
+      token,
+      'grant_type=client_credentials&client_id=c&client_assertion=a&client_assertion_type=t',
+      {},
+      [],
+    ],
+    ['nor one of a public client that revokes', revoke, 'token=x&client_id=c', {}, []],
     ['nothing that is read', comments, comment, { 'Idempotency-Key': '1' }, []],
     ['nothing of what is no JSON', comments, '{', {}, []],
   ])('is reported with what has no effect: %s', async (_, path, body, headers, ignored) => {
-    const isForm = path === token;
+    const isForm = path === token || path === revoke;
     const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
     await send(path, { method: 'POST', body, headers: { 'content-type': type, ...headers } });
     const [, names] = printed.at(-1)?.match(/ ms(?: \(ignored: (.*)\))?$/) ?? [];

@@ -77,16 +77,28 @@ describe('Login App Client authentication', () => {
 
   test('a client id and client secret in the form alone: 401', async () => {
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret });
-    const naming = 'Send the client id and the client secret with HTTP Basic authentication.';
+    const naming =
+      'Send the client id and the client secret with HTTP Basic authentication, or a client assertion. A client secret in the form is not accepted.';
     expectError(await withAuthorization(undefined, form.toString()), { ...invalidClient, naming });
   });
 
   test('the client comes first: a wrong client with a wrong request is a 401', async () => {
     expectError(await withAuthorization(basic(client_id, 'wrong'), 'grant_type=x'), invalidClient);
     expectError(await withAuthorization(undefined, ''), invalidClient);
-    const noForm = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
-    expectError(await call('/v2/marketing/oauth/token', noForm), invalidClient);
   });
+
+  test.each([{}, { authorization: basic(client_id, client_secret) }])(
+    'a body that is no form comes before everything else: 400',
+    async (more) => {
+      const headers = { 'content-type': 'application/json', ...more };
+      const body = JSON.stringify({ client_id, grant_type: 'client_credentials' });
+      const naming = 'The content type must be application/x-www-form-urlencoded.';
+      for (const endpoint of ['token', 'revoke', 'nonce', 'introspect']) {
+        const answer = await call(`/v2/marketing/oauth/${endpoint}`, { method: 'POST', headers, body });
+        expectError(answer, { status: 400, error: 'invalid_request', naming });
+      }
+    },
+  );
 
   test('every answer has a request id of its own', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => withAuthorization(undefined)));

@@ -1,5 +1,6 @@
+import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-import { type AuthenticatedClient, authenticateClient } from '../../login-apps/clients.ts';
+import { type AuthenticatedClient, authenticateClient, findPublicClient } from '../../login-apps/clients.ts';
 import type { Authentication } from '../endpoint.ts';
 import { basicCaller, mismatch } from './credentials.ts';
 
@@ -13,8 +14,22 @@ export const clientSecretBasic: Authentication<AuthenticatedClient> = {
   },
   table: { login_apps: ['GetItem'] },
   identify: async ({ authorization }) => {
-    const client = await basicCaller('client', authorization, authenticateClient);
+    const client = await basicCaller('client', authorization, findClient);
     annotateLog({ login_app_id: client.loginAppId });
     return client;
   },
 };
+
+/** The client with an id and a secret, or the reason why they are not accepted. @throws ServiceError for a public client */
+async function findClient(id: string, secret: string) {
+  const client = await authenticateClient(id, secret);
+  // The developer of a phone must not look for a secret.
+  if (client === 'secret_wrong' && (await findPublicClient(id))) {
+    annotateLog({ client_id: id });
+    throw new ServiceError('invalid_client', isPublic, client);
+  }
+  return client;
+}
+
+const isPublic =
+  'The client is public: it has no secret. Where it may call, it sends client_id in the form, and no Authorization.';

@@ -34,7 +34,7 @@ export async function basicCaller<Caller extends object>(
 }
 
 /** The form-decoded user and password of an HTTP Basic header. @see RFC 7617 section 2, RFC 6749 section 2.3.1 */
-function basicCredentials(header: string | undefined): { user: string; password: string } | undefined {
+export function basicCredentials(header: string | undefined): { user: string; password: string } | undefined {
   const encoded = header?.match(/^Basic +([A-Za-z0-9+/]+={0,2}) *$/i)?.[1];
   if (!encoded || encoded.length > 1024) return undefined;
   const pair = Buffer.from(encoded, 'base64').toString();

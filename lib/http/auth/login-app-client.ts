@@ -5,7 +5,7 @@ import { jwtAssertionType } from '../../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, findPublicClient } from '../../login-apps/clients.ts';
 import { verifyProof } from '../../tokens/dpop-proof.ts';
 import { verifyClientAssertion } from '../../tokens/verify-client-assertion.ts';
-import type { Form } from '../body.ts';
+import { type Form, formType, mediaType } from '../body.ts';
 import type { Authentication, RequestHeaders } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 import { basicCredentials } from './credentials.ts';
@@ -13,10 +13,9 @@ import { basicCredentials } from './credentials.ts';
 /** Checks what a public client sends besides its id. */
 type Prove = (
   headers: RequestHeaders,
-  form: URLSearchParams,
+  form: Form,
 ) => Promise<Pick<AuthenticatedClient, 'proofKey' | 'proof'>>;
 
-const formType = 'application/x-www-form-urlencoded';
 const assertionParameters = ['client_assertion', 'client_assertion_type'];
 
 /** Authentication by HTTP Basic, an assertion or, with `prove`, the id of a public client. */
@@ -26,7 +25,7 @@ const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient
   parameters: ['client_id', ...assertionParameters],
   identify: async (headers, readForm) => {
     // 1. Whatever the body should say, it can only be read as a form.
-    if (contentTypeOf(headers) !== formType) throw invalid(`The content type must be ${formType}.`);
+    if (mediaType(headers) !== formType) throw invalid(`The content type must be ${formType}.`);
     const form = readForm();
     const sendsBasic = headers.authorization !== undefined;
 
@@ -62,10 +61,6 @@ const notPublic =
 
 const missing = (description: string): ServiceError =>
   new ServiceError('invalid_client', description, 'credentials_missing');
-
-/** The media type of a body, without its parameters. */
-const contentTypeOf = (headers: RequestHeaders): string | undefined =>
-  headers['content-type']?.split(';')[0]?.trim().toLowerCase();
 
 /** @see RFC 7521, section 4.2; RFC 7523, section 2.2 */
 async function clientOfAssertion(form: Form): Promise<AuthenticatedClient> {
