@@ -1,6 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
@@ -14,6 +12,7 @@ import { gateway, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
 import { otherData } from './local-files.ts';
+import { loadLoginHook } from './login-hook.ts';
 import { type LoopbackServer, loopback, serve } from './loopback-server.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
 
@@ -40,7 +39,8 @@ export interface StackOptions {
 
 /** Starts a whole deployment with the sandbox and a demo on this machine, one in a process. @throws listen errors: EADDRINUSE */
 export async function startStack(options: StackOptions) {
-  const { port, host, knownAs = loopback, startStore = startDynalite, data, print, bus } = options;
+  const { port, host, knownAs = loopback, startStore = startDynalite, data, bus } = options;
+  const { print = () => {} } = options;
   const listening = { host, print };
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
@@ -65,7 +65,7 @@ export async function startStack(options: StackOptions) {
   await loadOtherFunctions(functions);
   // The name of the login hook is the path of its file.
   const { LOGIN_HOOK } = process.env;
-  if (LOGIN_HOOK) functions.set(LOGIN_HOOK, (await import(pathToFileURL(resolve(LOGIN_HOOK)).href)).handler);
+  if (LOGIN_HOOK) functions.set(LOGIN_HOOK, await loadLoginHook(LOGIN_HOOK, print));
   // RSA keys are generated on other threads while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
   await Promise.all([data?.saved ? followAlgorithm(aws) : rotateAll(), loadRoutes(routes)]);
