@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { fromCaller } from '../caller-folder.ts';
@@ -32,6 +33,7 @@ export async function loadLoginHook(path: string, print: (line: string) => void)
 }
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
+  if (!existsSync(file)) throw new Error(`LOGIN_HOOK=${path} names no file: there is no ${file}.`);
   const { href } = pathToFileURL(file);
   return import(href).catch((cause: unknown) => {
     const problem = cause instanceof SyntaxError ? syntaxErrorOf(href) : withPlace(cause, file);

@@ -18,6 +18,7 @@ const wrong = write(
   'wrong.mjs',
   'export const a = 1;\nexport const handler = async () => { const b = ; };\n',
 );
+const gone = join(folder, 'gone.mjs');
 const loadErrors: [string, string, string][] = [
   [
     'no handler',
@@ -40,11 +41,7 @@ const loadErrors: [string, string, string][] = [
     write('throws.mjs', "\n  throw new TypeError('no table');\n"),
     ` cannot be loaded: TypeError: no table (${join(folder, 'throws.mjs')}:2:9)`,
   ],
-  [
-    'a file that is not there',
-    join(folder, 'gone.mjs'),
-    ` cannot be loaded: Error: Cannot find module '${folder}`,
-  ],
+  ['a file that is not there', gone, ` names no file: there is no ${gone}.`],
 ];
 
 test.each(loadErrors)('%s: the start says so, and where', async (_, file, problem) => {
