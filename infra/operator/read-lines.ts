@@ -6,6 +6,8 @@ import type { Grouping } from '../../lib/operator/command.ts';
 type Rewrite = (text: string) => { text: string } | { reason: string };
 
 const longestLine = 250_000;
+/** The UTF-16 code units after which the rest of a line is not read: it is too long even if each character takes two. */
+const mostKept = 2 * longestLine + 1;
 /** The most lines of a batch, and so of a group: the function should need no more than 10 seconds. */
 export const mostLines = 100;
 const mostCharactersOfGroup = 400_000;
@@ -74,7 +76,8 @@ export async function* readLines(file: string, rewrite: Rewrite | undefined, gro
   let line = 0;
   for await (const read of rawLines(file)) {
     line += 1;
-    const given = read.trim();
+    // White space at the end must not make a line short that was cut.
+    const given = read.length > mostKept ? read : read.trim();
     if (given === '') continue;
     const { text, reason } = { text: given, reason: null, ...rewrite?.(given) };
     const { group, member } = groupOf(text, grouping) ?? { group: line, member: line };
@@ -84,20 +87,26 @@ export async function* readLines(file: string, rewrite: Rewrite | undefined, gro
   for (const row of database.prepare(readInGroups).iterate()) yield v.parse(lineSchema, row);
 }
 
-/** The raw lines of a file. Node's readline would also end them at U+2028 and U+2029, which JSON texts may contain. */
+/**
+ * The raw lines of a file; one that is too long is cut. Node's readline would also end them at U+2028 and U+2029, which JSON
+ * texts may contain.
+ */
 async function* rawLines(file: string): AsyncGenerator<string> {
-  let rest = '';
+  let line = '';
   try {
     for await (const chunk of createReadStream(file, 'utf8')) {
-      const lines = `${rest}${chunk}`.split('\n');
-      rest = lines.pop() ?? '';
-      yield* lines;
+      const [end, ...next] = String(chunk).split('\n');
+      if (line.length <= mostKept) line += end;
+      for (const beginning of next) {
+        yield line;
+        line = beginning;
+      }
     }
   } catch (error) {
     const isFolder = Object(error).code === 'EISDIR';
     throw new Error(isFolder ? `${file} is a folder, not a file.` : `The file ${file} cannot be read.`);
   }
-  yield rest;
+  yield line;
 }
 
 function groupOf(text: string, grouping: Grouping | undefined): ReturnType<Grouping> {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
+import { placeOfJsonError } from '../../infra/place-of-json-error.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { failed, writeSettings } from '../support/operator.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -100,6 +101,14 @@ describe('an operator command that fails says why and changes nothing', () => {
     const file = writeSettings(text);
     const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
     expect(await failed(...set, file)).toBe(`--settings: the file ${file} is not JSON: see ${place}.`);
+  });
+
+  test('the place in a long text that is no JSON takes some twenty tries', () => {
+    const parse = jest.spyOn(JSON, 'parse');
+    const text = `[${'{"a": 1},\n'.repeat(16_000)}x]`;
+    expect(placeOfJsonError(text)).toBe('line 16001, column 1');
+    expect(parse.mock.calls.length).toBeLessThan(30);
+    parse.mockRestore();
   });
 
   test('a secret that is missing or empty', async () => {
