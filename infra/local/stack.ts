@@ -46,12 +46,13 @@ export async function startStack(options: StackOptions) {
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, print), port, listening);
+  const base_url = api.url.replace(loopback, knownAs);
+  const stackUrls = [...new Set([api.url, base_url])];
   const [aws, sandbox, { store, dynamoDb, table_name, streamArn }] = await Promise.all([
     startLocalAws(functions, { ...bus, print, secretsFile: data?.secretsFile }),
-    startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder, listening),
+    startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder, { ...listening, stackUrls }),
     openStore(startStore, data),
   ]);
-  const base_url = api.url.replace(loopback, knownAs);
   const addresses = { base_url, sandbox_url: sandbox.url, dynamodb_endpoint: store.url, table_name };
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');

@@ -161,6 +161,8 @@ describe('the sandbox sends', () => {
     ['event', { event: 'x' }, to('provider_f')],
     ['event', {}, to('provider_f')],
     ['to', { event: 'logout' }, 'https://elsewhere.example/'],
+    ['to', { event: 'logout' }, `${demo.sandbox_url}/provider_f/me`],
+    ['to', { event: 'logout' }, to('provider_f').replace('http://', 'http://elsewhere.example/@')],
   ])('nothing for a wrong %s', async (name, query, address) => {
     const { error_description } = await send('provider_f', query, address);
     expect(error_description).toContain(name);

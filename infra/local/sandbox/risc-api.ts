@@ -1,16 +1,24 @@
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import { readBody, sendJson } from '../loopback-server.ts';
-import { epochSeconds, post, type SandboxProvider } from './sandbox-provider.ts';
+import { addressSchema, epochSeconds, post, type SandboxProvider } from './sandbox-provider.ts';
 
-const streamSchema = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.object({ delivery: v.object({ url: v.string() }), events_requested: v.array(v.string()) }),
-);
+const streamSchemaFor = (stackUrls: readonly string[]) =>
+  v.pipe(
+    v.string(),
+    v.parseJson(),
+    v.object({
+      delivery: v.object({ url: addressSchema(stackUrls) }),
+      events_requested: v.array(v.string()),
+    }),
+  );
 
 /** Google's API for security events, but for its signatures. @see https://developers.google.com/identity/protocols/risc */
-export function createRiscApi({ notify }: SandboxProvider): Pick<SandboxProvider, 'answer'> {
+export function createRiscApi(
+  { notify }: SandboxProvider,
+  stackUrls: readonly string[],
+): Pick<SandboxProvider, 'answer'> {
+  const streamSchema = streamSchemaFor(stackUrls);
   let stream: v.InferOutput<typeof streamSchema> | undefined;
   return {
     async answer(path, request, response) {

@@ -17,7 +17,7 @@ export interface SandboxProvider {
 
 /** Sends a provider's notification to the service. @returns it with the answer */
 export async function post(to: string, body: URLSearchParams | Blob) {
-  const response = await fetch(to, { method: 'POST', body });
+  const response = await fetch(to, { method: 'POST', body, redirect: 'error' });
   return { sent: await new Response(body).text(), status: response.status, answer: await response.text() };
 }
 
@@ -64,15 +64,26 @@ export const credentialsQuerySchema = v.strictObject({
 });
 export type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;
 
-export const notificationQuerySchema = v.strictObject({
-  /** The address at the service. */
-  to: v.pipe(v.string(), v.regex(/^http:\/\/127\.0\.0\.1:\d+\//)),
-  /** The end of the URI of a security event, `logout`, or the event of a signed request. */
-  event: v.pipe(v.string(), v.nonEmpty()),
-  subject: v.optional(v.string(), 'alice'),
-  /** The session of a logout or a security event. */
-  sid: v.optional(v.string()),
-  /** The reason of `account-disabled`: `hijacking` or `bulk-account`. */
-  reason: v.optional(v.string()),
-});
-type NotificationQuery = v.InferOutput<typeof notificationQuerySchema>;
+/** An address of the stack. The sandbox calls no other: anybody may ask it to. @param stackUrls the origins of its API */
+export const addressSchema = (stackUrls: readonly string[]) =>
+  v.pipe(
+    v.string(),
+    v.check(
+      (address) => stackUrls.includes(URL.parse(address)?.origin ?? ''),
+      `It must be an address of this stack, ${stackUrls.join(' or ') || 'which has none'}.`,
+    ),
+  );
+
+export const notificationQuerySchema = (stackUrls: readonly string[]) =>
+  v.strictObject({
+    /** The address at the service. */
+    to: addressSchema(stackUrls),
+    /** The end of the URI of a security event, `logout`, or the event of a signed request. */
+    event: v.pipe(v.string(), v.nonEmpty()),
+    subject: v.optional(v.string(), 'alice'),
+    /** The session of a logout or a security event. */
+    sid: v.optional(v.string()),
+    /** The reason of `account-disabled`: `hijacking` or `bulk-account`. */
+    reason: v.optional(v.string()),
+  });
+type NotificationQuery = v.InferOutput<ReturnType<typeof notificationQuerySchema>>;

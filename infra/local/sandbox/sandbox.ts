@@ -13,6 +13,11 @@ export interface Sandbox extends LoopbackServer {
   settings: Record<string, object>;
 }
 
+interface SandboxOptions extends ListenOptions {
+  /** The addresses of the API that may be notified. @default none */
+  stackUrls?: readonly string[];
+}
+
 /**
  * Starts all six identity providers on one port. Their settings name it by the loopback address, wherever they listen besides.
  * @param keysFolder keeps the keys of the OpenID provider
@@ -20,12 +25,13 @@ export interface Sandbox extends LoopbackServer {
 export async function startSandbox(
   port = 0,
   keysFolder?: string,
-  options: ListenOptions = {},
+  options: SandboxOptions = {},
 ): Promise<Sandbox> {
+  const { stackUrls = [], ...listening } = options;
   const mounted = new Map<string, Partial<sandbox.SandboxProvider>>();
   // The providers know their own address, so they are mounted once the server listens.
   const listener = (request: IncomingMessage, response: ServerResponse) => {
-    answer(mounted, request, response).catch((error: unknown) => {
+    answer(mounted, stackUrls, request, response).catch((error: unknown) => {
       // The caller hung up.
       if (response.closed || response.headersSent) return;
       const [status, where] = v.isValiError(error) ? [400, v.getDotPath(error.issues[0])] : [500, 'sandbox'];
@@ -35,7 +41,7 @@ export async function startSandbox(
       });
     });
   };
-  const { url, close } = await serve(listener, port, options);
+  const { url, close } = await serve(listener, port, listening);
   const providers: Record<ProviderId, sandbox.SandboxProvider> = {
     provider_a: await createOAuth2Provider(url, 'provider_a', kinds.introspection),
     provider_b: await createOAuth2Provider(url, 'provider_b', kinds.codes),
@@ -45,16 +51,22 @@ export async function startSandbox(
     provider_f: await createOpenIdProvider(url, 'provider_f', keysFolder),
   };
   for (const [id, provider] of Object.entries(providers)) mounted.set(id, provider);
-  mounted.set('risc', createRiscApi(providers.provider_f));
+  mounted.set('risc', createRiscApi(providers.provider_f, stackUrls));
   const settings = Object.fromEntries(Object.entries(providers).map(([id, { settings }]) => [id, settings]));
   return { url, settings, close };
 }
 
 async function answer(
   providers: ReadonlyMap<string, Partial<sandbox.SandboxProvider>>,
+  stackUrls: readonly string[],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  if (isOfStrangePage(request))
+    return sendJson(response, 403, {
+      error: 'forbidden',
+      error_description: 'The header Sec-Fetch-Site is cross-site: no other web page may send requests here.',
+    });
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://sandbox');
   const [, id = '', path = ''] = pathname.match(/^\/(\w+)(\/.*)$/) ?? [];
   const { issue, notify, answer } = providers.get(id) ?? {};
@@ -62,7 +74,11 @@ async function answer(
   if (path === '/credentials' && issue)
     return sendJson(response, 200, await issue(v.parse(sandbox.credentialsQuerySchema, query)));
   if (path === '/notifications' && notify) {
-    const wanted = v.parse(sandbox.notificationQuerySchema, query);
+    if (request.method !== 'POST') {
+      response.setHeader('allow', 'POST');
+      return sendJson(response, 405, { error: 'invalid_request', error_description: 'Send a POST.' });
+    }
+    const wanted = v.parse(sandbox.notificationQuerySchema(stackUrls), query);
     const sent = await notify(wanted);
     if (!sent) throw new Error(`${id} sends no event ${wanted.event}.`);
     return sendJson(response, 200, await sandbox.post(wanted.to, sent));
@@ -70,3 +86,7 @@ async function answer(
   if (answer) return answer(path, request, response);
   sendJson(response, 404, { error: 'not_found', error_description: 'There are provider_a to provider_f.' });
 }
+
+/** Whether a page of another site loads something, such as an image. One whose `Origin` has been let in is no stranger. */
+const isOfStrangePage = ({ headers }: IncomingMessage): boolean =>
+  headers['sec-fetch-site'] === 'cross-site' && headers.origin === undefined;
