@@ -28,11 +28,19 @@ export async function printLines(
   } while (next !== undefined);
 }
 
+/**
+ * The places in a text where a formula would begin, also for a spreadsheet that begins a cell at a semicolon, a tab or a line
+ * break within quotes. Some read full-width signs as formulas, too.
+ */
+const beginningsOfFormulas = /(^|[;\t\r\n])(?= *[=+\-@＝＋－＠])/g;
+
 /** A cell of CSV in quotes (RFC 4180). An apostrophe keeps a spreadsheet from taking a text for a formula. */
-const cell = (value: unknown): string =>
-  `"${String(value ?? '')
-    .replace(/^[=+\-@\t\r]/, "'$&")
-    .replaceAll('"', '""')}"`;
+function cell(value: unknown): string {
+  const text = String(value ?? '').replaceAll(beginningsOfFormulas, "$1'");
+  // White space at the beginning may be cut off, with what follows it.
+  const harmless = /^[\t\r\n]/.test(text) ? `'${text}` : text;
+  return `"${harmless.replaceAll('"', '""')}"`;
+}
 
 /** A step of a deletion: what it removed, and the seconds until the next step, if there is one. */
 const stepSchema = v.looseObject({

@@ -50,6 +50,20 @@ describe('operator events export --access-request ID', () => {
     );
   });
 
+  test.each([
+    ['after a semicolon, at which some spreadsheets begin a cell', 'a;=1+1; -2', "a;'=1+1;' -2"],
+    ['after a tab', 'a\t@SUM(1)', "a\t'@SUM(1)"],
+    ['after line breaks', 'a\n+1\r\n=1', "a\n'+1\r\n'=1"],
+    ['after spaces', '  =1+1', "'  =1+1"],
+    ['of full-width signs', '＝1;＋1;－1;＠1', "'＝1;'＋1;'－1;'＠1"],
+    ['after white space that is cut off', '\n\tx', "'\n\tx"],
+    ['that is none', 'a=1, b-2 (c@d.example); e', 'a=1, b-2 (c@d.example); e'],
+  ])('a formula %s is no formula in CSV', async (_, comment, written) => {
+    const id = await newAccessRequest();
+    await own.service.addEvent('comments', { actor_type: 'custom', actor_id: 'a', comment }, { id });
+    expect((await exported(id, '--format', 'csv')).stdout).toContain(`,"${written}",`);
+  });
+
   test('what it prints can be imported: the same events with the same times in another access request', async () => {
     const { stdout } = await exported(id);
     const other = await newAccessRequest();
