@@ -13,7 +13,13 @@ import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import { invalid } from '../foundation/service-error.ts';
 import { logAudit } from '../log/log.ts';
-import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
+import {
+  annotateIds,
+  annotateLog,
+  auditFields,
+  unauthenticated,
+  withRequest,
+} from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
 import { jsonResponse, renderErrors } from './answers.ts';
 import { checkBody, formOf, limitBody, validateBody } from './body.ts';
@@ -88,13 +94,18 @@ const authenticate = <Caller>(
   },
 });
 
-/** Writes the audit line of a request that may write, whatever its outcome. */
+/**
+ * Writes the audit line of a request that may write, whatever its outcome. A request that was refused before its caller was
+ * known changed nothing, and anybody can send millions: those stand in the log alone.
+ */
 function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiResponse> {
   const write = ({ response }: Request<ApiEvent, ApiResponse>) => {
     if (!isAudited(endpoint)) return;
     const status = response?.statusCode ?? 500;
     const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
-    logAudit({ ...auditFields(), result, status });
+    const fields = auditFields();
+    if (fields.caller === unauthenticated && result === 'rejected') return;
+    logAudit({ ...fields, result, status });
   };
   return { before: ({ event }) => annotateIds(event.pathParameters), after: write, onError: write };
 }

@@ -45,7 +45,8 @@ export function auditFields(): { caller: string } & Record<string, unknown> {
   return { ...(caller !== unauthenticated && ids), ...noted, caller };
 }
 
-const unauthenticated = 'unauthenticated';
+/** The caller in an audit line of a request whose caller is not known. */
+export const unauthenticated = 'unauthenticated';
 
 const idOf = (form: IdForm) => (value: unknown) =>
   typeof value === 'string' && isId(form, value) ? value : undefined;
