@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
@@ -63,12 +73,15 @@ export function requireFolder({ directory }: LocalFiles): void {
   }
 }
 
-/** Sends audit lines to their own file, which the first one begins anew. */
+/** Sends audit lines to their own file, which the first one begins anew: a new file, never one that a symbolic link names. */
 export function writeAuditLinesTo({ audit }: LocalFiles): void {
-  let flag = 'w';
+  let file: number | undefined;
   auditTrail.write = (line) => {
-    writeFileSync(audit, line, { flag, mode: 0o600 });
-    flag = 'a';
+    if (file === undefined) {
+      rmSync(audit, { force: true });
+      file = openSync(audit, 'wx', 0o600);
+    }
+    writeSync(file, line);
   };
 }
 

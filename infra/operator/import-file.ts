@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 import type { Grouping } from '../../lib/operator/command.ts';
 import { type ImportLine, importResultSchema } from '../../lib/schema/import-lines.ts';
@@ -42,8 +42,8 @@ export async function runImport(
 ) {
   const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
   const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
-  const isMapped = idsTo !== undefined && existsSync(idsTo);
-  const ids = isMapped ? readIdMap('--ids-to', idsTo) : new Map<string, number>();
+  if (idsTo !== undefined) requireWritable('--ids-to', idsTo);
+  const ids = idsTo === undefined ? new Map<string, number>() : readIdMap('--ids-to', idsTo);
   const issuers = new Map<string, v.InferOutput<typeof issuerSchema>>();
   const reasons = new Map<string, { reason: string; count: number; lines: number[] }>();
   const counts = { lines: 0, added: 0, already_there: 0, refused: 0 };
@@ -78,7 +78,7 @@ export async function runImport(
   }
   if (idsTo !== undefined) {
     const pairs = [...ids].map(([id, access_request_id]) => JSON.stringify({ id, access_request_id }));
-    writeFileSync(idsTo, pairs.map((pair) => `${pair}\n`).join(''));
+    replaceContent(idsTo, pairs.map((pair) => `${pair}\n`).join(''));
   }
   const summary = { ...counts, reasons: [...reasons.values()] };
   if (issuers.size === 0) return summary;
@@ -101,6 +101,27 @@ async function* batchesOf(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLi
     characters += read.text.length;
   }
   if (batch.length > 0) yield batch;
+}
+
+const { O_RDWR, O_CREAT, O_NOFOLLOW, O_TRUNC } = constants;
+/** Opens a file, or creates it, but follows no symbolic link: what that names may be another file of the operator. */
+const unfollowed = O_RDWR | O_CREAT | O_NOFOLLOW;
+
+/** Creates a file if it is missing, before the import begins. @throws Error for one that cannot be written */
+function requireWritable(flag: string, file: string): void {
+  try {
+    closeSync(openSync(file, unfollowed));
+  } catch (error) {
+    const isLink = Object(error).code === 'ELOOP';
+    const why = isLink ? 'is a symbolic link: name the file itself' : 'cannot be written';
+    throw new Error(`${flag}: the file ${file} ${why}.`);
+  }
+}
+
+function replaceContent(file: string, content: string): void {
+  const descriptor = openSync(file, unfollowed | O_TRUNC);
+  writeFileSync(descriptor, content);
+  closeSync(descriptor);
 }
 
 /** Reads a map of new ids by the former ones. @param flag that names the file @throws Error when it cannot be read */

@@ -1,7 +1,8 @@
 import { CloudFormationClient, paginateListStacks, type StackStatus } from '@aws-sdk/client-cloudformation';
 import { callOperator } from '../call-operator.ts';
-import type { FunctionTarget } from '../invoke-function.ts';
+import type { AwsEndpoint, FunctionTarget } from '../invoke-function.ts';
 import { localFiles, readStackFile, runningStack } from '../local/local-files.ts';
+import { loopback } from '../local/loopback-server.ts';
 import { stackDescription, startCommand } from '../version.ts';
 
 export type Target = { local: true } | { local: false; stack: string };
@@ -23,10 +24,23 @@ export function callOf(target: Target): Call {
 
 function functionOf(target: Target): FunctionTarget {
   if (!target.local) return { name: `${target.stack}-operator` };
+  const endpoint = endpointHere();
+  if (endpoint === undefined) throw new Error(noStackHere());
+  const { protocol, hostname } = URL.parse(endpoint.url) ?? {};
+  // A command may carry a provider's secret, and its answer a new one.
+  if (protocol !== 'http:' || hostname !== loopback)
+    throw new Error(
+      `The file ${localFiles().stack} names another address than ${loopback}, to which --local sends nothing. Restart the stack, which writes it anew.`,
+    );
+  return { name: 'operator', endpoint };
+}
+
+/** The AWS services of the stack on this machine; undefined if it has left no file. */
+function endpointHere(): AwsEndpoint | undefined {
   try {
-    return { name: 'operator', endpoint: readStackFile(localFiles()).aws_endpoint };
+    return readStackFile(localFiles()).aws_endpoint;
   } catch {
-    throw new Error(noStackHere());
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { createAccount } from '../support/login-app.ts';
@@ -170,6 +170,32 @@ describe('moving from another system takes two commands', () => {
       'The line is not JSON.': [3],
       [time]: [4],
     });
+  });
+
+  test('a symbolic link in the place of a map is followed nowhere, and nothing is imported', async () => {
+    const { accessRequests, importFile } = await newImporter();
+    const [target, missing] = [join(folder, 'target'), join(folder, 'missing')];
+    writeFileSync(target, '');
+    for (const named of [target, missing]) {
+      const link = `${named}-link`;
+      symlinkSync(named, link);
+      expect(await importFile(fileOf([{ id: 1 }]), '--ids-to', link)).toMatchObject({
+        code: 1,
+        stderr: `--ids-to: the file ${link} is a symbolic link: name the file itself.\n`,
+      });
+    }
+    expect([readFileSync(target, 'utf8'), existsSync(missing)]).toEqual(['', false]);
+    expect(await accessRequests()).toEqual([]);
+  });
+
+  test('a map that cannot be written is named before anything is imported', async () => {
+    const { accessRequests, importFile } = await newImporter();
+    const nowhere = join(folder, 'no-folder', 'map');
+    expect(await importFile(fileOf([{ id: 1 }]), '--ids-to', nowhere)).toMatchObject({
+      code: 1,
+      stderr: `--ids-to: the file ${nowhere} cannot be written.\n`,
+    });
+    expect(await accessRequests()).toEqual([]);
   });
 
   test('a file that is no map of ids stays as it is, and nothing is imported', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,14 @@ import { callOperator } from '../../infra/call-operator.ts';
 import { localAws } from '../../infra/invoke-function.ts';
 import type { Demo } from '../../infra/local/demo.ts';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
-import { localFiles, readStackFile, writeLocalFiles } from '../../infra/local/local-files.ts';
+import {
+  localFiles,
+  readStackFile,
+  writeAuditLinesTo,
+  writeLocalFiles,
+} from '../../infra/local/local-files.ts';
 import { readBody } from '../../infra/local/loopback-server.ts';
+import { auditTrail } from '../../lib/log/log.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 
@@ -41,6 +47,20 @@ describe('a stack on this machine', () => {
       {},
     );
     expect(statSync(files.demo).mode & 0o777).toBe(0o600);
+    rmSync(directory, { recursive: true });
+  });
+
+  test('[CWE-59] no audit line goes through a symbolic link', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'local-files-'));
+    const [files, other] = [localFiles(directory), join(directory, 'other')];
+    writeFileSync(other, 'mine');
+    symlinkSync(other, files.audit);
+    const { write } = auditTrail;
+    writeAuditLinesTo(files);
+    auditTrail.write('one\n');
+    auditTrail.write('two\n');
+    auditTrail.write = write;
+    expect([other, files.audit].map((file) => readFileSync(file, 'utf8'))).toEqual(['mine', 'one\ntwo\n']);
     rmSync(directory, { recursive: true });
   });
 

@@ -42,6 +42,22 @@ describe('npm run operator -- --local, when no stack runs in the folder', () => 
     expect(await operator.at('/nowhere')(...command, '--local')).toEqual(noStack('/nowhere'));
   });
 
+  test.each([
+    'http://192.0.2.1:8080',
+    'http://127.0.0.1@192.0.2.1',
+    'http://localhost:1',
+    'https://127.0.0.1',
+  ])('but its file names %s: nothing is sent there', async (url) => {
+    const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
+    const stack = { pid: 1, url, aws_endpoint: { url, secret_access_key: 'x' } };
+    writeFileSync(join(directory, 'stack.json'), JSON.stringify(stack));
+    expect(await operator.at(directory)(...command, '--local')).toEqual(
+      failsWith(
+        `The file ${directory}/stack.json names another address than 127.0.0.1, to which --local sends nothing. Restart the stack, which writes it anew.`,
+      ),
+    );
+  });
+
   test('because the one that ran was killed, and left its files behind', async () => {
     const closed = await serve((_, response) => response.end());
     await closed.close();
