@@ -1,8 +1,9 @@
 import { chmodSync, type Dirent, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { makeFolder } from '../make-folder.ts';
 import type { Demo } from './demo.ts';
-import { isRunning, makeFolder, readWhole, writeWhole } from './local-files.ts';
+import { isRunning, readWhole, writeWhole } from './local-files.ts';
 
 /** Values that must outlive a restart, besides the table and the secrets. */
 const savedStackSchema = v.object({

@@ -10,10 +10,11 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
 import { fromCaller } from '../caller-folder.ts';
+import { makeFolder } from '../make-folder.ts';
 
 type LocalFiles = ReturnType<typeof localFiles>;
 
@@ -111,13 +112,6 @@ export function writeWhole(file: string, content: object): void {
   rmSync(draft, { force: true });
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);
-}
-
-/** Makes a folder, with those above it, unless it is there. Node's own `recursive` never ends below /proc. */
-export function makeFolder(folder: string, mode?: number): void {
-  if (existsSync(folder)) return;
-  makeFolder(dirname(folder), mode);
-  mkdirSync(folder, { mode });
 }
 
 /** A folder below `.local/`, which is created if it is missing. */

@@ -80,7 +80,7 @@ export async function runImport(
     const pairs = [...ids].map(([id, access_request_id]) => JSON.stringify({ id, access_request_id }));
     replaceContent(idsTo, pairs.map((pair) => `${pair}\n`).join(''));
   }
-  const summary = { ...counts, reasons: [...reasons.values()] };
+  const summary = { ...counts, reasons: [...reasons.values()], ids_file: idsTo };
   if (issuers.size === 0) return summary;
   const counted = [...issuers.values()];
   return { ...summary, issuers: counted, unknown_issuers: counted.filter(({ known }) => !known).length };

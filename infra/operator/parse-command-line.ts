@@ -9,6 +9,7 @@ import {
   typedName,
 } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
+import { fromCaller } from '../caller-folder.ts';
 import { placeOfJsonError } from '../place-of-json-error.ts';
 import { operatorCommand, startCommand } from '../version.ts';
 import type { Target } from './target.ts';
@@ -17,6 +18,7 @@ export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | '
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, the flag that carries a batch of them, and which belong together. */
   lines: { flag: string; file: string; grouping: Grouping | undefined } | undefined;
+  /** Absolute paths of files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
   target: Target | undefined;
@@ -70,7 +72,9 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
     const typed: Typed = { flags: {}, lines: undefined, files: {} };
     for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, typed);
     for (const [name, help] of Object.entries(record.files ?? {}))
-      command.option(`--${name} <FILE>`, help).on(`option:${name}`, (file) => (typed.files[name] = file));
+      command
+        .option(`--${name} <FILE>`, help)
+        .on(`option:${name}`, (file) => (typed.files[name] = fromCaller(file)));
     command.action(() => {
       readFlags(record.words, record.flags, typed.flags);
       parsed.push({ ...record, ...typed, ...globalOptions(program) });
@@ -129,7 +133,7 @@ function addFlag(command: Command, name: string, flag: Flag, typed: Typed): void
   const placeholder = `<${isChoice ? 'choice' : flag.placeholder}>`;
   if (flag.kind === 'lines') {
     command.argument(placeholder, help, (file) => {
-      typed.lines = { flag: name, file, grouping: flag.grouping };
+      typed.lines = { flag: name, file: fromCaller(file), grouping: flag.grouping };
       // Checked as a batch of lines is.
       typed.flags[name] = [];
     });
@@ -155,13 +159,13 @@ function convert(name: string, { kind }: Flag, text: string): unknown {
 
 function readGiven(name: string, file: string): string {
   try {
-    return readFileSync(file === '-' ? standardInput : file, 'utf8');
+    return readFileSync(file === '-' ? standardInput : fromCaller(file), 'utf8');
   } catch {
     throw new Error(`--${name}: ${givenAs(file)} cannot be read.`);
   }
 }
 
-const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${file}`);
+const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${fromCaller(file)}`);
 const standardInput = 0;
 
 const leavesOf = ({ commands }: Command): Command[] =>
