@@ -12,7 +12,7 @@ export const { endpoint, handler } = serve({
   route: `POST ${noncePath}`,
   summary: 'Makes a nonce for the next id token of a person',
   description:
-    'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',
+    'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login, which the same phone or client may repeat after a lost response; an id token that has it counts nowhere without it. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',
   tag: 'Tokens',
   authenticate: anyClient,
   body: form(v.object(clientIdParameter)),

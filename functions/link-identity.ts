@@ -76,7 +76,7 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, body }) => {
     const user = requireActiveUser(caller);
     requireStepUp(caller);
-    const person = await verifyNewIdentity(user, caller.proof_key, body);
+    const person = await verifyNewIdentity(user, caller, body);
     const ask = () => askAboutLink(caller, body.provider, person);
     const { isNew, identity } = await linkIdentity(user, body.provider, person, { ask });
     return isNew ? created(identity) : ok(identity);

@@ -39,6 +39,6 @@ export async function verifyCredential(caller: CredentialCaller, credential: Cre
     ? verifyAuthorizationCode(stored, { ...credential, authorization_code })
     : protocolOf(provider).verify(stored, credential));
   if (!identity) throw notSetUp(provider);
-  await useNonce();
+  await useNonce(identity);
   return identity;
 }

@@ -2,16 +2,21 @@ import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
 import { epochSeconds } from '../foundation/clock.ts';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import type { Identity } from '../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-secret.ts';
-import { useOnce } from '../storage/use-once.ts';
+import { hashOf } from '../storage/keys.ts';
+import { useForOne } from '../storage/use-once.ts';
 import type { AuthorizationCode } from './oauth2/token-endpoint.ts';
 import type { ProviderId } from './provider-ids.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
 /** The client that presents a credential, or that of the person. One with a key is public. */
-export type CredentialCaller = Pick<AuthenticatedClient, 'loginAppId' | 'proofKey'>;
+export interface CredentialCaller extends Pick<AuthenticatedClient, 'loginAppId' | 'clientId' | 'proofKey'> {
+  /** The Login User to whom the identity of the credential is to be linked; absent at a login. */
+  linksTo?: string;
+}
 
 /** A credential in a form, with the parameters that bind it to one request. */
 export interface Credential
@@ -55,19 +60,27 @@ export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Cred
     throw invalid(`The parameter ${needed} is required for a public client.`);
 }
 
+/** Whether a text looks like a nonce that the service made, for whichever use and Login App. */
+export const isServiceNonce = (text: unknown): boolean => typeof text === 'string' && nonceForm.test(text);
+
 /**
  * Checks the nonce of a login or a link, if the service made it. A public client may not send another, which its id token shows.
- * @returns a function that uses the nonce up
- * @throws ServiceError `invalid_grant`, as that function does when somebody else was faster
+ * @returns a function that uses the nonce up for a person: from then on, it counts for this caller and the same login alone
+ * @throws ServiceError `invalid_grant`, as that function does when the nonce has had another use
  */
-export async function checkNonce({ loginAppId, proofKey }: CredentialCaller, nonce: string | undefined) {
-  if (nonce === undefined || (proofKey === undefined && !nonceForm.test(nonce))) return async () => {};
+export async function checkNonce(caller: CredentialCaller, nonce: string | undefined) {
+  const { loginAppId, proofKey } = caller;
+  if (nonce === undefined || (proofKey === undefined && !isServiceNonce(nonce))) return async () => {};
   const end = await endOfNonce('login', loginAppId, nonce);
   if (end === undefined) throw unusable();
-  return async () => {
-    if (!(await useOnce(end, 'nonce', loginAppId, nonce))) throw unusable();
+  return async (person: Identity) => {
+    if (!(await useForOne(useOf(caller, person), end, 'nonce', loginAppId, nonce))) throw unusable();
   };
 }
+
+/** The one use of a nonce: whose key or client it is, and who logs in or links what. */
+const useOf = ({ clientId, proofKey, linksTo }: CredentialCaller, { namespace, subject }: Identity): string =>
+  hashOf(proofKey === undefined ? 'client' : 'key', proofKey ?? clientId, linksTo ?? '', namespace, subject);
 
 const unusable = () =>
   new ServiceError('invalid_grant', 'The nonce is not valid, or has been used.', 'nonce_unusable');

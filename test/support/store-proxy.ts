@@ -37,7 +37,7 @@ export interface StoreAnswer {
 }
 
 /** Sees each call before the store does. May take its time, let it go wrong, or answer in the store's place. */
-type StoreHook = (
+export type StoreHook = (
   call: StoreCall,
 ) => Promise<Fault | StoreAnswer | undefined> | Fault | StoreAnswer | undefined;
 

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
-import { createLoginApp } from '../support/login-app.ts';
-import { accountOf } from '../support/people.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
+import { createClient, createLoginApp } from '../support/login-app.ts';
+import { accountOf, subOf } from '../support/people.ts';
 import { newPhone, newPublicClient } from '../support/phone.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, now, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreHook } from '../support/store-proxy.ts';
 
 const { proxy, running, service } = await sharedServiceWithStore();
+const standIn = await startProviderStandIn();
 const { demo, operate } = service;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const invalidRequest = { status: 400, error: 'invalid_request' };
@@ -50,27 +54,86 @@ describe('a phone', () => {
   });
 });
 
+/** Whether a write notes that something was used. */
+const isNote = (body: object): boolean => JSON.stringify(body).includes('USED_ONCE');
+
 describe('the nonce of a login', () => {
+  const used = { ...invalidGrant, naming: 'The nonce is not valid, or has been used.' };
+  const thief = () => newPhone(service, client);
+
   test.each<[string, (nonce: string) => Promise<string>]>([
     ['plain', async (nonce) => nonce],
     ['as its SHA-256', async (nonce) => createHash('sha256').update(nonce).digest('hex')],
-  ])('%s: counts once', async (_, inToken) => {
+  ])('%s: counts for one login of one phone', async (_, inToken) => {
     const nonce = await phone.nonce();
     const subject = unique('person');
-    const login = async () => {
-      const form = await service.loginForm('provider_f', { subject, nonce: await inToken(nonce) });
-      return phone.send('token', { ...form, nonce });
+    const form = {
+      ...(await service.loginForm('provider_f', { subject, nonce: await inToken(nonce) })),
+      nonce,
     };
-    expect((await login()).status).toBe(200);
-    expectError(await login(), { ...invalidGrant, naming: 'The nonce is not valid, or has been used.' });
+    expect((await phone.send('token', form)).status).toBe(200);
+    expectError(await (await thief()).send('token', form), used);
+    const other = { ...(await service.loginForm('provider_f', { nonce: await inToken(nonce) })), nonce };
+    expectError(await phone.send('token', other), used);
+    expectError(await service.token(form), used);
   });
 
-  test('eight first logins at once with one nonce: one passes, and one person has one session', async () => {
+  test('after a lost answer, the phone may repeat the login, for the ten minutes of the nonce', async () => {
     const form = await phone.loginForm();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => phone.send('token', form)));
+    const [first, again] = [await phone.send('token', form), await phone.send('token', form)];
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(subOf(again)).toBe(subOf(first));
+    running.advance(601);
+    const late = await phone.send('token', form, await phone.proof('token', { iat: now() + 601 }));
+    running.resetClock();
+    expectError(late, used);
+  });
+
+  test.each<[string, StoreHook]>([
+    ['the note of its use', ({ body }) => (isNote(body) ? 'fails after' : undefined)],
+    ['the record of the login', ({ operation }) => (operation === 'UpdateItem' ? 'fails before' : undefined)],
+    [
+      'its session',
+      ({ operation, body }) => (operation === 'PutItem' && !isNote(body) ? 'fails before' : undefined),
+    ],
+  ])('after a 500, since the store failed at %s, the phone may repeat the login', async (_, fault) => {
+    const form = await phone.loginForm();
+    const failed = await proxy.during(fault, () => phone.send('token', form));
+    expect(failed.status).toBe(500);
+    expect((await phone.send('token', form)).status).toBe(200);
+    expectError(await (await thief()).send('token', form), used);
+  });
+
+  test('after a 400 that the app can correct, the phone may repeat the login', async () => {
+    const form = await phone.loginForm();
+    const wrong = { ...form, code_verifier: 'v'.repeat(43) };
+    expectError(await phone.send('token', wrong), invalidRequest);
+    expect((await phone.send('token', form)).status).toBe(200);
+  });
+
+  test('after a link with a code that nobody exchanges, the phone may link without it', async () => {
+    const { scene, app } = await newIssuerLogin(service, standIn);
+    const own = await newPhone(service, await newPublicClient(service, app));
+    const credential = async () => {
+      const nonce = await own.nonce();
+      const id_token = await scene.idToken({ sub: unique('person'), nonce });
+      return { provider: 'provider_f', id_token, nonce };
+    };
+    const grant_type = 'provider_credentials';
+    const { body } = await own.send('token', { grant_type, ...(await credential()) });
+    const account = accountOf(service, body.access_token);
+    const form = await credential();
+    expectError(await account.link({ ...form, authorization_code: 'a-code' }), invalidRequest);
+    expect((await account.link(form)).status).toBe(201);
+  });
+
+  test('of two phones at once, one passes, and it alone can repeat its login', async () => {
+    const form = await phone.loginForm();
+    const phones = await Promise.all(Array.from({ length: 8 }, thief));
+    const answers = await Promise.all(phones.map((one) => one.send('token', form)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(400)]);
-    const { access_token } = answers.find(({ status }) => status === 200)?.body ?? {};
-    expect((await accountOf(service, access_token).sessions()).body.sessions).toHaveLength(1);
+    for (const [place, one] of phones.entries())
+      expect((await one.send('token', form)).status).toBe(answers[place]?.status);
   });
 
   test('none: 400; made up, of another Login App, changed or expired: the login is refused', async () => {
@@ -99,17 +162,22 @@ describe('the nonce of a login', () => {
     expect((await phone.send('token', form)).status).toBe(200);
   });
 
-  test('is needed for a link, too, and counts once there', async () => {
+  test('is needed for a link, too, and counts for that alone', async () => {
     const { access_token } = (await phone.logIn()).body;
-    const link = async (form: Record<string, string>) => {
+    const other = (await phone.logIn()).body.access_token;
+    const link = async (form: Record<string, string>, token = access_token) => {
       const { grant_type: _, ...body } = form;
-      return accountOf(service, access_token).link(body);
+      return accountOf(service, token).link(body);
     };
     expectError(await link(await service.loginForm('provider_f')), invalidRequest);
     const form = await phone.loginForm();
     expect((await link(form)).status).toBe(201);
-    expectError(await link(form), invalidGrant);
-    expectError(await phone.send('token', form), invalidGrant);
+    expect((await link(form)).status).toBe(200);
+    expectError(await link(form, other), used);
+    expectError(await phone.send('token', form), used);
+    const ofLogin = await phone.loginForm();
+    expect((await phone.send('token', ofLogin)).status).toBe(200);
+    expectError(await link(ofLogin), used);
   });
 
   test('confidential clients may use it, too; their own nonces go on', async () => {
@@ -117,10 +185,38 @@ describe('the nonce of a login', () => {
     expectAnswer(made, 200, { nonce: expect.stringMatching(/^ln\./), expires_in: 600 });
     const { nonce } = made.body;
     const form = { ...(await service.loginForm('provider_f', { nonce })), nonce };
-    expect((await service.token(form)).status).toBe(200);
-    expectError(await service.token(form), invalidGrant);
+    expect([(await service.token(form)).status, (await service.token(form)).status]).toEqual([200, 200]);
+    const server = await createClient(service, demo.login_app.login_app_id);
+    expectError(await service.token(form, { ...demo.login_app, ...server }), used);
+    expectError(await phone.send('token', form), used);
     const own = { ...(await service.loginForm('provider_f', { nonce: 'own' })), nonce: 'own' };
     expect([(await service.token(own)).status, (await service.token(own)).status]).toEqual([200, 200]);
+  });
+
+  test('an id token that has it counts nowhere without it', async () => {
+    const { nonce: _, ...stolen } = await phone.loginForm();
+    const naming = 'The parameter nonce is required: this id token counts with its nonce alone.';
+    const expected = { ...invalidRequest, naming };
+    expectError(await service.token(stolen), expected);
+    const { grant_type: __, ...form } = stolen;
+    const account = accountOf(service, (await service.logIn(unique('thief'))).body.access_token);
+    expectError(await account.link(form), expected);
+    expectError(await service.token({ ...stolen, nonce: 'own' }), invalidGrant);
+    running.advance(601);
+    expectError(await service.token(stolen), expected);
+    running.resetClock();
+  });
+
+  test('an id token with its hash counts nowhere without it, where the settings say that tokens have hashes', async () => {
+    const { scene, app } = await newIssuerLogin(service, standIn, { nonce_form: 'sha256' });
+    const own = await newPhone(service, await newPublicClient(service, app));
+    const nonce = await own.nonce();
+    const hashed = createHash('sha256').update(nonce).digest('hex');
+    const id_token = await scene.idToken({ sub: unique('person'), nonce: hashed });
+    expectError(await service.byIdToken(id_token, app), invalidRequest);
+    expectError(await service.byIdToken(id_token, app, { nonce: hashed }), invalidGrant);
+    expect((await service.byIdToken(id_token, app, { nonce })).status).toBe(200);
+    expect((await service.byIdToken(await scene.idToken(), app)).status).toBe(200);
   });
 
   test('nonces that nobody uses write nothing', async () => {

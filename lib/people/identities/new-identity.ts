@@ -2,7 +2,12 @@ import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { type ErrorRecord, invalid, ServiceError } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
-import { type LoginUser, loginUserItem, whileActive } from '../../login-users/login-user.ts';
+import {
+  type AuthenticatedUser,
+  type LoginUser,
+  loginUserItem,
+  whileActive,
+} from '../../login-users/login-user.ts';
 import { codeParameters } from '../../providers/parameters.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf, verifyCredential } from '../../providers/providers.ts';
@@ -54,14 +59,15 @@ export const tooManyRejected: ErrorRecord = {
 /** The identity of a credential. @throws ServiceError, `too_many_requests` after too many rejected ones; ProviderFailure */
 export async function verifyNewIdentity(
   user: LoginUser,
-  proofKey: string | undefined,
+  { client_id, proof_key }: Pick<AuthenticatedUser, 'client_id' | 'proof_key'>,
   credential: Credential,
 ): Promise<VerifiedIdentity> {
   const { rejected_credentials = 0, rejected_since = 0 } = user;
   const secondsLeft = rejected_since + windowSeconds - epochSeconds();
   if (rejected_credentials >= mostRejected && secondsLeft > 0)
     throw new ServiceError('too_many_requests', tooManyRejected.example, { retryAfterSeconds: secondsLeft });
-  const caller = { loginAppId: user.login_app_id, proofKey };
+  const { login_app_id: loginAppId, login_user_id: linksTo } = user;
+  const caller = { loginAppId, clientId: client_id, proofKey: proof_key, linksTo };
   const identity = await verifyCredential(caller, credential).catch(async (error) => {
     if (error instanceof ServiceError && error.code === 'invalid_grant') await countRejection(user);
     throw error;

@@ -64,21 +64,22 @@ const userSchema = v.message(
   'The parameter user must be a JSON object of at most 2048 bytes.',
 );
 
-/** The person and refresh token of a code. @throws ServiceError, ProviderFailure @see OpenID Connect Core 1.0, section 3.1.3 */
+/** The person and refresh token of a code, which may come beside an id token (`isSecond`). @throws ServiceError, ProviderFailure @see OpenID Connect Core 1.0, section 3.1.3 */
 export async function verifyCode(
   exchange: CodeExchange,
   issuer: Omit<TrustedIssuer, 'audiences'>,
-  { nonce, ...code }: AuthorizationCode,
+  { nonce, isSecond = false, ...code }: AuthorizationCode & { isSecond?: boolean },
   signal = verificationDeadline(),
 ): Promise<{ person: VerifiedIdentity; refresh_token: string | undefined }> {
-  requireNonce(issuer, nonce);
+  if (!isSecond) requireNonce(issuer, nonce);
   const keys = prepareIssuerKeys(issuer);
   // They are fetched during the exchange, but its error comes first.
   keys.catch(() => undefined);
   const { id_token = '', ...tokens } = await exchangeCode({ ...exchange, id_token: issuer }, code, signal);
   await keys;
   const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
-  const person = await verifyIdToken(trusted, { id_token, access_token: tokens.access_token, nonce });
+  const sent = { id_token, access_token: tokens.access_token, nonce, isSecond };
+  const person = await verifyIdToken(trusted, sent);
   return { person, refresh_token: tokens.refresh_token };
 }
 
@@ -95,9 +96,8 @@ async function withRevocableToken(
   signal: AbortSignal,
 ): Promise<VerifiedIdentity> {
   try {
-    // The nonce was that of the first id token.
-    const withoutNonce = { ...issuer, nonce: 'optional' } as const;
-    const { person, refresh_token } = await verifyCode(exchange, withoutNonce, code, signal);
+    const second = { ...code, isSecond: true };
+    const { person, refresh_token } = await verifyCode(exchange, issuer, second, signal);
     // Not revoked: that would log out somebody else.
     if (person.subject !== identity.subject) throw rejected('subject_mismatch');
     if (refresh_token === undefined)

@@ -18,6 +18,7 @@ import {
   wellFormedCredential,
 } from '../credential.ts';
 import type { KeySource } from '../presets/companies.ts';
+import { isServiceNonce } from '../service-nonce.ts';
 import { authorityOf, canonicalIssuer, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 
@@ -29,12 +30,18 @@ const leeway = 60;
 /** The person of an id token. @throws ServiceError, ProviderFailure @see OpenID Connect Core 1.0, section 3.1.3.7 */
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
-  sent: { id_token: string; access_token?: string | undefined; nonce?: string | undefined },
+  sent: {
+    id_token: string;
+    access_token?: string | undefined;
+    nonce?: string | undefined;
+    /** Whether it comes for the code of another id token, whose nonce was checked. */
+    isSecond?: boolean;
+  },
 ): Promise<VerifiedIdentity> {
-  const { id_token, access_token, nonce } = sent;
+  const { id_token, access_token, nonce, isSecond = false } = sent;
   try {
     const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
-    requireNonce(trusted, nonce);
+    if (!isSecond) requireNonce(trusted, nonce);
     const { payload, alg } = await verifiedJwt(trusted, id_token, {
       types: /^(jwt)?$/i,
       claims: ['exp', 'iat', 'sub'],
@@ -44,7 +51,7 @@ export async function verifyIdToken(
     rejectOutdated(payload, maxAge);
     const { iat = 0, exp = 0 } = payload;
     if (exp - iat > Math.max(defaultMaxAge, maxAge)) throw rejected('valid_for_too_long');
-    rejectOtherNonce(trusted, payload.nonce, nonce);
+    if (!isSecond) rejectOtherNonce(trusted, payload.nonce, nonce);
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
@@ -164,17 +171,28 @@ export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonc
 
 /**
  * Rejects an id token without the nonce of the request, literally or as its SHA-256 in hex or base64url: iOS apps send the
- * hash to the provider. Without a nonce in the request, any counts: some SDKs add one on their own.
- * Where the form that counts is the hash, whoever has seen a token could send that as the nonce.
+ * hash to the provider. Where the form that counts is the hash, whoever has seen a token could send that as the nonce.
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
 function rejectOtherNonce({ nonce_form: form = 'either' }: TrustedIssuer, claim: unknown, nonce?: string) {
-  if (nonce === undefined || (form !== 'sha256' && claim === nonce)) return;
+  if (nonce === undefined) return requireOwnNonce(form, claim);
+  if (form !== 'sha256' && claim === nonce) return;
   const digest = hash('sha256', nonce, 'buffer');
   const isHash =
     typeof claim === 'string' &&
     (claim === digest.toString('base64url') || claim.toLowerCase() === digest.toString('hex'));
   if (form === 'plain' || !isHash) throw rejected('nonce_mismatch');
+}
+
+/**
+ * Without a nonce in the request, any counts, since some SDKs add one on their own. But a token with a nonce of the service
+ * was made to count with it alone. A hash doesn't tell whose it is; no SDK adds one on its own.
+ * @throws ServiceError `invalid_request`
+ */
+function requireOwnNonce(form: TrustedIssuer['nonce_form'], claim: unknown): void {
+  const isHash = form === 'sha256' && claim !== undefined;
+  if (isHash || isServiceNonce(claim))
+    throw invalid('The parameter nonce is required: this id token counts with its nonce alone.');
 }
 
 /** Rejects an id token whose `at_hash` is that of another access token. @see OpenID Connect Core 1.0, section 3.1.3.8 */
