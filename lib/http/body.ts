@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { MiddlewareObj } from '@middy/core';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
+import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import type { ServiceError } from '../foundation/service-error.ts';
@@ -8,8 +10,13 @@ import { invalidRequest, type MakeError, validated } from '../schema/validation.
 
 export const formType = 'application/x-www-form-urlencoded';
 
+type EventWithBody = ApiEvent & { body: string };
+type Parser = MiddlewareObj<EventWithBody>;
+
 export interface Body<Content> {
   contentType: 'application/json' | typeof formType | 'application/secevent+jwt';
+  /** Middy's parser, which leaves bodies of other content types to others; absent where the schema reads the text. */
+  parser?: Parser;
   /** The most bytes. A longer body is refused before anything else looks at the request. */
   mostBytes: number;
   schema: v.GenericSchema<unknown, Content>;
@@ -52,6 +59,9 @@ const usualJsonBytes = 16 * 1024;
 /** Several credentials of 16 KiB, some of them with percent-encoded characters. */
 const usualFormBytes = 64 * 1024;
 
+/** Options of a parser that does nothing with bodies of other content types. */
+const ofItsTypeAlone = { disableContentTypeError: true };
+
 interface Limit {
   mostBytes?: number;
 }
@@ -60,7 +70,13 @@ export const json = <Content>(
   schema: v.GenericSchema<unknown, Content>,
   makeError: MakeError,
   { mostBytes = usualJsonBytes }: Limit = {},
-): Body<Content> => ({ contentType: 'application/json', mostBytes, schema, makeError });
+): Body<Content> => ({
+  contentType: 'application/json',
+  parser: httpJsonBodyParser<EventWithBody>(ofItsTypeAlone),
+  mostBytes,
+  schema,
+  makeError,
+});
 
 export const securityEventToken = <Content>(
   schema: v.GenericSchema<unknown, Content>,
@@ -91,6 +107,7 @@ export const form = <Content>(
   { mostBytes = usualFormBytes }: Limit = {},
 ): Body<Content> => ({
   contentType: formType,
+  parser: httpUrlencodeBodyParser<EventWithBody>(ofItsTypeAlone),
   mostBytes,
   schema: v.pipe(filledParameters, schema, jsonSchema(schema)),
   makeError,
@@ -123,6 +140,19 @@ function sizeProblem(event: ApiEvent, mostBytes: number): string | undefined {
   if (mediaType(event.headers) !== formType) return undefined;
   const isTooLong = textOf(event).split('&', mostParameters + 1).length > mostParameters;
   return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
+}
+
+/** The parsers of forms that an endpoint takes. A form may say who calls, so it is read before anybody authenticates. */
+export const formParsers = (expected: Body<unknown> | undefined): Parser[] =>
+  parsersOf(expected, (type) => type === formType);
+
+/** The parsers of the other bodies that an endpoint takes. */
+export const otherParsers = (expected: Body<unknown> | undefined): Parser[] =>
+  parsersOf(expected, (type) => type !== formType);
+
+function parsersOf(expected: Body<unknown> | undefined, isFor: (type: string) => boolean): Parser[] {
+  const bodies = expected ? [expected, ...(expected.others ?? [])] : [];
+  return bodies.filter(({ contentType }) => isFor(contentType)).flatMap(({ parser }) => parser ?? []);
 }
 
 /** The form that middy's parser has read; an empty one if the body is something else. */
@@ -211,9 +241,7 @@ export const validateBody = <Content>(
   before: ({ event }) => {
     if (!expected) return;
     const body = bodyFor(expected, event);
-    // No parser has read it.
-    const isText = body.contentType === 'application/secevent+jwt';
-    const input = isText ? textOf(event) : event.body;
+    const input = body.parser ? event.body : textOf(event);
     Object.assign(event, { body: validated(body.schema, input, body.makeError) });
   },
 });

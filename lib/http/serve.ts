@@ -2,8 +2,6 @@
 // the rendering of errors. It decides nothing about the domain. It calls the rooms that know the callers.
 
 import middy, { type MiddlewareObj, type Request } from '@middy/core';
-import httpJsonBodyParser from '@middy/http-json-body-parser';
-import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type {
   APIGatewayProxyEventV2 as ApiEvent,
   APIGatewayProxyStructuredResultV2 as ApiResponse,
@@ -22,7 +20,7 @@ import {
 } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
 import { jsonResponse, renderErrors } from './answers.ts';
-import { checkBody, formOf, limitBody, validateBody } from './body.ts';
+import { checkBody, formOf, formParsers, limitBody, otherParsers, validateBody } from './body.ts';
 import {
   type AnyAnswer,
   type AnyEndpoint,
@@ -49,9 +47,6 @@ export async function noContent(work?: Promise<unknown>) {
   return { status: 204 as const, body: undefined };
 }
 
-/** Options of a parser that leaves bodies of other content types to others. */
-const ofItsTypeAlone = { disableContentTypeError: true };
-
 /** An endpoint with its Lambda handler. Responses and errors pass the middlewares from the last to the first. */
 export function serve<
   Caller,
@@ -65,11 +60,11 @@ export function serve<
     .use(renderErrors(endpoint))
     .use(requireOriginSecret)
     .use(limitBody(endpoint.body))
-    .use(httpUrlencodeBodyParser<ApiEvent>(ofItsTypeAlone))
+    .use(formParsers(endpoint.body))
     .use(authenticate(endpoint.authenticate))
     .use(readParameters(endpoint.parameters))
     .use(checkBody(endpoint.body))
-    .use(httpJsonBodyParser<ApiEvent>(ofItsTypeAlone))
+    .use(otherParsers(endpoint.body))
     .use(validateBody(endpoint.body))
     .handler(async (request) => {
       if (endpoint.body) annotateIds(request.body);
