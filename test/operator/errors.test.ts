@@ -121,6 +121,51 @@ describe('an operator command that fails says why and changes nothing', () => {
     );
   });
 
+  const json = (value: object) => writeSettings(JSON.stringify(value));
+  const apple = ['apple', '--app-id', 'our-app', '--team-id', 'T', '--key-id', 'K'];
+  const google = ['google', '--app-id', 'our-app'];
+  const facebook = ['facebook', '--app-secret-file', writeSettings('s'), '--app-id', 'our-app'];
+  const oidc = ['oidc', '--app-id', 'our-app', '--issuer'];
+  const wrongFlags: [string, string[], string][] = [
+    [
+      'provider_f',
+      [...apple, '--app-secret-file', writeSettings('not a key')],
+      '--app-secret-file must be an EC private key for ES256 in PEM form',
+    ],
+    [
+      'provider_f',
+      [...oidc, 'http://accounts.example'],
+      '--issuer must be an https address, without user, password or fragment',
+    ],
+    [
+      'provider_f',
+      [...oidc, 'https://accounts.example', '--jwks-uri', 'https://10.0.0.1/keys'],
+      '--jwks-uri must name its host, by no IP address and no loopback name',
+    ],
+    [
+      'provider_f',
+      [...google, '--notifications', writeSettings('1')],
+      '--notifications must be a JSON object',
+    ],
+    [
+      'provider_f',
+      [...google, '--notifications', json({ audience: 1 })],
+      '--notifications audience: is not a setting of this provider',
+    ],
+    [
+      'provider_a',
+      [...facebook, '--notifications', json({ more: 1 })],
+      '--notifications more: is not a setting of this provider',
+    ],
+  ];
+  test.each(wrongFlags)('a wrong flag of a preset is named, for %s: %j', async (provider, flags, problem) => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const to = ['--login-app', login_app_id, '--provider', provider];
+    expect(await failed('providers', 'set', ...to, '--preset', ...flags)).toBe(
+      `The settings of ${provider} are invalid: ${problem}.`,
+    );
+  });
+
   test('an id that is unknown: the line names those that are known', async () => {
     const { login_app_id, client_id } = await createLoginApp(service, unique('app'));
     const flags = ['--login-app', login_app_id];

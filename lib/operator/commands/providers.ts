@@ -6,6 +6,7 @@ import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
 import { companyAt } from '../../providers/presets/companies.ts';
 import { googleEvents } from '../../providers/presets/google-events.ts';
+import { namingFlag } from '../../providers/presets/name-flags.ts';
 import { presetNames } from '../../providers/presets/presets.ts';
 import type { MergeResult, SettingsInput } from '../../providers/protocol.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
@@ -46,15 +47,18 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
     throw invalid('--issuer and --jwks-uri are for the preset oidc.');
   const lists = { 'app-id': listOf(flags['app-id']), 'redirect-uri': listOf(flags['redirect-uri']) };
   const applied = applyPreset(preset, provider, { ...flags, ...lists });
-  return { settings: accepted(provider, applied), named: definedOnly({ namespace, jwks_uri }) };
+  const named = definedOnly({ namespace, jwks_uri });
+  return { settings: accepted(provider, applied), named };
 }
 
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
 
-/** The settings, if there is nothing wrong with them. @throws ServiceError */
-function accepted(provider: ProviderId, result: MergeResult): object {
+/** The settings, if there is nothing wrong with them. @param given by a preset, whose flags the error names @throws ServiceError */
+function accepted(provider: ProviderId, result: MergeResult, given?: SettingsInput): object {
   if ('settings' in result) return result.settings;
-  throw invalid(`The settings of ${provider} are invalid: ${result.problems.join('; ')}.`);
+  const isByPreset = given?.named !== undefined;
+  const problems = isByPreset ? result.problems.map(namingFlag) : result.problems;
+  throw invalid(`The settings of ${provider} are invalid: ${[...new Set(problems)].join('; ')}.`);
 }
 
 const settingsFlags = {
@@ -100,11 +104,11 @@ export const providerCommands = defineCommands({
       '--login-app "$LOGIN_APP" --provider provider_f --preset google --app-id 1234.apps.googleusercontent.com',
     run: async ({ 'login-app': { login_app_id }, provider, ...flags }) => {
       const given = settingsFrom(provider, flags);
-      const checked = accepted(provider, checkSettings(provider, given.settings));
+      const checked = accepted(provider, checkSettings(provider, given.settings), given);
       const { problems, warnings } = await lookAtIssuers(checked);
-      if (problems.length > 0) accepted(provider, { problems });
+      if (problems.length > 0) accepted(provider, { problems }, given);
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
-        accepted(provider, mergeSettings(provider, given, current)),
+        accepted(provider, mergeSettings(provider, given, current), given),
       );
       const all = [...warnings, ...warnOfSpaces(checked)];
       return { login_app_id, provider, settings: maskSecrets(settings), warnings: all };
