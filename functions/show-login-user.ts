@@ -38,5 +38,5 @@ export const { endpoint, handler } = serve({
       },
     },
   },
-  handle: async ({ caller }) => ok(await showLoginUser(requireActiveUser(caller))),
+  handle: async ({ caller }) => ok(showLoginUser(requireActiveUser(caller))),
 });

@@ -58,7 +58,7 @@ const storedIdentitySchema = v.object({
   subject: v.string(),
   linked_at: v.string(),
 });
-type StoredIdentity = v.InferOutput<typeof storedIdentitySchema>;
+export type StoredIdentity = v.InferOutput<typeof storedIdentitySchema>;
 
 export type UserIdentity = StoredIdentity & ReturnType<typeof identityDetails>;
 

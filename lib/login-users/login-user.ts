@@ -37,10 +37,12 @@ const loginUserSchema = v.object({
   rejected_credentials: v.optional(v.number()),
   /** Epoch seconds from which these are counted. */
   rejected_since: v.optional(v.number()),
+  /** The number of linked identities, as this version counts them; see `changeOfIdentities`. */
+  linked_identities: v.optional(v.number()),
   ...sessionsOfPerson,
 });
 
-/** A person as one Login App knows them. An interrupted link may have left an identity: `ownIdentities` tells. */
+/** A person as one Login App knows them. */
 export type LoginUser = v.InferOutput<typeof loginUserSchema> & { identities: UserIdentity[] };
 
 export type LoginUserItem = v.InferOutput<typeof loginUserSchema> &

@@ -121,13 +121,13 @@ const loginUser: Projection = (change) => {
     ...when(gained('blocked_at', change), 'login_user.blocked', after),
     ...when(after?.hijacked_at && differs('hijacked_at', change), 'login_user.hijacked', after),
     // The index item of an identity leads to the Login User that it is linked to.
+    ...when(change.before?.linked_to && change.after && differs('identity_id', change), 'identity.unlinked', {
+      login_user_id: change.before?.linked_to,
+      identity_id: change.before?.identity_id,
+    }),
     ...when(change.after?.linked_to && differs('identity_id', change), 'identity.linked', {
       login_user_id: change.after?.linked_to,
       identity_id: change.after?.identity_id,
-    }),
-    ...when(change.before?.linked_to && change.after && !change.after.linked_to, 'identity.unlinked', {
-      login_user_id: change.before?.linked_to,
-      identity_id: change.before?.identity_id,
     }),
     ...when(before?.subject !== undefined && after && after.subject === undefined, 'identity.unlinked', {
       ...after,

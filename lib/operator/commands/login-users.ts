@@ -116,7 +116,7 @@ export const loginUserCommands = defineCommands({
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': user }) => ({
       login_user_id: user.login_user_id,
-      identities: await identitiesOf(user),
+      identities: identitiesOf(user),
     }),
   },
   'identities remove': {
@@ -187,9 +187,8 @@ const loginUserShown = ({ blocked_at, ...user }: loginUsers.LoginUser) => ({
 
 async function overview(user: loginUsers.LoginUser) {
   const { login_user_id, login_app_id } = user;
-  const [status, identities, sessions, devices] = await Promise.all([
+  const [status, sessions, devices] = await Promise.all([
     readStatus(login_app_id),
-    identitiesOf(user),
     readSessions(login_user_id),
     readCurrentDevices(login_user_id),
   ]);
@@ -199,7 +198,7 @@ async function overview(user: loginUsers.LoginUser) {
     login_app_disabled: !status.isEnabled,
     active_sessions: sessions.filter((session) => isActive(session, status)).length,
     devices: devices.length,
-    identities,
+    identities: identitiesOf(user),
   };
 }
 

@@ -9,8 +9,7 @@ import { readSessions } from '../sessions/session.ts';
 export async function exportLoginUser(user: LoginUser): Promise<Record<string, unknown>> {
   const { login_user_id, login_app_id, external_id, created_at, imported_at, blocked_at, hijacked_at } = user;
   const last_login_at = latestLoginOf(user);
-  const [identities, sessions, devices] = await Promise.all([
-    identitiesOf(user),
+  const [sessions, devices] = await Promise.all([
     readSessions(login_user_id),
     readRelatedDevices(login_user_id),
   ]);
@@ -26,7 +25,7 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
       blocked_at,
       hijacked_at,
     },
-    identities,
+    identities: identitiesOf(user),
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),
     devices: devices.map(({ token: _, login_user_since, expires_at, ...device }) => ({
       ...device,

@@ -1,10 +1,10 @@
 import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
+import type { LoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { readLoginSettings } from '../../providers/settings/issuers.ts';
-import { confirmedOwner, findIndexItem } from './identity-index.ts';
+import { findIndexItem, ownerOf } from './identity-index.ts';
 
 interface Authority {
   provider: ProviderId;
@@ -20,8 +20,8 @@ export async function findLoginUser(
   if (named.length === 0) throw invalid(`The Login App has no ${provider}; name its --issuer.`);
   const found = await Promise.all(
     named.map(async (namespace) => {
-      const owner = await confirmedOwner(await findIndexItem(login_app_id, { namespace, subject }));
-      return owner && readLoginUser(owner.login_user_id);
+      const owner = await ownerOf(await findIndexItem(login_app_id, { namespace, subject }));
+      return owner?.user;
     }),
   );
   const [user, ...others] = found.filter((one) => one !== undefined);

@@ -1,11 +1,9 @@
 import * as v from 'valibot';
-import { ago } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
-import { attributesWithoutToken, type UserIdentity } from '../../login-users/linked-identity.ts';
-import { type LoginUser, loginUserItem } from '../../login-users/login-user.ts';
+import type { UserIdentity } from '../../login-users/linked-identity.ts';
+import type { LoginUser } from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
 import { described, textField, timestampField } from '../../schema/json-schema.ts';
-import { readItems } from '../../storage/items.ts';
 
 /** An identity as its owner sees it. */
 export const shownIdentitySchema = v.pipe(
@@ -49,24 +47,6 @@ export function shownIdentity(identity: UserIdentity) {
   return v.parse(shownIdentitySchema, definedOnly({ ...identity, id, profile, unverified }));
 }
 
-/** Leaves out identities whose index items don't agree, since their links were interrupted. */
-export async function ownIdentities(identities: UserIdentity[]): Promise<UserIdentity[]> {
-  const items = await readItems(identities.flatMap(({ slot }) => slot ?? []).map(loginUserItem));
-  const confirmed = new Set(items.map((item) => item?.identity_id));
-  return identities.filter(({ slot, identity_id }) => slot === undefined || confirmed.has(identity_id));
-}
-
-/** Milliseconds that a link takes at most: the function is stopped after 10 s. */
-const longestLink = 15_000;
-
-export const isUnderWay = ({ linked_at }: UserIdentity): boolean => linked_at > ago(longestLink);
-
-/** Attributes left from interrupted links, except for a provider's token, which stays until it is revoked. */
-export const attributesLeft = (identities: UserIdentity[], own: UserIdentity[]): string[] =>
-  identities
-    .filter((identity) => !own.includes(identity) && !isUnderWay(identity))
-    .flatMap(({ identity_id }) => attributesWithoutToken(identity_id));
-
 export const shownLoginUserSchema = v.pipe(
   v.object({
     id: textField('The `sub` of their tokens.'),
@@ -80,15 +60,15 @@ export const shownLoginUserSchema = v.pipe(
   v.title('LoginUser'),
 );
 
-export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUserSchema>> {
+export function showLoginUser(user: LoginUser): v.InferOutput<typeof shownLoginUserSchema> {
   const { login_user_id: id, created_at, last_login_at, external_id } = user;
-  const identities = (await ownIdentities(user.identities)).map(shownIdentity);
+  const identities = user.identities.map(shownIdentity);
   return definedOnly({ id, created_at, last_login_at, external_id, identities });
 }
 
 /** The identities that a person can log in with, as an operator sees them. */
-export const identitiesOf = async (user: LoginUser): Promise<Record<string, unknown>[]> =>
-  (await ownIdentities(user.identities)).map((identity) => ({
+export const identitiesOf = ({ identities }: LoginUser): Record<string, unknown>[] =>
+  identities.map((identity) => ({
     ...shownIdentity(identity),
     namespace: identity.namespace,
     subject: identity.subject,

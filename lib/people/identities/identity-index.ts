@@ -1,9 +1,15 @@
 import * as v from 'valibot';
-import { ago, timestamp } from '../../foundation/clock.ts';
-import { firstIdentityId, type Identity, identityIndexItem } from '../../login-users/linked-identity.ts';
-import { firstIndexId, type LoginUser, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
+import {
+  firstIdentityId,
+  type Identity,
+  identityIndexItem,
+  type UserIdentity,
+} from '../../login-users/linked-identity.ts';
+import { firstIndexId, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
+import type { Conditions } from '../../storage/expressions.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { externalIdKey } from '../../storage/keys.ts';
+import { put, type TransactionWrite, update } from '../../storage/transactions.ts';
 
 /** The person who has an identity, and the id of the identity. */
 export interface Owner {
@@ -31,15 +37,12 @@ export async function findIndexItem(loginAppId: string, identity: Identity, know
   let id = first;
   let item = v.parse(identityIndexItem, known ?? (await readItem(loginUserItem(id))) ?? {});
   let steps = 0;
-  const unfinished: string[] = [];
   while (item.next_slot !== undefined) {
-    if (item.deleted_at !== undefined && item.created_at !== undefined) unfinished.push(id);
     id = item.next_slot;
     item = v.parse(identityIndexItem, (await readItem(loginUserItem(id))) ?? {});
     steps += 1;
   }
-  // An unfinished deletion is found on the way, so it must not be skipped.
-  if (steps > 1 && unfinished.length === 0)
+  if (steps > 1)
     await updateItem(loginUserItem(first), { set: { next_slot: id }, when: { next_slot: { exists: true } } });
   const { created_at, external_id, blocked_at, linked_to, identity_id } = item;
   const ofFirst = created_at === undefined ? undefined : ownerOfFirst(id);
@@ -50,75 +53,77 @@ export async function findIndexItem(loginAppId: string, identity: Identity, know
     owner: isLinked ? { login_user_id: linked_to, identity_id } : ofFirst,
     /** The person whose first identity it is. */
     first: { external_id, blocked_at },
-    /** Former Login Users with the identity whose deletion is not finished. */
-    unfinished,
   };
 }
 
-/** The owner of an identity, if any. A linked one counts only if the Login User has it too. */
-export async function confirmedOwner({ id, owner }: IdentityIndexItem): Promise<Owner | undefined> {
-  if (!owner || owner.login_user_id === id) return owner;
-  return (await identityOf(owner)) && owner;
+/**
+ * The person to whom an index item leads, and their identity. Undefined for a free identity, and for
+ * one of which 1.0.0 freed only half: the item leads to somebody who no longer has the identity.
+ */
+export async function ownerOf({ owner }: Pick<IdentityIndexItem, 'owner'>) {
+  const user = owner && (await readLoginUser(owner.login_user_id));
+  const identity = user?.identities.find(({ identity_id }) => identity_id === owner?.identity_id);
+  return user && identity && { user, identity };
 }
 
-export async function identityOf({ login_user_id, identity_id }: Owner) {
-  return (await readLoginUser(login_user_id))?.identities.find((one) => one.identity_id === identity_id);
-}
-
-/** Conditions that an identity index item leads to nobody. */
-export const whileFree = {
+/** Conditions that an index item leads to nobody. */
+const whileFree: Conditions = {
   created_at: { exists: false },
   next_slot: { exists: false },
   linked_to: { exists: false },
 };
 
-/** Gives an index item without a confirmed owner to another one. False when it has changed meanwhile. */
-export async function claimIdentity(indexItem: IdentityIndexItem, owner: Owner): Promise<boolean> {
-  const { done } = await updateItem(loginUserItem(indexItem.id), {
-    set: { linked_to: owner.login_user_id, identity_id: owner.identity_id },
-    when: indexItem.owner ? { identity_id: { is: indexItem.owner.identity_id } } : whileFree,
-  });
-  return done;
-}
+/** Conditions that an index item leads where it did when it was read, but not to a first identity. */
+export const whileUnchanged = ({ owner }: Pick<IdentityIndexItem, 'owner'>): Conditions =>
+  owner ? { identity_id: { is: owner.identity_id } } : whileFree;
 
-/** Frees an index item whose Login User does not have the identity. */
+/** The write that makes an index item lead to a person. The transaction also gives them the identity. */
+export const leadTo = (
+  { login_user_id, identity_id }: Owner,
+  indexItem: Pick<IdentityIndexItem, 'id' | 'owner'>,
+): TransactionWrite =>
+  update(loginUserItem(indexItem.id), {
+    set: { linked_to: login_user_id, identity_id },
+    when: whileUnchanged(indexItem),
+  });
+
+/** The changes that free an index item, if it leads to this identity. */
+const freeing = (identityId: string) => ({
+  remove: ['linked_to', 'identity_id'],
+  when: { identity_id: { is: identityId } },
+});
+
+/** The writes that free the index items of linked identities. The transaction also takes these from the person. */
+export const leadNowhere = (identities: UserIdentity[]): TransactionWrite[] =>
+  identities.flatMap(({ slot, identity_id }) =>
+    slot === undefined ? [] : [update(loginUserItem(slot), freeing(identity_id))],
+  );
+
+/** Frees an index item that leads to somebody who does not have the identity, or is being deleted. */
 export async function releaseIdentity(indexId: string, identityId: string): Promise<void> {
-  await updateItem(loginUserItem(indexId), {
-    remove: ['linked_to', 'identity_id'],
-    when: { identity_id: { is: identityId } },
-  });
+  await updateItem(loginUserItem(indexId), freeing(identityId));
 }
 
-/** The index item of an external id. It counts only if the Login User has the external id too. */
-const externalIdItem = itemKind(
-  v.object({ login_user_id: v.string(), claimed_at: v.string() }),
-  externalIdKey,
-);
+const externalIdItem = itemKind(v.object({ login_user_id: v.string() }), externalIdKey);
 
-/** Milliseconds after which no import still works on its claims: the function is stopped after 30 s. */
-const longestImport = 60_000;
-
-/** The index item of an external id, and the person who has the external id. */
+/** The item of an external id, and the person who has it. A person who is being deleted no longer has it. */
 export async function findExternalId(loginAppId: string, externalId: string) {
-  const claim = await readItem(externalIdItem(loginAppId, externalId));
-  const user = claim && (await readLoginUser(claim.login_user_id));
-  return { claim, user: user?.external_id === externalId ? user : undefined };
+  const item = await readItem(externalIdItem(loginAppId, externalId));
+  return { item, user: item && (await readLoginUser(item.login_user_id)) };
 }
 
-/** Makes an external id lead to a Login User, before they get it. False while another import may be giving it away. */
-export async function claimExternalId(
-  { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
+/** The write that gives an external id to a person, unless it was given away since its item was read. */
+export const claimExternalId = (
+  loginAppId: string,
   externalId: string,
-  claim: ItemOf<typeof externalIdItem> | undefined,
-): Promise<boolean> {
-  if (claim?.login_user_id === login_user_id) return true;
-  if (claim && claim.claimed_at > ago(longestImport)) return false;
-  const { done } = await updateItem(externalIdItem(login_app_id, externalId), {
-    set: { login_user_id, claimed_at: timestamp() },
-    when: { login_user_id: { is: claim?.login_user_id } },
-  });
-  return done;
-}
+  login_user_id: string,
+  item: ItemOf<typeof externalIdItem> | undefined,
+): TransactionWrite =>
+  put(
+    externalIdItem(loginAppId, externalId),
+    { login_user_id },
+    { login_user_id: { is: item?.login_user_id } },
+  );
 
 export const releaseExternalId = (loginAppId: string, externalId: string, loginUserId: string) =>
   deleteItem(externalIdItem(loginAppId, externalId), { login_user_id: { is: loginUserId } });

@@ -1,32 +1,40 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
+import { newId } from '../../foundation/ids.ts';
+import { logEvent } from '../../log/log.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import { firstIdentityId, type Identity, identityAttributes } from '../../login-users/linked-identity.ts';
+import {
+  firstIdentityId,
+  type Identity,
+  identityAttributes,
+  type UserIdentity,
+} from '../../login-users/linked-identity.ts';
 import {
   type LoginUser,
+  type LoginUserItem,
   loginUserItem,
   placeAmongPeople,
-  readLoginUser,
   whileExisting,
 } from '../../login-users/login-user.ts';
 import { isPlain, type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
 import { canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
-import { type ImportLine, type LineOutcome, readLines, refusal } from '../../schema/import-lines.ts';
+import { type ImportLine, type LineOutcome, readLines } from '../../schema/import-lines.ts';
 import { keyRequired } from '../../schema/validation.ts';
 import { forEachInBatches, retryOnConflict } from '../../storage/batches.ts';
-import { updateItem } from '../../storage/items.ts';
+import { update, writeTogether } from '../../storage/transactions.ts';
+import { changeOfIdentities, roomOf, tooManyLinked } from './change-of-identities.ts';
 import { importedNamespace } from './find-login-user.ts';
-import { ownIdentities } from './identities-of-person.ts';
 import {
   claimExternalId,
-  confirmedOwner,
   findExternalId,
   findIndexItem,
-  releaseIdentity,
-  whileFree,
+  leadNowhere,
+  leadTo,
+  ownerOf,
+  whileUnchanged,
 } from './identity-index.ts';
-import { linkIdentity, unlinkIdentity } from './link-identity.ts';
+import { afterUnlinking } from './link-identity.ts';
 
 const textField = (name: string, longest: number) => {
   const message = `${name} must be a string of 1 to ${longest} characters.`;
@@ -82,8 +90,8 @@ interface Options {
 
 /**
  * Imports people with their identities. Lines with the same external id are one person, all in one call; the first is the first
- * identity of somebody new. A person who has logged in keeps everything, and gets the external id. Each write is conditional, so
- * the same lines can be sent again, beside logins and other imports.
+ * identity of somebody new. A person who has logged in keeps everything, and gets the external id. Each person is imported whole
+ * or not at all, so the same lines can be sent again, beside logins and other imports.
  * @throws Error when it has to stop; what was imported stays
  */
 export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
@@ -109,110 +117,151 @@ export async function importPeople(loginApp: LoginApp, lines: ImportLine[], opti
   return { ...result, ...(options.dryRun && { issuers: [...issuers.values()] }) };
 }
 
-/** Imports a person. @returns the outcome for each identity; undefined when somebody else was faster */
+/** A line's identity, the index item where it logs in, and the person who has it. */
+type Place = Awaited<ReturnType<typeof placeOf>>;
+
+async function placeOf(loginAppId: string, identity: ImportedIdentity) {
+  const indexItem = await findIndexItem(loginAppId, identity);
+  const owner = await ownerOf(indexItem);
+  return { identity, indexItem, user: owner?.user };
+}
+
+/**
+ * Imports a person, all in one transaction.
+ * @returns the outcome for each identity; undefined when somebody else was faster
+ */
 async function importPerson(
   { login_app_id }: LoginApp,
   externalId: string,
   identities: ImportedIdentity[],
   { dryRun, replace }: Options,
 ): Promise<Map<ImportedIdentity, LineOutcome> | undefined> {
-  const allAre = (reason: string) =>
-    new Map<ImportedIdentity, LineOutcome>(identities.map((one) => [one, { reason }]));
+  const outcomes = new Map<ImportedIdentity, LineOutcome>();
+  const refuseAll = (reason: string) => {
+    for (const identity of identities) outcomes.set(identity, { reason });
+    return outcomes;
+  };
 
   // 1. Everything leads to one person, or to nobody.
-  const [{ claim, user: holder }, ...places] = await Promise.all([
+  const [holder, ...places] = await Promise.all([
     findExternalId(login_app_id, externalId),
     ...identities.map((identity) => placeOf(login_app_id, identity)),
   ]);
-  const owners = [holder?.login_user_id, ...places.map(({ ownerId }) => ownerId)];
-  const [ownerId, ...others] = new Set(owners.filter((id) => id !== undefined));
-  if (others.length > 0) {
+  const found = [holder, ...places].flatMap(({ user }) => user ?? []);
+  const [user] = found;
+  if (new Set(found.map(({ login_user_id }) => login_user_id)).size > 1) {
     const lines = identities.map(({ line }) => line);
     const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
-    return allAre(`The external_id belongs to several people: see ${named}.`);
+    return refuseAll(`The external_id belongs to several people: see ${named}.`);
   }
-  const user = holder ?? (ownerId === undefined ? undefined : await readLoginUser(ownerId));
-  if (user?.login_user_id !== ownerId) return undefined;
-  const isKnown = user?.external_id === externalId;
-  if (user?.external_id !== undefined && !isKnown) return allAre('The person has another external_id.');
-  const outcomes = new Map<ImportedIdentity, LineOutcome>(
-    places.map(({ identity, indexItem, ownerId }, place) => {
-      const isAgain = places.findIndex((one) => one.indexItem.id === indexItem.id) < place;
-      return [identity, isAgain || (isKnown && ownerId !== undefined) ? 'repeated' : 'added'];
-    }),
-  );
-  const [first, ...further] = places;
-  if (dryRun || !first) return outcomes;
+  const hasExternalId = user?.external_id === externalId;
+  if (user?.external_id !== undefined && !hasExternalId)
+    return refuseAll('The person has another external_id.');
 
-  // 2. The external id leads to them.
-  const { identities: known = [] } = user ?? {};
-  const person = { login_user_id: ownerId ?? first.indexItem.id, login_app_id, identities: known };
-  if (!(await claimExternalId(person, externalId, claim))) return allAre(underWay);
-
-  // 3. They have it.
-  const give = () =>
-    user ? giveExternalId(user, externalId) : createPerson(first, login_app_id, externalId);
-  if (!isKnown && !(await give())) return undefined;
-
-  // 4. They have the identities.
-  for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined)) {
-    const { line: _, provider, ...verified } = identity;
-    const linked = linkIdentity(person, provider, verified, { byOperator: true });
-    outcomes.set(identity, await linked.then(({ isNew }) => (isNew ? 'added' : 'repeated'), refusal));
+  // 2. They get the identities that are nobody's, as long as there is room.
+  const distinct = places.filter((place, at) => places.findIndex(isSame(place)) === at);
+  const [first, ...others] = distinct;
+  if (!first) return outcomes;
+  const further = (user ? distinct : others).filter((place) => place.user === undefined);
+  const added = further.slice(0, roomOf(user ?? { identities: [] }));
+  const refused = further.slice(added.length);
+  for (const place of places) {
+    const isTheirs = hasExternalId && place.user !== undefined;
+    const outcome = isTheirs || !distinct.includes(place) ? 'repeated' : 'added';
+    const isRefused = refused.some(isSame(place));
+    outcomes.set(place.identity, isRefused ? { reason: tooManyLinked } : outcome);
   }
+  if (dryRun) return outcomes;
+
+  // 3. With --replace they lose the others in the same namespaces.
   const imported = identities.filter((identity) => typeof outcomes.get(identity) === 'string');
-  if (replace) await unlinkReplaced(person.login_user_id, imported);
+  const replaced = replace ? (user?.identities ?? []).filter(isReplacedBy(imported)) : [];
+
+  // 4. All of it is written, or nothing.
+  const person = { login_user_id: user?.login_user_id ?? first.indexItem.id, login_app_id };
+  const links = added.map((place) => linkOf(place, person.login_user_id));
+  const writes = links.map(({ write }) => write);
+  writes.push(...leadNowhere(replaced));
+  if (!hasExternalId)
+    writes.push(claimExternalId(login_app_id, externalId, person.login_user_id, holder.item));
+  if (!user) writes.push(creation(first, person, externalId, links));
+  else if (writes.length > 0) writes.push(changeOf(user, externalId, links, replaced));
+  if (writes.length === 0) return outcomes;
+  if (!(await writeTogether(writes)).done) return undefined;
+  for (const { stored } of links) {
+    const { identity_id, provider } = stored;
+    logEvent('identity_linked', { login_user_id: person.login_user_id, identity_id, provider });
+  }
+  await afterUnlinking(person.login_user_id, replaced);
   return outcomes;
 }
 
-const underWay =
-  'Another import is adding the person of this external_id. Run the command again in a minute.';
+/** Whether another line has the same identity. */
+const isSame =
+  ({ indexItem }: Place) =>
+  (other: Place): boolean =>
+    other.indexItem.id === indexItem.id;
 
-async function placeOf(loginAppId: string, identity: ImportedIdentity) {
-  const indexItem = await findIndexItem(loginAppId, identity);
-  return { identity, indexItem, ownerId: (await confirmedOwner(indexItem))?.login_user_id };
-}
-
-const giveExternalId = async ({ login_user_id }: LoginUser, external_id: string): Promise<boolean> => {
-  const when = { ...whileExisting, external_id: { exists: false } };
-  return (await updateItem(loginUserItem(login_user_id), { set: { external_id }, when })).done;
-};
-
-/** Creates a person at the index item of their first identity. False when it is no longer free. */
-async function createPerson(
-  { identity: { provider, namespace, subject, profile }, indexItem }: Awaited<ReturnType<typeof placeOf>>,
-  login_app_id: string,
-  external_id: string,
-): Promise<boolean> {
-  const { id, owner } = indexItem;
-  // Its owner doesn't have the identity.
-  if (owner) await releaseIdentity(id, owner.identity_id);
-  const now = timestamp();
-  const person = { login_user_id: id, login_app_id };
-  const { done } = await updateItem(loginUserItem(id), {
-    set: {
-      ...person,
-      ...placeAmongPeople(person, now),
-      external_id,
-      provider,
-      namespace,
-      subject,
-      created_at: now,
-      imported_at: now,
-      last_login_at: now,
-      [identityAttributes.profile(firstIdentityId(id))]: profile,
-    },
-    when: whileFree,
-  });
-  return done;
-}
-
-/** Unlinks a person's other identities in the namespaces of imported ones. */
-async function unlinkReplaced(login_user_id: string, imported: Identity[]): Promise<void> {
-  const { identities = [] } = (await readLoginUser(login_user_id)) ?? {};
-  for (const { identity_id, namespace, subject } of await ownIdentities(identities)) {
+/** Whether imported identities take the place of one: it is none of them, and in the namespace of one. */
+const isReplacedBy =
+  (imported: Identity[]) =>
+  ({ namespace, subject }: Identity): boolean => {
     const ofNamespace = imported.filter((identity) => identity.namespace === namespace);
-    if (ofNamespace.length > 0 && ofNamespace.every((identity) => identity.subject !== subject))
-      await unlinkIdentity({ login_user_id, identity_id }, { byOperator: true });
-  }
+    return ofNamespace.length > 0 && ofNamespace.every((identity) => identity.subject !== subject);
+  };
+
+/** A linked identity as it is stored with a person, its profile, and the write of its index item. */
+function linkOf({ identity, indexItem }: Place, login_user_id: string) {
+  const { provider, namespace, subject, profile } = identity;
+  const identity_id = newId('i');
+  const linked_at = timestamp();
+  return {
+    stored: { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at },
+    profile: { [identityAttributes.profile(identity_id)]: profile },
+    write: leadTo({ login_user_id, identity_id }, indexItem),
+  };
+}
+type Link = ReturnType<typeof linkOf>;
+
+/** The write that gives an existing person the external id and the identities, and takes replaced ones. */
+function changeOf(user: LoginUser, external_id: string, links: Link[], removed: UserIdentity[]) {
+  const change = changeOfIdentities(user, { added: links.map(({ stored }) => stored), removed });
+  for (const { profile } of links) Object.assign(change.set, profile);
+  return update(loginUserItem(user.login_user_id), {
+    ...change,
+    set: { ...change.set, external_id },
+    when: { ...change.when, ...whileExisting, external_id: { is: user.external_id } },
+  });
+}
+
+/** The write that creates a person at the index item of their first identity. */
+function creation(
+  { identity, indexItem }: Place,
+  person: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
+  external_id: string,
+  links: Link[],
+) {
+  const { provider, namespace, subject, profile } = identity;
+  const now = timestamp();
+  const set: Partial<LoginUserItem> = {
+    ...person,
+    ...placeAmongPeople(person, now),
+    external_id,
+    provider,
+    namespace,
+    subject,
+    created_at: now,
+    imported_at: now,
+    last_login_at: now,
+    linked_identities: links.length,
+    [identityAttributes.profile(firstIdentityId(person.login_user_id))]: profile,
+  };
+  for (const { stored, profile: ofLink } of links)
+    Object.assign(set, { [identityAttributes.linked(stored.identity_id)]: stored }, ofLink);
+  return update(loginUserItem(person.login_user_id), {
+    set,
+    // Of a person who no longer has the identity.
+    remove: ['linked_to', 'identity_id'],
+    when: whileUnchanged(indexItem),
+  });
 }

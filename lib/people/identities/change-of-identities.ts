@@ -1,0 +1,71 @@
+import {
+  attributesWithoutToken,
+  identityAttributes,
+  type StoredIdentity,
+  type UserIdentity,
+} from '../../login-users/linked-identity.ts';
+import { type LoginUser, type LoginUserItem, newIndexId } from '../../login-users/login-user.ts';
+import type { Change } from '../../storage/expressions.ts';
+import { isFirst, type Owner } from './identity-index.ts';
+
+/** The most identities that a person may link. Each login reads them all. */
+export const mostLinked = 20;
+
+export const tooManyLinked = `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`;
+
+/** Whether an identity was linked to a person. Otherwise, it is the one that created them. */
+export const isLinked = ({ slot }: StoredIdentity): boolean => slot !== undefined;
+
+/** The number of identities that a person may still link. */
+export const roomOf = ({ identities }: Pick<LoginUser, 'identities'>): number =>
+  mostLinked - identities.filter(isLinked).length;
+
+/** The attribute of a Login User that exists while they have an identity. */
+export const attributeOf = (owner: Owner): string =>
+  isFirst(owner) ? 'subject' : identityAttributes.linked(owner.identity_id);
+
+interface IdentityChange {
+  added?: StoredIdentity[];
+  removed?: UserIdentity[];
+  /** The id of the index item where a first identity that is removed goes on. */
+  nextIndexId?: string;
+}
+
+/**
+ * The change of a person who gets identities and loses others. It belongs into one transaction with
+ * those of the index items. The provider's tokens stay, since they are still to be revoked.
+ *
+ * The number of linked identities is counted, so that the limit holds for several requests at once.
+ * 1.0.0 does not count. Where the number differs from what was read, it is set, on the condition that
+ * it is still the same.
+ */
+export function changeOfIdentities(
+  { login_user_id, identities, linked_identities }: LoginUser,
+  { added = [], removed = [], nextIndexId = newIndexId() }: IdentityChange,
+) {
+  const change: Change<LoginUserItem> & Required<Pick<Change<LoginUserItem>, 'set' | 'remove' | 'when'>> = {
+    set: {},
+    remove: [],
+    when: {},
+  };
+  for (const identity of added) change.set[identityAttributes.linked(identity.identity_id)] = identity;
+  for (const identity of removed) {
+    const { identity_id } = identity;
+    change.remove.push(...attributesWithoutToken(identity_id));
+    change.when[attributeOf({ login_user_id, identity_id })] = { exists: true };
+    if (isLinked(identity)) continue;
+    // Its index item stays that of the Login User.
+    change.set.next_slot = nextIndexId;
+    change.remove.push('provider', 'namespace', 'subject');
+  }
+  const before = identities.filter(isLinked).length;
+  const more = added.length - removed.filter(isLinked).length;
+  if (linked_identities !== before) {
+    change.set.linked_identities = before + more;
+    change.when.linked_identities = { is: linked_identities };
+    return change;
+  }
+  change.count = { linked_identities: { by: more } };
+  if (added.length > 0) change.when.linked_identities = { isNotFrom: mostLinked - added.length + 1 };
+  return change;
+}
