@@ -27,6 +27,6 @@ export const { endpoint, handler } = serve({
       requireActiveUser(caller);
       requireStepUp(caller);
     }
-    return noContent(deleteLoginUser(caller.login_user_id, 'person', caller.session_id));
+    return noContent(deleteLoginUser(caller.login_user_id, 'person', { last: caller.session_id }));
   },
 });
