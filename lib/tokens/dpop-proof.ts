@@ -2,6 +2,7 @@ import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
+import { isOfType } from '../foundation/media-type.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { proofAlgorithms } from '../login-apps/client-metadata.ts';
@@ -38,10 +39,9 @@ const privateKeySent =
 /** Each part names what is wrong with it; the object, what is missing. */
 const headerSchema = v.object(
   {
-    /** A media type. @see RFC 7515, section 4.1.9 */
     typ: v.pipe(
       v.string('The header of the proof must have the typ dpop+jwt.'),
-      v.regex(/^(application\/)?dpop\+jwt$/i, 'The typ in the header of the proof must be dpop+jwt.'),
+      v.check((typ) => isOfType(typ, ['dpop+jwt']), 'The typ in the header of the proof must be dpop+jwt.'),
     ),
     alg: v.picklist(proofAlgorithms, 'The alg in the header of the proof must be ES256.'),
     jwk: v.object(

@@ -1,6 +1,7 @@
 import { decodeJwt, errors, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { isId } from '../foundation/ids.ts';
+import { isOfType } from '../foundation/media-type.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
@@ -15,7 +16,7 @@ import { issuer } from './issuer.ts';
 const leeway = 30;
 
 /** The `typ` of assertions; many issuers set none, or that of any JWT. @see RFC 10070 */
-const types = /^(jwt|(application\/)?client-authentication\+jwt)$/i;
+const types = ['jwt', 'client-authentication+jwt'];
 
 /**
  * The client of an assertion: a JWT by one of its own keys, or a token of the issuer that vouches for it.
@@ -73,7 +74,7 @@ async function verified(assertion: string, key: JWTVerifyGetKey, longest: number
   const { payload, protectedHeader } = await jwtVerify(assertion, key, options);
   const { typ = 'JWT' } = protectedHeader;
   const hasKey = ['jwk', 'x5c', 'jku', 'x5u'].some((name) => name in protectedHeader);
-  if (hasKey || typeof typ !== 'string' || !types.test(typ)) throw refused('assertion_malformed');
+  if (hasKey || !isOfType(typ, types)) throw refused('assertion_malformed');
   const [audience, ...others] = [payload.aud].flat();
   // No endpoint's address: another server that the client trusts could pass such an assertion on to here.
   if (audience !== issuer() || others.length > 0) throw refused('assertion_for_another_server');

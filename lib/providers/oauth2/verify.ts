@@ -1,5 +1,6 @@
 import { errors, type JWTPayload } from 'jose';
 import { epochSeconds } from '../../foundation/clock.ts';
+import { isOfType } from '../../foundation/media-type.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
@@ -176,7 +177,7 @@ function rejectExpired(body: unknown, url: string): void {
 async function verifyJwtAccessToken(settings: ValidationBy<'jwt'>, token: string) {
   try {
     const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
-      types: /^(application\/)?(at\+)?jwt$/i,
+      types: ['jwt', 'at+jwt'],
       claims: ['exp', 'sub'],
       appField: settings.audience_field,
     });
@@ -209,7 +210,7 @@ function isAccessToken(claims: JWTPayload, headerType: string): boolean {
   if (foreignClaims.some((claim) => claims[claim] !== undefined)) return false;
   if (typeof typ !== 'string' || !/^bearer$/i.test(typ) || token_use !== 'access') return false;
   return (
-    /at\+jwt$/i.test(headerType) ||
+    isOfType(headerType, ['at+jwt']) ||
     typeof claims.scope === 'string' ||
     ['typ', 'token_use', 'scp'].some((claim) => claims[claim] !== undefined)
   );

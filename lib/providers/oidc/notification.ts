@@ -33,6 +33,8 @@ export interface Notification {
 export interface Received {
   /** Equal in a repeated message, which changes nothing. Absent for Apple, where the time is enough. */
   id?: string;
+  /** The event of a message that does not tell it itself. It counts for this one alone. */
+  event?: string;
   notifications: Notification[];
   /** The answer to a request to delete data: where the person can read about it, and the code to quote. */
   receipt?: { url: string; confirmation_code: string };
@@ -60,6 +62,12 @@ export function notAccepted(error: unknown, form: MessageForm): unknown {
   return new ServiceError('invalid_request', message, reason);
 }
 
+/** The `typ` of security event tokens. @see RFC 8417, section 2.3 */
+export const ofSecurityEvents = ['jwt', 'secevent+jwt'];
+
+/** The `jti`, by which a message counts once. */
+const idSchema = v.pipe(v.string(), v.nonEmpty());
+
 /** Apple's notifications that count; others are ignored. It has written the second in two ways. */
 const kinds = new Map<string, 'consent_revoked' | 'account_deleted'>([
   ['consent-revoked', 'consent_revoked'],
@@ -77,9 +85,9 @@ const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eve
  */
 export async function verifyNotification(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const trusted = trustedIssuerOf(wellFormedCredential(jwt), issuers);
-  const types = /^(jwt|secevent\+jwt)?$/i;
-  const { payload } = await verifiedJwt(trusted, jwt, { types, claims: ['iat', 'jti'] });
+  const { payload } = await verifiedJwt(trusted, jwt, { types: ofSecurityEvents, claims: ['iat', 'jti'] });
   rejectOutdated(payload, 86_400);
+  if (!v.is(idSchema, payload.jti)) throw rejected('claim_invalid');
   const told = v.safeParse(eventsSchema, payload.events);
   const person = told.success ? personIn(trusted, told.output) : undefined;
   if (!told.success || !person) throw rejected('claim_invalid');
@@ -108,8 +116,9 @@ export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind
   const claim = claimsOfIdTokens.find((name) => payload[name] !== undefined);
   if (claim !== undefined) throw refused(`The token must not have ${claim}, which makes it an id token.`);
   rejectOutdated(payload, longestAge);
-  if (typeof payload.jti !== 'string') throw refused('The token needs a jti that is text.');
-  return { issuer, settings, payload, id: hashOf(issuer.issuer, payload.jti) };
+  const id = v.safeParse(idSchema, payload.jti);
+  if (!id.success) throw refused('The token needs a jti that is text, and not empty.');
+  return { issuer, settings, payload, id: hashOf(issuer.issuer, id.output) };
 }
 
 /** The event that makes a JWT a logout token. @see OpenID Connect Back-Channel Logout 1.0, section 2.4 */
@@ -119,7 +128,7 @@ const logoutSchema = v.looseObject({ [logoutEvent]: v.looseObject({}) });
 /** @throws ServiceError, JOSEError, ProviderFailure @see OpenID Connect Back-Channel Logout 1.0, section 2.6 */
 export async function verifyLogoutToken(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, {
-    types: /^(jwt|logout\+jwt)?$/i,
+    types: ['jwt', 'logout+jwt'],
     claims: ['iat', 'exp', 'jti'],
   });
   const { sub, sid, iat: issuedAt = 0 } = payload;

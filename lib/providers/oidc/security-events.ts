@@ -7,6 +7,7 @@ import { canonicalIssuer, type notificationEntries } from './issuer.ts';
 import {
   logoutEvent,
   type Notification,
+  ofSecurityEvents,
   personIn,
   type Received,
   refused,
@@ -60,7 +61,7 @@ const eventsSchema = v.pipe(jsonObject('no object'), v.record(v.string(), jsonOb
  */
 export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, {
-    types: /^(jwt|secevent\+jwt)?$/i,
+    types: ofSecurityEvents,
     claims: ['iat', 'jti'],
     isForMany: true,
   });

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
+import { isOfType } from '../../foundation/media-type.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import { invalid } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
@@ -43,7 +44,7 @@ export async function verifyIdToken(
     const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     if (!isSecond) requireNonce(trusted, nonce);
     const { payload, alg } = await verifiedJwt(trusted, id_token, {
-      types: /^(jwt)?$/i,
+      types: ['jwt'],
       claims: ['exp', 'iat', 'sub'],
     });
     rejectOtherKinds(payload);
@@ -98,7 +99,7 @@ export async function verifiedJwt(
     currentDate: clock.now(),
   });
   const { alg, typ = 'JWT' } = protectedHeader;
-  if (typeof typ !== 'string' || !types.test(typ)) throw new errors.JWTInvalid('another typ');
+  if (typeof typ !== 'string' || !isOfType(typ, types)) throw new errors.JWTInvalid('another typ');
   const audience = audienceIn(payload, appField);
   const ours = [audience.aud].flat().find((app) => trusted.audiences.some((one) => one === app));
   rejectForeign(isForMany ? { aud: ours, parties: [] } : audience, trusted.audiences);
@@ -106,8 +107,8 @@ export async function verifiedJwt(
 }
 
 export interface JwtKind {
-  /** The `typ` of the header. */
-  types: RegExp;
+  /** The `typ` that the header may have, as `isOfType` takes them. Without one, it is a `jwt`. */
+  types: readonly string[];
   claims: string[];
   /** The claim that names the app. @default 'aud' */
   appField?: string;
