@@ -4,6 +4,7 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { findStatus } from '../../login-apps/status.ts';
+import type { UserIdentity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem, whileExisting } from '../../login-users/login-user.ts';
 import { countersIn } from '../../login-users/sessions-of-person.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
@@ -98,16 +99,31 @@ async function findAtProvider(loginAppId: string, providerSession: string): Prom
   return (await Array.fromAsync(readMemberPages(list))).flat().map(sessionItem.parse);
 }
 
-/** Ends the sessions that began until a time in epoch seconds, and all relations of devices but those of later sessions. */
-export async function endSessionsBegunBy(loginUserId: string, time: number): Promise<void> {
+/**
+ * Ends the sessions that began until a time in epoch seconds, and all relations of devices but those of later sessions.
+ * @param identity of the person, if only what began with it ends. Sessions of 1.0.0 and those that are no longer stored don't
+ *   say with which they began: they count if the identity was the person's then
+ */
+export async function endSessionsBegunBy(
+  loginUserId: string,
+  time: number,
+  identity?: UserIdentity,
+): Promise<void> {
   const { person, sessions } = await readPersonWithSessions(loginUserId);
+  const isOf = (identityId: string | undefined, begunAt: string): boolean => {
+    if (!identity) return true;
+    return identityId === undefined ? begunAt >= identity.linked_at : identityId === identity.identity_id;
+  };
+  const isEnding = ({ started_at, identity_id, created_at }: Session): boolean =>
+    started_at <= time && isOf(identity_id, created_at);
   const open = sessions.filter(isOpen);
-  const ending = open.filter(({ started_at }) => started_at <= time);
-  if (ending.length > 0 && ending.length === open.length) return endSessions(loginUserId, person, 'provider');
+  const ending = open.filter(isEnding);
+  if (!identity && ending.length > 0 && ending.length === open.length)
+    return endSessions(loginUserId, person, 'provider');
   await forEachInBatches(ending, ({ session_id }) => endSession(loginUserId, session_id, 'provider'));
-  const later = open.filter((session) => !ending.includes(session)).map(({ session_id }) => session_id);
-  await endRelationsWhere(
-    loginUserId,
-    ({ related_session_id: id }) => id !== undefined && !later.includes(id),
-  );
+  await endRelationsWhere(loginUserId, ({ related_session_id: id, related_at = '' }) => {
+    if (id === undefined) return false;
+    const stored = sessions.find(({ session_id }) => session_id === id);
+    return stored ? isEnding(stored) : isOf(undefined, related_at);
+  });
 }

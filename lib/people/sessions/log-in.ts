@@ -88,7 +88,8 @@ export async function logIn(
       auth_time: verified.auth_time,
       provider_session: verified.provider_session,
       external_id: externalIdForTokens(after ?? before),
-      ...asked?.kept,
+      identity_id: owner.identity_id,
+      hook_claims: asked?.hook_claims,
       ordinal,
       session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
       generation: 0,
@@ -124,7 +125,7 @@ async function askAboutLogin(client_id: string, login: Login) {
     },
     { provider, ...verified },
   );
-  return { owner, kept: { identity_id: owner.identity_id, hook_claims } };
+  return { owner, hook_claims };
 }
 
 /** Records and counts a login by one conditional write, which creates the Login User at the first login. */

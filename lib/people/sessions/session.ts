@@ -29,7 +29,7 @@ export const sessionItem = itemKind(
     login_claims: v.optional(loginClaimsSchema),
     /** Epoch seconds at which the person authenticated at the provider, if it told. */
     auth_time: v.optional(v.number()),
-    /** The identity of the login; absent without a login hook. */
+    /** The identity of the login; absent in the sessions of 1.0.0. */
     identity_id: v.optional(v.string()),
     /** The latest claims of the login hook, in JSON: an item can't hold all numbers and levels. */
     hook_claims: v.optional(v.string()),

@@ -48,11 +48,11 @@ export function verifySignedRequest(
   const subject = subjectAt(claims, 'user_id', user_info?.subject_type);
   if (subject === undefined) throw refused('The signed_request has no usable user_id.');
   const person = { namespace, subject };
-  const id = hashOf(namespace, event, expected);
+  const message = { id: hashOf(namespace, expected), event };
   if (page === undefined)
-    return { id, notifications: [{ kind: 'unlinked', person, issuedAt, action: on_unlinked }] };
+    return { ...message, notifications: [{ kind: 'unlinked', person, issuedAt, action: on_unlinked }] };
   const deletion = { kind: 'data_deletion', person, issuedAt, action: 'delete' } as const;
-  return { id, notifications: [deletion], receipt: receiptFor(person, page) };
+  return { ...message, notifications: [deletion], receipt: receiptFor(person, page) };
 }
 
 /** The receipt for a person. Its code is the same each time, and does not reveal who they are. */
