@@ -32,9 +32,16 @@ export function timeLimit(milliseconds = 5_000): () => boolean {
   return () => performance.now() < endsAt;
 }
 
-/** Repeats a conditional write. @param attempt gives undefined if somebody was faster @throws Error `busy` after ten attempts */
+/** Attempts of a conditional write. Of as many at once, each succeeds: one fails only because another did not. */
+const mostAttempts = 30;
+
+/**
+ * Repeats a conditional write.
+ * @param attempt gives undefined if somebody was faster
+ * @throws Error `busy` after thirty attempts
+ */
 export async function retryOnConflict<Result>(attempt: () => Promise<Result | undefined>, busy: string) {
-  for (let attempts = 0; attempts < 10; attempts += 1) {
+  for (let attempts = 0; attempts < mostAttempts; attempts += 1) {
     const result = await attempt();
     if (result !== undefined) return result;
   }

@@ -12,7 +12,7 @@ import {
 } from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import { isWrite, type StoreCall } from '../support/store-proxy.ts';
+import { isWrite, type StoreAnswer, type StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
 
@@ -51,11 +51,11 @@ const lostAndOvertaken = <Result, Rival>(...actors: Actors<Result, Rival>) =>
   race(['lose', 'act'], ...actors);
 
 describe('the same identity, linked by two people at once, gets one owner', () => {
-  test.each([0, 1])('the second comes before write %i of the first', async (place) => {
+  test('the second comes before the write of the first', async () => {
     const [alice, bob] = [await newPerson(service), await newPerson(service)];
     const subject = unique('shared');
     const [first, second] = await overtaken(
-      place,
+      0,
       () => alice.account.linkAt('provider_a', subject),
       () => bob.account.linkAt('provider_a', subject),
     );
@@ -64,11 +64,11 @@ describe('the same identity, linked by two people at once, gets one owner', () =
     expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(bob.loginUserId);
   });
 
-  test('eight at once', async () => {
-    const people = await Promise.all(Array.from({ length: 8 }, () => newPerson(service)));
+  test('twenty at once', async () => {
+    const people = await Promise.all(Array.from({ length: 20 }, () => newPerson(service)));
     const subject = unique('shared');
     const answers = await Promise.all(people.map(({ account }) => account.linkAt('provider_a', subject)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(7).fill(409)]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(19).fill(409)]);
     const owners = await ownersOf(
       people.map(({ account }) => account),
       'provider_a',
@@ -79,18 +79,19 @@ describe('the same identity, linked by two people at once, gets one owner', () =
   test('one person who links it twice at once has it once', async () => {
     const { account } = await newPerson(service);
     const subject = unique('shared');
-    const answers = await Promise.all([1, 2, 3].map(() => account.linkAt('provider_a', subject)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 201]);
+    const links = Array.from({ length: 20 }, () => account.linkAt('provider_a', subject));
+    const answers = await Promise.all(links);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(19).fill(200), 201]);
     expect(identityIdsOf(await account.show())).toHaveLength(2);
   });
 });
 
 describe('linking while logging in', () => {
-  test.each([0, 1])('a login before write %i of the link: a 409, and no link', async (place) => {
+  test('a login before the write of the link: a 409, and no link', async () => {
     const { account } = await newPerson(service);
     const subject = unique('shared');
     const [link, login] = await overtaken(
-      place,
+      0,
       () => account.linkAt('provider_a', subject),
       () => service.logIn(subject, 'provider_a'),
     );
@@ -174,7 +175,7 @@ describe('deleting: nobody stays in', () => {
   };
   const tokensOf = (answers: Answer[]): string[] => answers.flatMap(({ body }) => body?.access_token ?? []);
 
-  test.each([0, 1, 2, 3])('a refresh and a login before write %i of the deletion', async (place) => {
+  test.each([0, 1, 2])('a refresh and a login before write %i of the deletion', async (place) => {
     const person = await newPerson(service);
     const others = await newPerson(service, person.subject);
     const [removed, answers] = await overtaken(
@@ -201,10 +202,10 @@ describe('deleting: nobody stays in', () => {
     expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
   });
 
-  test.each([0, 1])('the deletion before write %i of a link: the identity is free', async (place) => {
+  test('the deletion before the write of a link: the identity is free', async () => {
     const person = await newPerson(service);
     const subject = unique('other');
-    await overtaken(place, () => person.account.linkAt('provider_a', subject), person.account.remove);
+    await overtaken(0, () => person.account.linkAt('provider_a', subject), person.account.remove);
     const login = await service.logIn(subject, 'provider_a');
     expect(subOf(login)).not.toBe(person.loginUserId);
     expect((await accountOf(service, login.body.access_token).show()).status).toBe(200);
@@ -235,13 +236,93 @@ describe('deleting: nobody stays in', () => {
   });
 });
 
-test('six identities at once, where there is room for one: one is linked', async () => {
+test('twenty-five identities at once, where there is room for twenty: twenty are linked', async () => {
   const { account } = await newPerson(service);
-  const linkAnother = () => account.linkAt('provider_a', unique('one-of-many'));
-  for (let count = 0; count < 19; count += 1) await linkAnother();
-  const answers = await Promise.all(Array.from({ length: 6 }, linkAnother));
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(5).fill(409)]);
+  const links = Array.from({ length: 25 }, () => account.linkAt('provider_a', unique('one-of-many')));
+  const statuses = (await Promise.all(links)).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([...Array(20).fill(201), ...Array(5).fill(409)]);
   expect(identityIdsOf(await account.show())).toHaveLength(21);
+});
+
+test('twenty unlinkings of different identities at once, then links: all succeed', async () => {
+  const { account } = await newPerson(service);
+  const linkTwenty = () =>
+    Promise.all(Array.from({ length: 20 }, () => account.linkAt('provider_a', unique('one-of-many'))));
+  const linked = await linkTwenty();
+  const unlinked = await Promise.all(linked.map(({ body }) => account.unlink(body.id)));
+  expect(unlinked.map(({ status }) => status)).toEqual(Array(20).fill(204));
+  expect((await linkTwenty()).map(({ status }) => status)).toEqual(Array(20).fill(201));
+});
+
+test('the same unlinking twenty times at once: done once', async () => {
+  const { account } = await newPerson(service);
+  const { id } = (await account.linkAt('provider_a', unique('other'))).body;
+  const answers = await Promise.all(Array.from({ length: 20 }, () => account.unlink(id)));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([204, ...Array(19).fill(404)]);
+});
+
+const issuer = `${service.demo.sandbox_url}/provider_f`;
+
+test('an identity that twenty operators move at once to different people is one person’s', async () => {
+  const alice = await newPerson(service);
+  const people = await Promise.all(Array.from({ length: 20 }, () => newPerson(service)));
+  const flags = { provider: 'provider_f', issuer, subject: alice.subject, move: true };
+  const move = ({ loginUserId }: Person) =>
+    service.operate('identities', 'add', { 'login-user': loginUserId, ...flags });
+  const moves = await Promise.all(people.map(move));
+  expect(moves).toEqual(Array(20).fill(expect.objectContaining({ added: true })));
+  const shown = await Promise.all([alice, ...people].map(({ account }) => account.show()));
+  expect(shown.map(identityIdsOf).filter(({ length }) => length !== 1)).toEqual([[], [expect.any(String), expect.any(String)]]);
+  const [owner] = shown.filter((answer) => identityIdsOf(answer).length === 2);
+  expect(subOf(await service.logIn(alice.subject))).toBe(owner?.body.id);
+});
+
+const importOne = (external_id: string, subject: string, more: object = {}) => {
+  const text = JSON.stringify({ provider: 'provider_f', issuer, external_id, subject });
+  const people = [{ line: 1, text, repetition: 0 }];
+  const { login_app_id } = service.demo.login_app;
+  return service.operate('login-users', 'import', { 'login-app': login_app_id, people, ...more });
+};
+
+test.each([false, true])('twenty imports of a person at once, --replace %s: one person', async (replace) => {
+  const external = unique('external');
+  const subjects = Array.from({ length: 10 }, () => unique('subject'));
+  const imports = [...subjects, ...subjects].map((subject) => importOne(external, subject, replace ? { replace } : {}));
+  const outcomes = await Promise.all(imports);
+  for (const { refused } of outcomes) expect(refused).toEqual([]);
+  const flags = { 'login-app': service.demo.login_app.login_app_id, 'external-id': external };
+  const { login_user_id, identities } = await service.operate('login-users', 'find', flags);
+  const found = Object.values(Object(identities)).map((one) => Object(one).subject);
+  expect(found).toHaveLength(replace ? 1 : 10);
+  for (const subject of found) expect(subOf(await service.logIn(subject))).toBe(login_user_id);
+});
+
+/** What DynamoDB answers to a write that meets a transaction, or to a transaction that meets another. */
+function conflictWith({ operation, body }: StoreCall): StoreAnswer {
+  const name = operation === 'TransactWriteItems' ? 'TransactionCanceledException' : 'TransactionConflictException';
+  const writes = Array.isArray(body.TransactItems) ? body.TransactItems : [];
+  const CancellationReasons = writes.map((_, place) => ({
+    Code: place === 0 ? 'TransactionConflict' : 'None',
+  }));
+  const __type = `com.amazonaws.dynamodb.v20120810#${name}`;
+  return { status: 400, body: { __type, message: 'Conflict', CancellationReasons } };
+}
+
+test('a login beside twenty links of the same person, with conflicts in the store: all succeed', async () => {
+  const person = await newPerson(service);
+  let writes = 0;
+  // Every second write meets a transaction.
+  const hook = (call: StoreCall) => {
+    if (!isWrite(call)) return undefined;
+    writes += 1;
+    return writes % 2 === 0 ? conflictWith(call) : undefined;
+  };
+  const links = () =>
+    Array.from({ length: 20 }, () => person.account.linkAt('provider_a', unique('one-of-many')));
+  const logins = () => Array.from({ length: 5 }, () => service.logIn(person.subject));
+  const answers = await proxy.during(hook, () => Promise.all([...links(), ...logins()]));
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses).toEqual([...Array(20).fill(201), ...Array(5).fill(200)]);
 });
 
 const notValid = {
@@ -310,17 +391,17 @@ test('a logout of all that is sent again takes nothing back of a later one', asy
   expect((await next.show()).status).toBe(401);
 });
 
-test('an identity that another person links before its unlinking is done stays theirs', async () => {
+test('an identity that another person wants before its unlinking is written is not theirs yet', async () => {
   const [alice, bob] = [await newPerson(service), await newPerson(service)];
   const subject = unique('shared');
   const { id } = (await alice.account.linkAt('provider_a', subject)).body;
-  // Writes of the unlinking: the Login User, then the slot.
   const [unlinking, link] = await overtaken(
-    1,
+    0,
     () => alice.account.unlink(id),
     () => bob.account.linkAt('provider_a', subject),
   );
-  expect([unlinking.status, link.status]).toEqual([204, 201]);
+  expect([unlinking.status, link.status]).toEqual([204, 409]);
+  expect((await bob.account.linkAt('provider_a', subject)).status).toBe(201);
   expect(await ownersOf([alice.account, bob.account], 'provider_a')).toEqual([bob.loginUserId]);
   expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(bob.loginUserId);
 });

@@ -9,7 +9,7 @@ import { accountOf, isIn, newPhone } from '../support/people.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import type { StoreCall } from '../support/store-proxy.ts';
+import { listsLag, type StoreCall } from '../support/store-proxy.ts';
 
 const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
@@ -194,6 +194,7 @@ describe('kinds do not mix', () => {
     ['a nonce', { nonce: 'n' }],
     ['an exp that is over', { exp: 1 }],
     ['no jti', { jti: undefined }],
+    ['an empty jti', { jti: '' }],
     ['no events', { events: undefined }],
     ['another issuer', { iss: 'https://accounts.example' }, {}, 'invalid_issuer'],
     ['another audience', { aud: ['another-app', 'others'] }, {}, 'invalid_audience'],
@@ -220,6 +221,7 @@ describe('kinds do not mix', () => {
   test.each<[string, Claims, object]>([
     ['no typ', {}, { typ: undefined }],
     ['the typ JWT', {}, { typ: 'JWT' }],
+    ['its typ in full', {}, { typ: 'application/SecEvent+jwt' }],
     ['an exp to come', { exp: now() + 3600 }, {}],
     ['several audiences, one of them ours', { aud: ['another-app', ourApp] }, {}],
   ])('a security event token with %s: 202', async (_, claims, header) => {
@@ -439,6 +441,20 @@ describe('sessions of the provider', () => {
     const { status, body } = await logOut(claims);
     expect([status, body]).toEqual([200, {}]);
     expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
+  });
+
+  test.each([
+    ['a logout token', 'logout+jwt'],
+    ['a logout token whose typ is in full', 'application/logout+jwt'],
+  ])('%s that comes before the index shows the session ends it when it is sent again', async (_, typ) => {
+    const { logIn, logoutTokenOf, sendForm, subject } = await newPerson();
+    const phone = await logIn(subject, { sid: 'phone' });
+    const logout_token = await logoutTokenOf({ sub: undefined, sid: 'phone' }, { typ });
+    const send = () => sendForm({ logout_token });
+    expect((await proxy.during(listsLag, send)).status).toBe(200);
+    expect(await isIn(phone)).toBe(true);
+    expect((await send()).status).toBe(200);
+    expect(await isIn(phone)).toBe(false);
   });
 
   test('another issuer of the same Login App ends none with the same sid', async () => {

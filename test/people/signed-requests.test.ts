@@ -98,6 +98,21 @@ describe('signed requests', () => {
     expect(await isIn(again)).toBe(true);
   });
 
+  test.each([
+    ['deauthorize', 'data_deletion'],
+    ['data_deletion', 'deauthorize'],
+  ])('400 for one that came as %s, as %s: it counts for one event', async (first, second) => {
+    const { logIn, send, signed } = await newLogin();
+    const request = signed();
+    expect((await send(request, `&event=${first}`)).status).toBe(200);
+    const phone = await logIn();
+    const again = await send(request, `&event=${second}`);
+    const naming = `The signed_request came as ${first} before.`;
+    expectError(again, { status: 400, error: 'invalid_request', naming });
+    expect(await isIn(phone)).toBe(true);
+    expect((await send(request, `&event=${first}`)).status).toBe(200);
+  });
+
   const { signed } = bystander;
   const notOurs = /^The signed_request is not one of this provider/;
   const otherPayload = signed({ user_id: 'bob' }).split('.')[1];

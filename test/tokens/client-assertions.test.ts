@@ -29,6 +29,7 @@ describe('an assertion by a key of the client', () => {
   test.each<[string, object, object]>([
     ['no typ, client_id beside', {}, {}],
     ['typ JWT', {}, { typ: 'JWT' }],
+    ['typ JWT in full', {}, { typ: 'application/JWT' }],
     ['the typ of the RFC', {}, { typ: 'client-authentication+jwt' }],
     ['an audience in a list', { aud: [aud] }, {}],
     ['ten minutes', { exp: now() + 600 }, {}],
