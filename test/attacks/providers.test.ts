@@ -34,9 +34,12 @@ describe('an issuer that has turned hostile', () => {
     return logIn(service, await prepareLogin(service, scene, target));
   }
 
-  test.each(['JWT', 'jwt', 'application/JWT'])('control: a token that it signs as it should, with the typ %s', async (typ) => {
-    expect((await logInWith({ header: { typ } })).status).toBe(200);
-  });
+  test.each(['JWT', 'jwt', 'application/JWT'])(
+    'control: a token that it signs as it should, with the typ %s',
+    async (typ) => {
+      expect((await logInWith({ header: { typ } })).status).toBe(200);
+    },
+  );
 
   test.each<[string, string, Hostile]>([
     ['finding', 'a type that is a list', { header: { typ: ['JWT'] } }],

@@ -5,14 +5,7 @@ import { newIndexId } from '../../lib/login-users/login-user.ts';
 import { loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
-import {
-  accountOf,
-  identityIdsOf,
-  newPerson,
-  newPhone,
-  type Person,
-  subOf,
-} from '../support/people.ts';
+import { accountOf, identityIdsOf, newPerson, newPhone, type Person, subOf } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';

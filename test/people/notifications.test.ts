@@ -76,7 +76,10 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
   test('a session that began after the notification goes on, whoever sends it again', async () => {
     const { scene, logIn, notify, subject } = await newLogin();
     const bob = unique('bob');
-    await (await logIn(bob)).account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: subject }) });
+    await (await logIn(bob)).account.link({
+      provider: 'provider_f',
+      id_token: await scene.idToken({ sub: subject }),
+    });
     const before = await logIn();
     const iat = now();
     await eventuallyPasses(async () => expect(now()).toBeGreaterThan(iat));
@@ -95,14 +98,17 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     expect(await isIn(phone)).toBe(false);
   });
 
-  test.each(['application/jwt', 'secevent+JWT', 'application/secevent+jwt'])('204 for typ %s', async (typ) => {
-    const { logIn, post, scene, subject } = await newLogin();
-    const phone = await logIn();
-    const events = { type: 'consent-revoked', sub: subject };
-    const claims = { sub: undefined, exp: undefined, events, jti: unique('jti') };
-    expect((await post(await scene.idToken(claims, { typ }))).status).toBe(204);
-    expect(await isIn(phone)).toBe(false);
-  });
+  test.each(['application/jwt', 'secevent+JWT', 'application/secevent+jwt'])(
+    '204 for typ %s',
+    async (typ) => {
+      const { logIn, post, scene, subject } = await newLogin();
+      const phone = await logIn();
+      const events = { type: 'consent-revoked', sub: subject };
+      const claims = { sub: undefined, exp: undefined, events, jti: unique('jti') };
+      expect((await post(await scene.idToken(claims, { typ }))).status).toBe(204);
+      expect(await isIn(phone)).toBe(false);
+    },
+  );
 
   test.each<[string, Claims]>([
     ['of another issuer', { iss: 'https://accounts.example' }],

@@ -272,7 +272,10 @@ test('an identity that twenty operators move at once to different people is one 
   const moves = await Promise.all(people.map(move));
   expect(moves).toEqual(Array(20).fill(expect.objectContaining({ added: true })));
   const shown = await Promise.all([alice, ...people].map(({ account }) => account.show()));
-  expect(shown.map(identityIdsOf).filter(({ length }) => length !== 1)).toEqual([[], [expect.any(String), expect.any(String)]]);
+  expect(shown.map(identityIdsOf).filter(({ length }) => length !== 1)).toEqual([
+    [],
+    [expect.any(String), expect.any(String)],
+  ]);
   const [owner] = shown.filter((answer) => identityIdsOf(answer).length === 2);
   expect(subOf(await service.logIn(alice.subject))).toBe(owner?.body.id);
 });
@@ -287,7 +290,9 @@ const importOne = (external_id: string, subject: string, more: object = {}) => {
 test.each([false, true])('twenty imports of a person at once, --replace %s: one person', async (replace) => {
   const external = unique('external');
   const subjects = Array.from({ length: 10 }, () => unique('subject'));
-  const imports = [...subjects, ...subjects].map((subject) => importOne(external, subject, replace ? { replace } : {}));
+  const imports = [...subjects, ...subjects].map((subject) =>
+    importOne(external, subject, replace ? { replace } : {}),
+  );
   const outcomes = await Promise.all(imports);
   for (const { refused } of outcomes) expect(refused).toEqual([]);
   const flags = { 'login-app': service.demo.login_app.login_app_id, 'external-id': external };
@@ -299,7 +304,8 @@ test.each([false, true])('twenty imports of a person at once, --replace %s: one 
 
 /** What DynamoDB answers to a write that meets a transaction, or to a transaction that meets another. */
 function conflictWith({ operation, body }: StoreCall): StoreAnswer {
-  const name = operation === 'TransactWriteItems' ? 'TransactionCanceledException' : 'TransactionConflictException';
+  const name =
+    operation === 'TransactWriteItems' ? 'TransactionCanceledException' : 'TransactionConflictException';
   const writes = Array.isArray(body.TransactItems) ? body.TransactItems : [];
   const CancellationReasons = writes.map((_, place) => ({
     Code: place === 0 ? 'TransactionConflict' : 'None',

@@ -55,7 +55,8 @@ export async function receiveNotification(loginAppId: string, provider: Provider
     throw notAccepted(error, message.form);
   });
   const earlier = id === undefined ? undefined : await readItem(notificationItem(loginAppId, id));
-  if (earlier && earlier.event !== event) throw refused(`The ${message.form} came as ${earlier.event} before.`);
+  if (earlier && earlier.event !== event)
+    throw refused(`The ${message.form} came as ${earlier.event} before.`);
   annotateLog({ outcome: earlier ? 'repeated' : 'ignored' });
   if (earlier) return receipt;
   let isSettled = true;
