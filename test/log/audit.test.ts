@@ -289,25 +289,24 @@ describe('a notification of a provider: what it did, and to whom', () => {
   test.each<[string, string, number?]>([
     ['sessions_ended', 'consent-revoked'],
     ['deleted', 'account-delete'],
+    ['unlinked', 'account-delete'],
     ['outdated', 'account-delete', 60],
     ['ignored', 'email-disabled'],
     ['person_unknown', 'consent-revoked'],
   ])('%s', async (outcome, type, age = 0) => {
-    const { app, logIn, notify } = await newIssuerLogin(service, standIn, { on_account_deleted: 'delete' });
-    const { loginUserId } = await logIn(outcome === 'person_unknown' ? unique('another') : undefined);
+    const { app, scene, logIn, notify } = await newIssuerLogin(service, standIn, {
+      on_account_deleted: 'delete',
+    });
+    const { loginUserId, account } = await logIn(
+      outcome === 'person_unknown' ? unique('another') : undefined,
+    );
+    if (outcome === 'unlinked')
+      await account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: unique('other') }) });
     const line = await lineOf(() => notify(type, { iat: now() - age }));
     const ofEach = { caller: 'none', login_app_id: app.login_app_id, provider: 'provider_f', status: 204 };
     const whom = ['ignored', 'person_unknown'].includes(outcome) ? {} : { login_user_id: loginUserId };
     const route = 'POST /v2/marketing/providers/{provider}/notifications';
     expect(line).toEqual({ ...ofEach, ...whom, route, result: 'done', outcome });
-  });
-
-  test('deleted, when it finishes a deletion that was interrupted', async () => {
-    const { logIn, notify } = await newIssuerLogin(service, standIn);
-    const { account, loginUserId } = await logIn();
-    await interrupted(() => account.remove());
-    const line = await lineOf(() => notify('consent-revoked'));
-    expect(line).toMatchObject({ outcome: 'deleted', login_user_id: loginUserId });
   });
 });
 
