@@ -92,11 +92,11 @@ export const identityIndexItem = v.object({
   deleted_at: v.optional(v.string()),
 });
 
-export const attributesOf = (identityId: string): string[] =>
-  Object.values(identityAttributes).map((nameOf) => nameOf(identityId));
-
+/** The attributes of a Login User about one identity, but for the provider's token, which stays until it is revoked. */
 export const attributesWithoutToken = (identityId: string): string[] =>
-  attributesOf(identityId).filter((name) => name !== identityAttributes.storedToken(identityId));
+  Object.values(identityAttributes)
+    .filter((nameOf) => nameOf !== identityAttributes.storedToken)
+    .map((nameOf) => nameOf(identityId));
 
 /** The identities of a Login User: the first one, unless it was unlinked, then the others in the order of linking. */
 export function identitiesIn(item: Item): UserIdentity[] {

@@ -9,12 +9,12 @@ import type { Change } from '../../storage/expressions.ts';
 import { isFirst, type Owner } from './identity-index.ts';
 
 /** The most identities that a person may link. Each login reads them all. */
-export const mostLinked = 20;
+const mostLinked = 20;
 
 export const tooManyLinked = `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`;
 
 /** Whether an identity was linked to a person. Otherwise, it is the one that created them. */
-export const isLinked = ({ slot }: StoredIdentity): boolean => slot !== undefined;
+const isLinked = ({ slot }: StoredIdentity): boolean => slot !== undefined;
 
 /** The number of identities that a person may still link. */
 export const roomOf = ({ identities }: Pick<LoginUser, 'identities'>): number =>
