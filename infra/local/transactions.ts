@@ -56,7 +56,7 @@ interface Answer {
 /** Milliseconds for which a repeated request gets the answer of the first one. */
 const tokenLifetime = 600_000;
 
-/** Where a transaction notes what it is about to change. No other call ever sees the item. */
+/** The key of the note of what a transaction is about to change. No other call ever sees the item. */
 const journalKey: Item = {
   [table.partitionKey]: { S: 'LOCAL_TRANSACTION' },
   [table.sortKey]: { S: 'JOURNAL' },

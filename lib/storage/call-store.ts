@@ -28,13 +28,13 @@ type Operation = keyof Inputs;
 /** Items and keys, of JavaScript's values. */
 type Item = Record<string, unknown>;
 
-/** What operations answer, as the document client gives it. */
+/** An output of any operation, as the document client gives it. */
 export interface Output {
   Item?: Item | undefined;
   Items?: Item[] | undefined;
   Attributes?: Item | undefined;
   Count?: number | undefined;
-  /** Of all tables for a batch or a transaction. */
+  /** A list of all tables for a batch or a transaction. */
   ConsumedCapacity?: unknown;
   LastEvaluatedKey?: Item | undefined;
   Responses?: Record<string, Item[]> | undefined;

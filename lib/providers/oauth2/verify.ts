@@ -61,7 +61,7 @@ export async function askUserInfo(
   return { subject, profile: profileIn(body, profile) };
 }
 
-/** What an access token or its provider tells about the person besides the user info. */
+/** Claims about the person that an access token or its provider tells besides the user info. */
 interface Told {
   /** Undefined if that of the user info is not comparable. */
   subject?: string | undefined;
