@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { AnyEndpoint, SchemeName } from '../../lib/http/endpoint.ts';
+import type { AnyEndpoint, ExampleRequest, SchemeName } from '../../lib/http/endpoint.ts';
 import { partsOf } from '../endpoints.ts';
 import { mapValues } from './openapi/json-schema.ts';
 
@@ -16,8 +16,12 @@ const credentials: Record<SchemeName, Record<string, string>> = {
 };
 
 /** The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0. */
-export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
-  const { route: routeKey, authenticate, body, example = {} } = endpoint;
+export const exampleEvent = (endpoint: AnyEndpoint): APIGatewayProxyEventV2 =>
+  eventOf(endpoint, endpoint.example, credentials[endpoint.authenticate.scheme]);
+
+/** A request to an endpoint, as API Gateway passes it to the function. @param credentials the header that says who calls */
+export function eventOf(endpoint: AnyEndpoint, example: ExampleRequest = {}, credentials = {}) {
+  const { route: routeKey, body } = endpoint;
   const [sent] = Object.values(example.bodies ?? { body: example.body });
   const { method, path } = partsOf(endpoint);
   const rawPath = path.replace(/\{(\w+)\}/g, (_, name: string) => example.path?.[name] ?? '');
@@ -30,7 +34,7 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
     rawQueryString: new URLSearchParams(example.query).toString(),
     headers: {
       accept: 'application/json',
-      ...credentials[authenticate.scheme],
+      ...credentials,
       ...(body && { 'content-type': body.contentType }),
       host,
       ...example.headers,
@@ -57,7 +61,7 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
     },
     ...(body && { body: isForm ? formInBase64(sent) : JSON.stringify(sent) }),
     isBase64Encoded: isForm,
-  };
+  } satisfies APIGatewayProxyEventV2;
 }
 
 /**
@@ -68,7 +72,7 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
 export const exampleRequests = (endpoints: ReadonlyMap<string, AnyEndpoint>): Record<string, object> =>
   Object.fromEntries(
     [...endpoints].map(([key, endpoint]) => {
-      const { version, rawPath, requestContext, routeKey, headers, ...event } = eventOf(endpoint);
+      const { version, rawPath, requestContext, routeKey, headers, ...event } = exampleEvent(endpoint);
       return [key, { status: statusOf(endpoint), routeKey, headers, ...event }];
     }),
   );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { readFunctions } from '../endpoints.ts';
 import { version } from '../version.ts';
-import { eventOf, exampleRequests } from './event-file.ts';
+import { exampleEvent, exampleRequests } from './event-file.ts';
 import { apiDocument } from './openapi/document.ts';
 import { jsonSchemaOf, mapValues } from './openapi/json-schema.ts';
 import { type Table, tables } from './tables.ts';
@@ -13,7 +13,7 @@ export function generatedFiles(): Map<string, string> {
   const { endpoints } = readFunctions();
   const files = new Map<string, string>();
   for (const [key, endpoint] of endpoints) {
-    files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));
+    files.set(`test/events/${key}.json`, lineByField(exampleEvent(endpoint)));
   }
   files.set('lib/release/examples.json', lineByField(exampleRequests(endpoints)));
   files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);

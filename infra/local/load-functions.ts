@@ -1,9 +1,11 @@
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
 import { readFunctions } from '../endpoints.ts';
 import type { AwsEndpoint } from '../invoke-function.ts';
 import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
+import { functionVariables } from './start-settings.ts';
 
 /** The addresses of a stack and the name of its table, as `.local/demo.json` has them. */
 export interface Addresses {
@@ -14,15 +16,16 @@ export interface Addresses {
   table_name: string;
 }
 
-/** Sets the environment as Lambda does, except for variables of tokens that are set. The functions read it when they load. */
-export function setEnvironment(
+/** The environment of all functions, as Lambda would set it: of tokens and the like, what is set already comes first. */
+export function environmentOf(
   { base_url, dynamodb_endpoint, table_name }: Omit<Addresses, 'sandbox_url'>,
   { url, secret_access_key }: AwsEndpoint,
-): void {
-  Object.assign(process.env, {
-    ...tokenVariables(readSettings({})),
-    AWS_CALL_MILLISECONDS: '10000',
-    ...process.env,
+): Record<string, string> {
+  const defaults = { ...tokenVariables(readSettings({})), AWS_CALL_MILLISECONDS: '10000' };
+  const set = Object.fromEntries(functionVariables.map((name) => [name, process.env[name]]));
+  return {
+    ...defaults,
+    ...definedOnly(set),
     TABLE_NAME: table_name,
     ISSUER: base_url,
     SIGNING_KEYS_SECRET_ID: 'signing-keys',
@@ -41,7 +44,12 @@ export function setEnvironment(
     AWS_ENDPOINT_URL_EVENTBRIDGE: url,
     AWS_ENDPOINT_URL_SQS: url,
     AWS_ENDPOINT_URL_LAMBDA: url,
-  });
+  };
+}
+
+/** Sets the environment of the functions, which they read when they load. */
+export function setEnvironment(addresses: Omit<Addresses, 'sandbox_url'>, aws: AwsEndpoint): void {
+  Object.assign(process.env, environmentOf(addresses, aws));
 }
 
 /** Loads every endpoint's handler into the routes of the gateway. */

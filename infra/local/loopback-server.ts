@@ -66,18 +66,21 @@ function refuseStrangers(server: Server, print: (line: string) => void): void {
   });
 }
 
+/** Names of this machine, also those that Docker and Podman give it in their containers. No web page can have one. */
+const ownNames = /^([\d.]+|\[.*\]|(.*\.)?localhost|host\.(docker|containers)\.internal)$/;
+
 /** Whether `HOSTS` has this name: one of this machine, or one whose pages may send requests. */
 const isAllowed = (name: string): boolean =>
   name !== '' && (process.env.HOSTS ?? '').toLowerCase().split(',').includes(name);
 
 /**
  * Says which header shows that another web page sends a request, and what to do; undefined for any other request. The name of
- * a page's site may point at this machine (DNS rebinding), so any name but localhost and those in `HOSTS` is strange. IP
+ * a page's site may point at this machine (DNS rebinding), so any name but our own and those in `HOSTS` is strange. IP
  * addresses are not: emulators have one for the machine that they run on.
  */
 function strangeHeader({ headers: { host = '', origin } }: IncomingMessage): string | undefined {
   const named = URL.parse(`http://${host}`)?.hostname ?? '';
-  const isHere = /^([\d.]+|\[.*\]|(.*\.)?localhost)$/.test(named) || isAllowed(named);
+  const isHere = ownNames.test(named) || isAllowed(named);
   if (!isHere) return `The header Host is not a name of this machine. ${adviceOn(named)}`;
   if (origin === undefined || origin === `http://${host}`) return undefined;
   const page = URL.parse(origin)?.hostname ?? '';

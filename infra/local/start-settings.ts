@@ -76,6 +76,14 @@ const variableOf = (setting: string): string => setting.replace(/[A-Z]/g, '_$&')
 /** The names of all variables of `npm start`. */
 export const startVariables = [...Object.keys(ownSchema.entries), ...deploymentSettings.map(variableOf)];
 
+/** The names of those that functions read. */
+export const functionVariables = [
+  ...deploymentSettings.map(variableOf),
+  'AWS_CALL_MILLISECONDS',
+  'LOGIN_HOOK',
+  'LOG_LEVEL',
+];
+
 /**
  * Reads the variables of `npm start`. An empty one counts as one that isn't set, and is removed, so that no function reads it.
  * @returns the variables that only `npm start` has

@@ -13,6 +13,7 @@ import { loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, openLocalData, portOf } from './local-data.ts';
 import * as local from './local-files.ts';
 import { type ListenOptions, loopback, serve } from './loopback-server.ts';
+import { openSamFolder } from './sam/sam-folder.ts';
 import { type StackOptions, startStack } from './stack.ts';
 import { addressOf, readStartSettings, startVariables } from './start-settings.ts';
 
@@ -64,12 +65,14 @@ async function main(): Promise<void> {
         throw data?.saved && isTakenPort(error) ? new Error(neededPort(error.port)) : error;
       });
   const { demo, routes, awsEndpoint, close } = stack;
+  const sam = JOIN ? undefined : await openSamFolder(files.directory, stack);
   routes.push(...docsRoutes(demo));
   let stopping = false;
   const stop = () => {
     if (stopping) return;
     stopping = true;
     for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
+    sam?.close();
     close()
       .finally(() => consumer?.close())
       .then(() => process.exit(0), fail);

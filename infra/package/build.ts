@@ -8,8 +8,9 @@ import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import packageJson from '../../package.json' with { type: 'json' };
 import { localDirectory } from '../local/local-files.ts';
 import { readSettings } from '../settings/settings.ts';
+import { bundlesFolder } from '../stack/bundles.ts';
 import { deployService } from '../stack/deployment.ts';
-import { bundlesFolder, resourceOf, ServiceFunction } from '../stack/service-function.ts';
+import { resourceOf, ServiceFunction } from '../stack/service-function.ts';
 
 // Builds the content of the package: JavaScript with declarations, since Node strips no types in node_modules; the functions as
 // bundles; and a package.json for those who install it.
@@ -79,7 +80,12 @@ function importedPackages(): string[] {
 
 rmSync(dist, { recursive: true, force: true });
 execFileSync('tsc', ['--project', join(import.meta.dirname, 'tsconfig.json')], { stdio: 'inherit' });
-for (const readAtRunTime of ['README.md', 'infra/docs/page/browser', 'infra/local/dynamodb-local'])
+for (const readAtRunTime of [
+  'README.md',
+  'infra/docs/page/browser',
+  'infra/local/dynamodb-local',
+  'infra/local/sam/reach-host.mjs',
+])
   cpSync(join(root, readAtRunTime), join(dist, readAtRunTime), {
     recursive: true,
     filter: (path) => !/dynamodb-local\/.*\.ts$/.test(path),

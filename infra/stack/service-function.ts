@@ -11,6 +11,7 @@ import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
 import { isInstalled } from '../version.ts';
+import { bundlesFolder } from './bundles.ts';
 import { bundling } from './bundling.ts';
 import { acknowledge, allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
 import { indexArnsOf, namedLogGroup, type ServiceSecrets, type TableInUse } from './service-data.ts';
@@ -41,9 +42,6 @@ interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reser
 }
 
 const root = join(import.meta.dirname, '../..');
-
-/** The folder of the installed package with a folder for each function's bundle. */
-export const bundlesFolder = 'bundles';
 
 const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',

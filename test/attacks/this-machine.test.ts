@@ -79,8 +79,9 @@ describe('a stack on this machine', () => {
       expect(Object.keys(answer.headers).filter((name) => /^access-control/.test(name))).toEqual([]);
       return true;
     };
-    // The Android emulator has 10.0.2.2 for this machine.
-    for (const name of ['127.0.0.1', 'localhost', '10.0.2.2']) {
+    // The Android emulator has 10.0.2.2 for this machine, and containers have a name for it.
+    const containers = ['host.docker.internal', 'host.containers.internal'];
+    for (const name of ['127.0.0.1', 'localhost', '10.0.2.2', ...containers]) {
       const host = `${name}:${port}`;
       for (const own of [{ host }, { host, origin: `http://${host}` }])
         expect(await isStrange(own)).toBe(false);

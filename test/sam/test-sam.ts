@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempDisposableSync,
   readFileSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,21 +14,30 @@ import { execa } from 'execa';
 import { localDirectory } from '../../infra/local/local-files.ts';
 import { installPython, startServer } from '../support/commands.ts';
 import { containerTools, requireTools, tools } from '../support/needed-tools.ts';
-import { countedChecks, runCheck, step } from '../support/steps.ts';
+import { startService } from '../support/start-service.ts';
+import { countedChecks, print, runCheck, step } from '../support/steps.ts';
 
-const image = 'localhost/login-service-lambda:local';
-const events = join(import.meta.dirname, '..', 'events');
-/** SAM leaves out a variable that refers to another resource. */
-const variables = join(import.meta.dirname, 'env.json');
+/** The name by which SAM would download the image of Lambda. */
+const image = `public.ecr.aws/lambda/nodejs:24-${process.arch === 'arm64' ? 'arm64' : 'x86_64'}`;
 
-/** Invokes functions by `sam local invoke` with podman, in an image of this Node: not every machine reaches AWS's registry. */
+/** What the README promises of each event: a 201 where there was no device yet. */
+const promised: Record<string, number> = {
+  'provider-credentials': 200,
+  'authorization-code': 200,
+  'search-events': 200,
+  'register-device': 201,
+  'relate-device': 200,
+};
+
+/**
+ * Runs the README's lines with `sam local invoke` against a stack of its own, by podman, in an image of this Node: not every
+ * machine reaches AWS's registry.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, ...containerTools]);
-  const directory = localDirectory('sam');
   const sam = await step('Install the SAM command line', () =>
     installPython('sam', join(import.meta.dirname, 'requirements.txt')),
   );
-  await step('cdk synth', () => execa('cdk', ['synth', '--quiet', '--output', directory]));
   // The path of a socket must be short.
   const scratch = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'sam-'))).path;
   const env = podmanEnvironment(scratch);
@@ -37,43 +47,56 @@ runCheck(async (cleanUps) => {
     await step('Start podman', () =>
       startServer(['podman', 'system', 'service', '--time=0', `unix://${socket}`], {
         env,
-        logFile: join(directory, 'podman.log'),
+        logFile: join(localDirectory('sam-logs'), 'podman.log'),
         isReady: () => existsSync(socket),
       }),
     ),
   );
-  const template = writeTemplate(directory);
+  const service = await step('Start the service', () => startService({ LOG_LEVEL: 'ERROR' }));
+  cleanUps.defer(service.stop);
+  // The folder in which somebody pastes the README's lines.
+  const folder = join(scratch, 'clone');
+  mkdirSync(folder);
+  symlinkSync(service.directory, join(folder, '.local'));
 
   const { check, conclude } = countedChecks('sam');
   const samEnvironment = {
     ...env,
+    PATH: `${sam}:${process.env.PATH}`,
     DOCKER_HOST: `unix://${socket}`,
     SAM_CLI_TELEMETRY: '0',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
+    // A developer's own, which must not reach the functions.
+    AWS_ACCESS_KEY_ID: 'own',
+    AWS_SECRET_ACCESS_KEY: 'own',
+    AWS_SESSION_TOKEN: 'own',
   };
-  const imageOptions = `--invoke-image ${image} --skip-pull-image --region us-east-1`.split(' ');
-  const invoke = async (name: string, key: string): Promise<Record<string, unknown>> => {
-    const files = ['-t', template, '-e', join(events, `${key}.json`), '-n', variables];
-    const words = ['local', 'invoke', name, ...files, ...imageOptions];
-    const { stdout } = await execa(join(sam, 'sam'), words, { timeout: 90_000, env: samEnvironment });
-    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
-  };
-  await check('the API document comes from a bundle', async () => {
-    const { statusCode, body } = await invoke('DescribeApi', 'describe-api');
-    assert.equal(statusCode, 200);
-    assert.deepEqual(
-      JSON.parse(String(body)).info.title,
-      JSON.parse(readFileSync('docs/openapi.json', 'utf8')).info.title,
-    );
+  const invoked = new Set<string>();
+  for (const line of linesOfReadme()) {
+    const [, name = '', event = ''] = line.match(/^sam local invoke (\w+) .*\/([\w-]+)\.json$/) ?? [];
+    await check(line, async () => {
+      const options = { shell: true, cwd: folder, env: samEnvironment, timeout: 120_000 } as const;
+      const { stdout } = await execa(line, options);
+      const { statusCode, body } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+      assert.equal(statusCode, promised[event], body);
+      invoked.add(name);
+      return String(statusCode);
+    });
+  }
+  await check('a line may be repeated, although a provider takes a code once', async () => {
+    const line = linesOfReadme().find((one) => one.includes('authorization-code')) ?? '';
+    const { stdout } = await execa(line, { shell: true, cwd: folder, env: samEnvironment, timeout: 120_000 });
+    assert.equal(JSON.parse(stdout.trim().split('\n').at(-1) ?? '').statusCode, 200);
   });
-  await check('the placeholders of an event file are answered with 401', async () => {
-    const { statusCode, body } = await invoke('IssueToken', 'issue-token');
-    assert.equal(statusCode, 401);
-    assert.equal(JSON.parse(String(body)).error, 'invalid_client');
-  });
+  print(`\nInvoked: ${[...invoked].join(', ')}`);
   conclude();
 });
+
+/** The README's line for each endpoint. @throws AssertionError unless it has one for each event */
+function linesOfReadme(): string[] {
+  const lines = readFileSync('README.md', 'utf8').match(/^sam local invoke .*$/gm) ?? [];
+  assert.equal(lines.length, Object.keys(promised).length);
+  return lines;
+}
 
 /** Imports an image of this process's Node and the runtime, and of what SAM builds upon it with: a shell, `mv` and `chmod`. */
 async function makeImage(root: string, env: Record<string, string>): Promise<void> {
@@ -116,12 +139,4 @@ events_logger = "file"
     `[storage]\ndriver = "vfs"\ngraphroot = "${scratch}/graph"\nrunroot = "${scratch}/run"\n`,
   );
   return { CONTAINERS_CONF: files.containers, CONTAINERS_STORAGE_CONF: files.storage };
-}
-
-/** The synthesized template for this machine's processor, in the folder of its bundles. */
-function writeTemplate(directory: string): string {
-  const template = readFileSync(join(directory, 'login-service.template.json'), 'utf8');
-  const file = join(directory, 'template.json');
-  writeFileSync(file, process.arch === 'arm64' ? template : template.replaceAll('"arm64"', '"x86_64"'));
-  return file;
 }

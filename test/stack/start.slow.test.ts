@@ -249,7 +249,7 @@ describe('npm start', () => {
     await isUp(killed);
     killed.kill('SIGKILL');
     await killed;
-    expect(readdirSync(directory).sort()).toEqual(['audit.ndjson', 'demo.json', 'stack.json']);
+    expect(readdirSync(directory).sort()).toEqual(['audit.ndjson', 'demo.json', 'sam', 'stack.json']);
     const next = runStart(directory);
     await isUp(next);
     next.kill('SIGINT');

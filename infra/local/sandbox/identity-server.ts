@@ -30,7 +30,8 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const { kid } = jwk;
   const privateKey = await importJWK(jwk, alg);
   const claimsOf = new Map<string, object>();
-  const provider = new Provider(options.issuer, configurationOf(options, jwk, claimsOf));
+  const reusableGrants = new Set<string>();
+  const provider = new Provider(options.issuer, configurationOf(options, jwk, claimsOf, reusableGrants));
   // Otherwise Koa prints a line whenever a caller hangs up.
   provider.silent = true;
   const handle = provider.callback();
@@ -52,7 +53,9 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     issueAuthorizationCode: async (query: CredentialsQuery): Promise<string> => {
       const { nonce, code_challenge: codeChallenge } = query;
       const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod: codeChallenge && 'S256' };
-      return new provider.AuthorizationCode({ ...(await granted(query)), ...code }).save();
+      const grant = await granted(query);
+      if (query.reusable === 'true') reusableGrants.add(grant.grantId);
+      return new provider.AuthorizationCode({ ...grant, ...code }).save();
     },
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
@@ -82,10 +85,11 @@ function configurationOf(
   { apps, idOf = (subject) => subject }: IdentityServerOptions,
   jwk: JWK,
   claimsOf: ReadonlyMap<string, object>,
+  reusableGrants: ReadonlySet<string>,
 ) {
   const hour = 3600;
   return {
-    adapter: memoryAdapter,
+    adapter: () => memoryAdapter(reusableGrants),
     clients: Object.values(apps).map(({ id, secret }) => ({
       client_id: id,
       client_secret: secret,
@@ -115,13 +119,19 @@ function configurationOf(
 
 type Stored = { grantId?: string; consumed?: number };
 
-/** A store for a model of oidc-provider. Its own in memory warns at start, and keeps only 1000 records. */
-const memoryAdapter = () => {
+/**
+ * A store for a model of oidc-provider. Its own in memory warns at start, and keeps only 1000 records.
+ * @param reusableGrants grants whose codes may be exchanged again
+ */
+const memoryAdapter = (reusableGrants: ReadonlySet<string>) => {
   const records = new Map<string, Stored>();
   return {
     upsert: async (id: string, record: Stored) => void records.set(id, record),
     find: async (id: string) => records.get(id),
-    consume: async (id: string) => void Object.assign(records.get(id) ?? {}, { consumed: epochSeconds() }),
+    consume: async (id: string) => {
+      const record = records.get(id);
+      if (record && !reusableGrants.has(record.grantId ?? '')) record.consumed = epochSeconds();
+    },
     destroy: async (id: string) => void records.delete(id),
     revokeByGrantId: async (grantId: string) => {
       for (const [id, record] of records) if (record.grantId === grantId) records.delete(id);

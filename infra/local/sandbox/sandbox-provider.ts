@@ -55,6 +55,8 @@ export const credentialsQuerySchema = v.strictObject({
   /** The SHA-256 of the `code_verifier` that the code needs. @see RFC 7636, section 4.2 */
   code_challenge: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{43}$/))),
   expired: v.optional(v.picklist(['true', 'false'])),
+  /** Whether the authorization code may be exchanged more than once. */
+  reusable: v.optional(v.picklist(['true', 'false'])),
   /** The access token beside the id token: an opaque one, or a JWT. @see RFC 9068 */
   with_access_token: v.optional(v.picklist(['true', 'jwt'])),
   /** Whether an authorization code comes beside the id token. */
