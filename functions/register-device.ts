@@ -44,7 +44,7 @@ export const { endpoint, handler } = serve({
       field: 'device.platform',
     },
   },
-  table: { devices: ['GetItem', 'UpdateItem'] },
+  table: { devices: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
   idIs: 'device_id',
   example: {
     body: {

@@ -45,25 +45,41 @@ export const deviceItem = itemKind(
     related_at: v.exactOptional(v.string()),
     /** The session that related it, whose logout ends the relation. */
     related_session_id: v.exactOptional(v.string()),
+    /** The person who related it after a recent login. A relation of anybody else is unconfirmed. */
+    confirmed_login_user_id: v.exactOptional(v.string()),
+    /** The device that the person related, if the relation has moved here with the installation. */
+    moved_from: v.exactOptional(v.string()),
+    /** The device whose place it took: 1.0.0 wrote this even where no relation moved. */
+    took_over: v.exactOptional(v.string()),
     disabled_at: v.exactOptional(v.string()),
     /** The device that took its place in the installation. */
     replaced_by: v.exactOptional(v.string()),
-    /** The device whose place it took, with its person. */
-    took_over: v.exactOptional(v.string()),
+    /** Whether two phones have the id of its installation. */
+    installation_shared: v.exactOptional(v.boolean()),
   }),
   deviceKey,
 );
 export type Device = ItemOf<typeof deviceItem>;
 
+/** The relation of a device: to whom, since when and by which session. */
 export const personSchema = v.pick(deviceItem.schema, [
   'login_user_id',
   'login_user_since',
   'related_at',
   'related_session_id',
+  'confirmed_login_user_id',
+  'took_over',
 ]);
 
 /** The attributes of a device that come and go with its relation. */
-export const relation = [...v.keyof(personSchema).options, 'list'];
+export const relation = [...v.keyof(personSchema).options, 'moved_from', 'list'];
+
+/** The conditions that a device has the relation with which it was read. */
+export const sameRelation = ({ login_user_id, related_at, related_session_id }: Device) => ({
+  login_user_id: { is: login_user_id },
+  related_at: { is: related_at },
+  related_session_id: { is: related_session_id },
+});
 
 export const tokenTypeOf = ({
   platform,
@@ -81,6 +97,10 @@ export const activeSince = (): string => ago(staleAfter);
 
 export const isActive = ({ disabled_at, replaced_by, last_seen_at }: Device): boolean =>
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();
+
+/** Whether the person whose device it is has related it after a recent login. */
+export const isConfirmed = ({ login_user_id, confirmed_login_user_id }: Device): boolean =>
+  login_user_id === confirmed_login_user_id;
 
 export async function readDevice(id: string): Promise<Device | undefined> {
   const device = await readItem(deviceItem(id));

@@ -1,13 +1,16 @@
 import * as v from 'valibot';
-import { timestamp } from '../foundation/clock.ts';
+import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
 import { type ImportLine, type ImportResult, type LineOutcome, readLines } from '../schema/import-lines.ts';
 import { timeField } from '../schema/json-schema.ts';
-import { deleteItem, putItem, readItem } from '../storage/items.ts';
+import { retryOnConflict } from '../storage/batches.ts';
+import type { Stored } from '../storage/expressions.ts';
+import { putItem, readItem, readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
-import { activeSince, deviceItem, hasExpired } from './device.ts';
-import { claimInstallation } from './installation.ts';
+import { put, writeTogether } from '../storage/transactions.ts';
+import { activeSince, type Device, deviceItem, hasExpired } from './device.ts';
+import { endOfInstallation, installationItem, sameInstallation } from './installation.ts';
 import { newDeviceSchema } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
@@ -18,6 +21,7 @@ const lineSchema = v.intersect([
     last_seen_at: timeField('last_seen_at'),
     login_user_id: v.optional(v.string('login_user_id must be a string.')),
     related_at: timeField('related_at'),
+    installation_shared: v.optional(v.boolean('installation_shared must be true or false.')),
   }),
 ]);
 
@@ -39,7 +43,14 @@ export async function importDevices(loginAppId: string, lines: ImportLine[]): Pr
 
 async function importDevice(
   loginAppId: string,
-  { created_at, last_seen_at, login_user_id, related_at, ...device }: v.InferOutput<typeof lineSchema>,
+  {
+    created_at,
+    last_seen_at,
+    login_user_id,
+    related_at,
+    installation_shared,
+    ...device
+  }: v.InferOutput<typeof lineSchema>,
 ): Promise<LineOutcome> {
   const now = timestamp();
   const lastSeenAt = last_seen_at ?? now;
@@ -57,22 +68,59 @@ async function importDevice(
   if (reasons.length > 0) return { reason: reasons.join(' ') };
   const attributes = attributesOf(loginAppId, device, lastSeenAt);
   const { device_id } = attributes;
-  const { installation_id } = device;
-  if (installation_id !== undefined && !(await claimInstallation(loginAppId, installation_id, device_id)))
-    return { reason: 'The installation has another device.' };
   const relation = user && {
     login_user_id: user.login_user_id,
     login_user_since: user.created_at,
     related_at: related_at ?? lastSeenAt,
+    confirmed_login_user_id: user.login_user_id,
     list: devicesOfLoginUserList(user.login_user_id),
   };
-  const item = { ...attributes, created_at: created_at ?? lastSeenAt, ...relation };
-  const key = deviceItem(device_id);
-  const add = () => putItem(key, item, { ifAbsent: true });
-  if (await add()) return 'added';
-  const found = await readItem(key);
-  if (found && !hasExpired(found)) return 'repeated';
-  // Unless the app has registered it since, which sets another time.
-  if (found) await deleteItem(key, { expires_at: { is: found.expires_at } });
-  return (await add()) ? 'added' : 'repeated';
+  const shared = installation_shared ? { installation_shared } : {};
+  const item = { ...attributes, ...shared, created_at: created_at ?? lastSeenAt, ...relation };
+  const addOnce = () =>
+    device.installation_id === undefined
+      ? addAlone(item)
+      : addToInstallation(installationItem(loginAppId, device.installation_id), item);
+  return retryOnConflict(addOnce, `Others keep registering the device ${device_id}.`);
+}
+
+type NewDeviceItem = Stored<Device>;
+
+/** Adds a device without an installation. @returns undefined if the app registered it meanwhile */
+async function addAlone(item: NewDeviceItem): Promise<LineOutcome | undefined> {
+  const key = deviceItem(item.device_id);
+  if (await putItem(key, item, { ifAbsent: true })) return 'added';
+  const stored = await readItem(key);
+  if (stored && !hasExpired(stored)) return 'repeated';
+  const outcome = await writeTogether([put(key, item, { expires_at: { is: stored?.expires_at } })]);
+  return outcome.done ? 'added' : undefined;
+}
+
+/**
+ * Adds a device together with its installation, whose current device it becomes. A device that is there
+ * already has its installation prolonged.
+ * @returns undefined if the app registered something meanwhile
+ */
+async function addToInstallation(
+  key: ReturnType<typeof installationItem>,
+  item: NewDeviceItem,
+): Promise<LineOutcome | undefined> {
+  const { device_id } = item;
+  const [installation, stored] = await readItems([key, deviceItem(device_id)]);
+  const isOver = installation === undefined || installation.expires_at <= epochSeconds();
+  const isShared = installation?.shared === true || item.installation_shared === true;
+  if (!isOver && !isShared && installation.device_id !== device_id)
+    return { reason: 'The installation has another device.' };
+  const content = {
+    ...installation,
+    device_id: isOver ? device_id : installation.device_id,
+    expires_at: endOfInstallation(),
+    ...(isShared && { shared: true }),
+  };
+  const claim = put(key, content, sameInstallation(installation));
+  const isThere = stored !== undefined && !hasExpired(stored);
+  const add = put(deviceItem(device_id), item, { expires_at: { is: stored?.expires_at } });
+  const outcome = await writeTogether(isThere ? [claim] : [claim, add]);
+  if (!outcome.done) return undefined;
+  return isThere ? 'repeated' : 'added';
 }

@@ -19,7 +19,6 @@ import {
   tokenTypeOf,
   tokenTypes,
 } from './device.ts';
-import { notReplaced } from './installation.ts';
 import { endLeftoverRelations, readCurrentDevices } from './related-devices.ts';
 
 /** A device as a worker that sends messages sees it, and whose it is. Unknown fields are left out. */
@@ -70,7 +69,7 @@ export async function recipientsOfLoginApp(
   const devices = devicesAmong(await readMembers(ids.map(deviceKey))).filter(
     (one) => one.login_app_id === loginAppId && isActive(one),
   );
-  const recipients = await endLeftoverRelations(await notReplaced(devices));
+  const recipients = await endLeftoverRelations(devices);
   const place = { device_id: String(next?.pk).replace('DEVICE#', ''), last_seen_at: next?.shard_position };
   return { recipients, next: next && v.parse(placeSchema, place) };
 }

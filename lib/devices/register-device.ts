@@ -2,22 +2,23 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
-import { annotateIds } from '../log/request-fields.ts';
 import type { Platform } from '../login-apps/client-metadata.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { textField } from '../schema/json-schema.ts';
-import { type UpdateOutcome, updateItem } from '../storage/items.ts';
+import { retryOnConflict } from '../storage/batches.ts';
+import { updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import {
   detailNames,
   details,
   deviceItem,
   deviceLifetimeSeconds,
+  hasExpired,
   notExpired,
   relation,
   shardOf,
 } from './device.ts';
-import { formerAttributes, replaceDevice, takeInstallation } from './installation.ts';
+import { type DeviceChange, registerInInstallation } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
 
 export const registeredDeviceSchema = v.object({
@@ -32,55 +33,54 @@ export function deviceIdOf(loginAppId: string, { platform, token }: Pick<NewDevi
 
 /**
  * Registers a device for push notifications. The same token is the same device, and each registration replaces the details
- * of the one before. It is one write, so exactly one of several requests at once creates the device; an installation id takes
- * one more before it, or two when the installation had another device.
+ * of the one before. Of several requests at once, exactly one creates the device.
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(loginAppId: string, newDevice: NewDevice) {
-  const { platform, installation_id = '' } = newDevice;
+  const { platform, installation_id } = newDevice;
   if (!(await hasMobileApplication(loginAppId, platform)))
     throw new ServiceError('not_found', noMobileApplication(platform));
   const id = deviceIdOf(loginAppId, newDevice);
-  const predecessor = installation_id ? await takeInstallation(loginAppId, installation_id, id) : undefined;
-  const isNew = predecessor !== undefined && !predecessor.isEarlier;
-  const taken = isNew ? await replaceDevice(predecessor.id, installation_id, id) : undefined;
-  const now = timestamp();
-  const attributes = attributesOf(loginAppId, newDevice, now);
-  const missing = detailNames.filter((name) => attributes[name] === undefined);
-  const set = { ...attributes, ...taken?.set };
-  const remove = ['disabled_at', 'replaced_by', ...formerAttributes, ...missing, ...(taken?.remove ?? [])];
-  const update = await updateItem(deviceItem(id), {
-    set,
-    setIfAbsent: { created_at: now },
-    remove,
-    when: notExpired(),
-  });
-  if (!update.done) {
-    // The table still has an expired device with this token: the new one is nobody's.
-    const ofFormer = ['took_over', ...relation].filter((name) => !Object.hasOwn(set, name));
-    await updateItem(deviceItem(id), {
-      set: { ...set, created_at: now },
-      remove: [...new Set([...remove, ...ofFormer])],
-      when: { expires_at: { is: Number(update.found?.expires_at) } },
-    });
-  }
-  if (taken) noteFormerOwner(update, taken.set);
-  const took_over = update.done && (update.before ?? update.after)?.took_over;
-  if (predecessor?.isEarlier && took_over !== predecessor.id) {
-    // The registration that took the installation was interrupted before it took over the person.
-    const left = await replaceDevice(predecessor.id, installation_id, id);
-    const when = { replaced_by: { exists: false } };
-    noteFormerOwner(await updateItem(deviceItem(id), { ...left, when }), left.set);
-  }
-  const isCreated = !update.done || update.created;
+  const change = changeBy(loginAppId, newDevice);
+  const registerOnce = () =>
+    installation_id === undefined
+      ? registerAlone(id, change)
+      : registerInInstallation(loginAppId, installation_id, id, change);
+  const isCreated = await retryOnConflict(registerOnce, 'Others keep registering the device.');
   logEvent('device_registered', { platform, outcome: isCreated ? 'created' : 'known' });
   return { id, isCreated };
 }
 
-/** Notes for the audit line who had a device until it took over another one's person. */
-function noteFormerOwner(update: UpdateOutcome, taken: { took_over: string; login_user_id?: string }): void {
-  const { login_user_id: former_login_user_id } = (update.done && update.before) || {};
-  if (former_login_user_id !== taken.login_user_id) annotateIds({ former_login_user_id });
+/** The change that a registration makes to its device, whether it is new or not. */
+function changeBy(loginAppId: string, newDevice: NewDevice): DeviceChange {
+  const set = attributesOf(loginAppId, newDevice, timestamp());
+  const missing = detailNames.filter((name) => set[name] === undefined);
+  return { set, remove: ['disabled_at', 'replaced_by', 'installation_shared', ...missing] };
+}
+
+/**
+ * Registers a device without an installation, by one write.
+ * @returns whether it is new; undefined if somebody else registered it meanwhile
+ */
+async function registerAlone(id: string, { set, remove }: DeviceChange): Promise<boolean | undefined> {
+  const created_at = set.last_seen_at;
+  const updated = await updateItem(deviceItem(id), {
+    set,
+    setIfAbsent: { created_at },
+    remove,
+    when: notExpired(),
+  });
+  if (updated.done) return updated.created;
+
+  // The table still has an expired device with this token: the new one is nobody's.
+  const found = updated.found && deviceItem.parse(updated.found);
+  if (!found || !hasExpired(found)) return undefined;
+  const created = await updateItem(deviceItem(id), {
+    set: { ...set, created_at },
+    remove: [...remove, ...relation],
+    when: { expires_at: { is: found.expires_at } },
+  });
+  return created.done ? true : undefined;
 }
 
 export const noMobileApplication = (platform: Platform): string =>

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { findStatus } from '../login-apps/status.ts';
 import { sessionAllows } from '../login-users/sessions-of-person.ts';
 import { timestampField } from '../schema/json-schema.ts';
-import { type Item, readEach, updateOwnItem } from '../storage/items.ts';
+import { type Item, keyOf, readEach, updateOwnItem } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
 import {
@@ -10,34 +10,62 @@ import {
   deviceItem,
   devicesAmong,
   isActive,
+  isConfirmed,
   relation,
   tokenTypeOf,
   tokenTypes,
 } from './device.ts';
-import { notReplaced } from './installation.ts';
 
-/** The most devices of a person, but for some that are related at the same time. */
+/** The most devices of a person. */
 export const mostDevices = 20;
 /** More than a person can have, and what one batch read takes. */
 const mostRead = 100;
+
+/** The keys of the devices that the index shows as a Login User's. It lags behind. */
+export async function findRelated(loginUserId: string): Promise<Key[]> {
+  const { items } = await readGlobalList('by_list', devicesOfLoginUserList(loginUserId), { limit: mostRead });
+  return items.map(keyOf);
+}
 
 /**
  * Every device that is related to a Login User, the one seen last first. The index lags behind, so each device is read again:
  * one that is another person's by now is never among them. @param least none, if the index shows fewer
  */
 export async function readRelatedDevices(loginUserId: string, least = 1): Promise<Device[]> {
-  const { items } = await readGlobalList('by_list', devicesOfLoginUserList(loginUserId), { limit: mostRead });
-  const devices = items.length < least ? [] : devicesAmong(await readMembers(items));
+  const shown = await findRelated(loginUserId);
+  const devices = shown.length < least ? [] : devicesAmong(await readMembers(shown));
   return devices
     .filter(({ login_user_id }) => login_user_id === loginUserId)
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
 
-/** The devices of a Login User that were not replaced and whose relation stands. */
+/**
+ * The devices of a Login User whose relation stands, at most 20. More can be related for a moment, by logins at
+ * the same time; whoever reads them ends the surplus.
+ */
 export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
   const related = await readRelatedDevices(loginUserId);
-  const devices = await endLeftoverRelations(await notReplaced(related));
-  return devices.filter(({ login_user_id }) => login_user_id !== undefined);
+  const devices = await endLeftoverRelations(related);
+  const current = devices.filter(({ login_user_id }) => login_user_id !== undefined);
+  const ended = await endRelationsBeyond(current, mostDevices);
+  return current.filter(({ device_id }) => !ended.includes(device_id));
+}
+
+/**
+ * Ends the relations of some devices of a person beyond a number: first those that are unconfirmed, then
+ * those of devices that were seen least recently.
+ * @param related the one seen last first
+ * @returns the ids of the devices whose relations have ended
+ */
+export async function endRelationsBeyond(related: Device[], most: number): Promise<string[]> {
+  const { confirmed = [], unconfirmed = [] } = Object.groupBy(related, (device) =>
+    isConfirmed(device) ? 'confirmed' : 'unconfirmed',
+  );
+  const surplus = [...confirmed, ...unconfirmed].slice(most);
+  const ended = await Promise.all(
+    surplus.map(({ device_id, login_user_id = '' }) => unrelate(login_user_id, device_id)),
+  );
+  return surplus.map(({ device_id }) => device_id).filter((_, place) => ended[place]);
 }
 
 const shownDeviceSchema = v.object({

@@ -139,6 +139,10 @@ export const logEvents = {
     platform: of('`ios` or `android`'),
     outcome: oneOf('created', 'known'),
   }),
+  installation_shared: line(
+    'A push token was registered again after another one had replaced it: two phones have one installation id, which a backup has copied',
+    { platform: of('`ios` or `android`') },
+  ),
   events_searched: line('An account searched the events of an access request', {
     access_request_id: of<number>('the access request'),
     count: of<number>('events on the page'),

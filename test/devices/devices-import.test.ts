@@ -7,6 +7,7 @@ import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import { failing, type StoreCall } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const own = await sharedServiceWithStore();
@@ -35,7 +36,11 @@ const exportedWhen = (count: number, of = app) =>
 const recipients = async (query: string, client = app): Promise<{ device_id: string }[]> =>
   (await service.recipients(query, client)).body.recipients;
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
-const android = (more: object = {}) => ({ platform: 'android', token: unique('push-token'), ...more });
+const android = (more: object = {}) => ({
+  platform: 'android',
+  token: unique('push-token'),
+  ...more,
+});
 
 describe('operator devices import FILE.ndjson', () => {
   test('every detail that a registration may give is stored, sent, exported and imported', async () => {
@@ -96,9 +101,12 @@ describe('operator devices import FILE.ndjson', () => {
     expect([first, await shown()]).toMatchObject([{ added: 1 }, { app_version: '1' }]);
 
     await expireItem(own, deviceKey(id));
+    let isRegistered = false;
     const { summary: second } = await own.proxy.during(
       async ({ operation }) => {
-        if (operation === 'DeleteItem') await service.register({ ...line, app_version: '2' }, appToken);
+        if (operation !== 'TransactWriteItems' || isRegistered) return undefined;
+        isRegistered = true;
+        await service.register({ ...line, app_version: '2' }, appToken);
         return undefined;
       },
       () => importLines([line]),
@@ -123,6 +131,51 @@ describe('operator devices import FILE.ndjson', () => {
     const lines = [android({ installation_id }), android({ installation_id })];
     expect((await importLines(lines)).summary).toMatchObject({ added: 1, reasons: [{ lines: [2] }] });
     expect((await importLines(lines)).summary).toMatchObject({ already_there: 1, reasons: [{ lines: [2] }] });
+  });
+
+  test('two phones with one installation id are exported and imported as such, in any order', async () => {
+    const [from, to] = [await newApp(), await newApp()];
+    const installation_id = unique('installation');
+    const phones = [android({ installation_id }), android({ installation_id })];
+    const token = await service.loginAppToken(from);
+    // The first one comes back after the second one has taken its place.
+    for (const phone of [...phones, ...phones]) await service.register(phone, token);
+    const shared = { installation_id, installation_shared: true };
+    const { lines } = await exportedWhen(2, from);
+    expect(lines).toMatchObject([shared, shared]);
+    expect((await importLines(lines, to)).summary).toMatchObject({ added: 2, refused: 0 });
+    expect((await exportedWhen(2, to)).lines).toMatchObject([shared, shared]);
+
+    // A file of 1.0.0, or by hand, may say so in one of the lines alone.
+    const [first, second = {}] = lines;
+    const { installation_shared: _, ...unmarked } = second;
+    for (const order of [
+      [unmarked, first],
+      [first, unmarked],
+    ]) {
+      const other = await newApp();
+      expect((await importLines(order, other)).summary).toMatchObject({ added: 2, refused: 0 });
+      const appToken = await service.loginAppToken(other);
+      const answers = await Promise.all(phones.map((phone) => service.register(phone, appToken)));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect((await exportedWhen(2, other)).lines).toMatchObject([shared, shared]);
+    }
+  });
+
+  test('an import that is interrupted at any call adds a device with its installation, or neither', async () => {
+    const faults = ['fails before', 'fails after', 'answer lost'] as const;
+    for (const fault of faults)
+      for (const place of [0, 1]) {
+        const installation_id = unique('installation');
+        const line = android({ installation_id });
+        const counts = ({ body }: StoreCall) => JSON.stringify(body).includes('INSTALLATION#');
+        await failing(own.proxy, [place, fault], () => importLines([line]), counts);
+        const isDone = fault === 'answer lost' || (place === 1 && fault === 'fails after');
+        const { summary } = await importLines([line]);
+        expect(summary).toMatchObject(isDone ? { already_there: 1 } : { added: 1 });
+        const other = android({ installation_id });
+        expect((await importLines([other])).summary).toMatchObject({ added: 0, refused: 1 });
+      }
   });
 
   test('says which lines were rejected and why, adds the others, and ends with exit code 2', async () => {

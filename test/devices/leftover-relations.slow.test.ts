@@ -8,7 +8,7 @@ import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../su
 import { newPhone as newKeyHolder, newPublicClient } from '../support/phone.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import { listsLag } from '../support/store-proxy.ts';
+import { failing, listsLag } from '../support/store-proxy.ts';
 
 const own = await startServiceWithStore();
 const { running, service } = own;
@@ -191,6 +191,45 @@ test('a device that has expired is gone, though the table has it still', async (
   expect(await recipients()).toEqual({ recipients: [] });
   expectAnswer(await service.relate(id, token), 200, { id });
   expect(await recipients()).toMatchObject({ recipients: [{ device_id: id }] });
+});
+
+describe.each([
+  ['without an installation', {}],
+  ['with one', { installation_id: unique('installation') }],
+])('a device that has expired, %s', (_, more) => {
+  const expired = async () => {
+    const phone = { platform: 'android', token: unique('push-token'), ...more };
+    const appToken = await service.loginAppToken();
+    const register = () => service.register(phone, appToken);
+    const { id } = (await register()).body;
+    const person = await newPerson(service);
+    await service.relate(id, person.token);
+    await expireItem(own, deviceKey(id));
+    return { register, person };
+  };
+
+  test('is created once by twenty registrations at once, and is nobody’s', async () => {
+    const { register, person } = await expired();
+    const answers = await Promise.all(Array.from({ length: 20 }, register));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(19).fill(200), 201]);
+    expect(await deviceIdsOf(service, person)).toEqual([]);
+  });
+
+  test.each(['fails before', 'fails after', 'answer lost'] as const)(
+    'is created once when any call of its registration %s',
+    async (fault) => {
+      for (let place = 0; ; place += 1) {
+        const { register, person } = await expired();
+        const { result, happened } = await failing(own.proxy, [place, fault], register);
+        if (!happened) return;
+        expect(result.status).toBe(fault === 'answer lost' ? 201 : 500);
+        const again = await register();
+        expect([200, 201]).toContain(again.status);
+        if (fault === 'answer lost') expect(again.status).toBe(200);
+        expect(await deviceIdsOf(service, person)).toEqual([]);
+      }
+    },
+  );
 });
 
 test('a device that has expired hands its person on to no other device of its installation', async () => {

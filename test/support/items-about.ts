@@ -32,12 +32,24 @@ export const removeItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) 
   DynamoDBDocumentClient.from(dynamoDb).send(new DeleteCommand({ TableName, Key }));
 
 /** Lets the time of an item be over, now or in some seconds, though the table has it still. */
-export const expireItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key, seconds = 0) =>
-  DynamoDBDocumentClient.from(dynamoDb).send(
-    new UpdateCommand({
-      TableName,
-      Key,
-      UpdateExpression: 'SET expires_at = :then',
-      ExpressionAttributeValues: { ':then': Math.floor(Date.now() / 1000) + seconds },
-    }),
-  );
+export const expireItem = (of: Table, key: Key, seconds = 0) =>
+  setAttributes(of, key, { expires_at: Math.floor(Date.now() / 1000) + seconds });
+
+/** Sets attributes of an item as no request does, such as another release. */
+export async function setAttributes(
+  { dynamoDb, tableName: TableName }: Table,
+  Key: Key,
+  attributes: Record<string, unknown>,
+): Promise<void> {
+  const client = DynamoDBDocumentClient.from(dynamoDb);
+  for (const [name, value] of Object.entries(attributes))
+    await client.send(
+      new UpdateCommand({
+        TableName,
+        Key,
+        UpdateExpression: 'SET #name = :value',
+        ExpressionAttributeNames: { '#name': name },
+        ExpressionAttributeValues: { ':value': value },
+      }),
+    );
+}

@@ -110,6 +110,7 @@ const exportedSchema = v.pick(devices.deviceItem.schema, [
   'last_seen_at',
   'login_user_id',
   'related_at',
+  'installation_shared',
 ]);
 const toLine = (found: devices.Device) =>
   v.parse(exportedSchema, { ...found, token_type: devices.tokenTypeOf(found) });
