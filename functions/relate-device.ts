@@ -10,7 +10,7 @@ export const { endpoint, handler } = serve({
   route: 'POST /v2/marketing/login/user/push_notifications/devices',
   summary: 'Relates a registered device to the Login User',
   description:
-    'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices; relating one more ends the relation of the device that was seen least recently.',
+    'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices, of which they may relate nine without a recent login. Relating one more after a recent login ends the relation of another device: first of one that was related without, then of the one that was seen least recently.',
   tag: 'Devices',
   authenticate: loginUserToken,
   body: json(relationRequestSchema, unprocessableEntity),
@@ -30,7 +30,7 @@ export const { endpoint, handler } = serve({
   },
   errors: {
     insufficient_user_authentication: {
-      when: 'The person has 20 other devices, and the login is longer ago than the operator allows for ending the relation of one, 15 minutes by default. Log in again and repeat the request.',
+      when: 'The login is longer ago than the operator allows, 15 minutes by default, and the person has 20 other devices, or nine that they have related without a recent login. Log in again and repeat the request.',
       example: exampleOfOldLogin,
     },
     forbidden: {
@@ -47,7 +47,10 @@ export const { endpoint, handler } = serve({
       field: 'device_id',
     },
   },
-  table: { devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'] },
+  table: {
+    devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
+    login_users: ['UpdateItem'],
+  },
   example: { body: { device_id: `d_${'0'.repeat(43)}` } },
   handle: async ({ caller, body }) => {
     await relateDevice(caller, body.device_id);

@@ -39,6 +39,8 @@ const loginUserSchema = v.object({
   rejected_since: v.optional(v.number()),
   /** The number of linked identities, as this version counts them; see `changeOfIdentities`. */
   linked_identities: v.optional(v.number()),
+  /** The ids, with spaces between, of devices related without a recent login. Some may be theirs no more. */
+  unconfirmed_devices: v.optional(v.string()),
   ...sessionsOfPerson,
 });
 

@@ -1,0 +1,38 @@
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import type { AuthenticatedUser, LoginUser } from '../login-users/login-user.ts';
+import type { Item } from '../storage/items.ts';
+import { devicesOfLoginUserList } from '../storage/keys.ts';
+import { devicesAmong, notExpired } from './device.ts';
+
+/** The change by which a person relates a device. */
+export const relationBy = (caller: AuthenticatedUser, { login_user_id, created_at }: LoginUser) => ({
+  set: {
+    login_user_id,
+    login_user_since: created_at,
+    related_at: timestamp(),
+    related_session_id: caller.session_id,
+    list: devicesOfLoginUserList(login_user_id),
+  },
+  // It is this device that they have related, not one before it.
+  remove: ['moved_from', 'took_over'],
+  when: {
+    login_app_id: { is: caller.login_app_id },
+    disabled_at: { exists: false },
+    replaced_by: { exists: false },
+    ...notExpired(),
+  },
+});
+
+/** The reason why nobody may relate a device, as it was found; undefined if there is none. */
+export function reasonAgainst(caller: AuthenticatedUser, item: Item | undefined): ServiceError | undefined {
+  const [found] = item ? devicesAmong([item]) : [];
+  if (found && found.login_app_id !== caller.login_app_id)
+    return new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
+  if (!found || found.replaced_by !== undefined) return noSuchDevice();
+  if (found.disabled_at === undefined) return undefined;
+  const message = 'The device is disabled; register it again first.';
+  return new ServiceError('unprocessable_entity', message, { errors: [{ field: 'device_id', message }] });
+}
+
+export const noSuchDevice = (): ServiceError => new ServiceError('not_found', 'The device does not exist.');
