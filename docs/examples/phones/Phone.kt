@@ -117,6 +117,7 @@ class Phone(context: Context) {
         session.registerDevice(JSONObject().put("token", token).put("installation_id", installationId()))
     }
 
+    /** Made once. A phone that is restored from a backup of this one can't read the vault, and makes its own. */
     private fun installationId(): String =
         vault.get("installation") ?: UUID.randomUUID().toString().also { vault.set("installation", it) }
 

@@ -99,6 +99,7 @@ enum Phone {
         try await session.registerDevice(device)
     }
 
+    /// Made once. A phone that is restored from a backup of this one makes its own: the vault stays on this phone.
     private static func installationId() throws -> String {
         if let kept = try vault.get("installation") { return kept }
         let made = UUID().uuidString

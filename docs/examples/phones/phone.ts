@@ -12,7 +12,7 @@ declare const crypto: { getRandomValues(bytes: Uint8Array): Uint8Array };
 
 const vault: Vault = {
   async get(name) {
-    const found = await Keychain.getGenericPassword({ service: name });
+    const found = await Keychain.getGenericPassword({ service: name }).catch(noneOfAnotherPhone);
     return found ? found.password : null;
   },
   async set(name, value) {
@@ -21,6 +21,12 @@ const vault: Vault = {
     else await Keychain.setGenericPassword(name, value, { service: name, accessible });
   },
 };
+
+/** On Android, the backup of another phone has its vault, but not the key: the vault counts as empty. */
+function noneOfAnotherPhone(error: Error & { code?: string }): false {
+  if (Platform.OS === 'android' && error.code === 'E_CRYPTO_FAILED') return false;
+  throw error;
+}
 
 /** The key of this phone, in the Secure Enclave or Keystore. */
 const key: PhoneKey = {
@@ -74,6 +80,7 @@ export async function register(): Promise<void> {
 /** Calls `register` whenever Firebase changes the token. */
 export const stopListening = onTokenRefresh(getMessaging(), () => register().catch(console.warn));
 
+/** Made once. A phone that is restored from a backup of this one can't read the vault, and makes its own. */
 async function installationId(): Promise<string> {
   const kept = await vault.get('installation');
   if (kept) return kept;
