@@ -8,7 +8,7 @@ import { proofHeaders } from '../lib/tokens/dpop-proof.ts';
 import { invalidTokenRequest, issueToken, tokenRequestSchema } from '../lib/tokens/issue-token.ts';
 import { tokenPath } from '../lib/tokens/issuer.ts';
 import { tokenResponseSchema } from '../lib/tokens/token-response.ts';
-import { proofErrors } from './shared/errors.ts';
+import { proofErrors, providerNotAllowed, throttledByProvider } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: `POST ${tokenPath}`,
@@ -61,13 +61,14 @@ export const { endpoint, handler } = serve({
         'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials.',
     },
     unauthorized_client: {
-      when: 'The client may not use this grant or read recipients, or its Login App is disabled. Only the operator can change that.',
+      when: `The client may not use this grant or read recipients, or its Login App is disabled. Only the operator can change that. Or: ${providerNotAllowed.when}`,
       example: 'The client may not use the grant client_credentials.',
     },
     invalid_grant: {
       when: 'The credential, the authorization code or the refresh token is not accepted, the person is blocked, or they are new and the Login App lets nobody new in. Let the person log in again.',
       example: 'The provider does not accept this credential for this Login App.',
     },
+    too_many_requests: throttledByProvider,
     temporarily_unavailable: {
       when: 'The service was deployed a moment ago and has no signing key yet. Send the request again.',
       example: 'The service has no signing key yet; send the request again in a minute.',

@@ -11,7 +11,7 @@ import {
   verifyNewIdentity,
 } from '../lib/people/identities/new-identity.ts';
 import { askAboutLink } from '../lib/people/login-hook.ts';
-import { stepUpErrors } from './shared/errors.ts';
+import { providerNotAllowed, stepUpErrors, throttledByProvider } from './shared/errors.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
@@ -51,12 +51,16 @@ export const { endpoint, handler } = serve({
       when: 'The credential or the authorization code is not accepted.',
       example: 'The provider does not accept this credential for this Login App.',
     },
+    unauthorized_client: providerNotAllowed,
     ...stepUpErrors,
     conflict: {
       when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
       example: 'The identity belongs to another Login User of this Login App.',
     },
-    too_many_requests: tooManyRejected,
+    too_many_requests: {
+      ...tooManyRejected,
+      when: `${tooManyRejected.when} Or: ${throttledByProvider.when}`,
+    },
   },
   table: {
     login_users: ['GetItem', 'UpdateItem'],

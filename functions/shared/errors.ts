@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../../lib/foundation/service-error.ts';
+import { throttled } from '../../lib/providers/without-verdict.ts';
 
 export const senderErrors = {
   unauthorized_client: { when: 'The Login App is disabled.', example: 'The Login App is disabled.' },
@@ -18,6 +19,17 @@ export const proofErrors = {
     example: 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.',
   },
 } satisfies Record<string, ErrorRecord>;
+
+export const providerNotAllowed: ErrorRecord = {
+  when: 'A public client may not use this provider, or not by a code that nothing binds to the login. An operator can change that.',
+  example:
+    'The public client may not use provider_a, only provider_f. An operator can allow more by clients set-providers.',
+};
+
+export const throttledByProvider: ErrorRecord = {
+  when: 'The identity provider takes no more requests of the app now.',
+  example: throttled,
+};
 
 export const exampleOfOldLogin =
   'This needs a login at most 900 seconds ago: log in again and repeat the request.';

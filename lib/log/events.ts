@@ -49,6 +49,10 @@ export const logEvents = {
   request_refused: line('Another endpoint answered with an error', { error, reason }),
   request_failed: line('An endpoint answered 500', { failure }),
   provider_failed: line('An endpoint answered 500 because a provider gave no usable answer', { failure }),
+  provider_gave_no_verdict: line(
+    'A provider answered a credential with a 4xx that is no verdict, or with 429; the caller got a 400 or a 429',
+    { failure },
+  ),
   provider_called: line('A provider was called', {
     host: of('the host of the address'),
     milliseconds: of<number>('until the answer was read'),

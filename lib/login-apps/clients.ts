@@ -37,6 +37,8 @@ export const clientItem = itemKind(
     workload_identity: v.optional(v.object({ issuer: v.string(), subject: v.string() })),
     /** The platform of a public client: an app without a credential, which proves a key with each request (RFC 9449). */
     public_on: v.optional(v.picklist(platforms)),
+    /** The providers that a public client may use; absent for those of id tokens alone. */
+    providers: v.optional(v.array(v.string())),
     /** The grants that it may use; absent for all. With none, it may only introspect. */
     grant_types: v.optional(v.array(v.picklist(grantTypes))),
     /** Whether it may read recipients although its grants are limited; with all grants it always may. */
@@ -83,6 +85,8 @@ const authenticated = (client: LoginAppClient) => ({
   /** Undefined for all. */
   grantTypes: client.grant_types,
   mayReadRecipients: readsRecipients(client),
+  /** The providers that a public client may use, if an operator has set them. */
+  providers: client.providers,
 });
 
 /** A verified proof of possession, which counts once. @see RFC 9449 */
@@ -110,7 +114,10 @@ export const findPublicClient = (clientId: string) =>
 
 /** The rights of a new client, and epoch seconds of its end. */
 type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & { expires_at?: number };
-export type SecretlessCredential = Pick<LoginAppClient, 'keys' | 'workload_identity' | 'public_on'>;
+export type SecretlessCredential = Pick<
+  LoginAppClient,
+  'keys' | 'workload_identity' | 'public_on' | 'providers'
+>;
 
 /** Creates a client of a Login App with a secret, which nothing but the answer holds. */
 export async function createClient(loginAppId: string, more: NewClient = {}) {

@@ -70,6 +70,8 @@ export interface AuthenticatedUser {
   login_claims?: LoginClaims | undefined;
   /** The thumbprint of the key that the session of a public client is bound to. */
   proof_key?: string | undefined;
+  /** The providers that the public client of the session may use, if an operator has set them. */
+  client_providers?: string[] | undefined;
   /** Undefined when the session outlived its Login User, or they are deleted. */
   user: LoginUser | undefined;
   isDeleted: boolean;

@@ -113,6 +113,14 @@ export const subset = <Member extends string>(of: readonly Member[], help: strin
   const members = v.transform((value: string) => (value === 'all' ? undefined : membersOf(value)));
   return flag('subset', 'list', help, v.pipe(anyTextSchema, isSubset, members));
 };
+/** Some members of a whole, in its order, given separated by commas. */
+export const some = <Member extends string>(of: readonly Member[], help: string) => {
+  const message = `must be some of ${of.join(', ')}, separated by commas`;
+  const areMembers = (value: string) => value.split(',').every((one) => of.some((member) => member === one));
+  const membersOf = (value: string) => of.filter((member) => value.split(',').includes(member));
+  const schema = v.pipe(anyTextSchema, v.check(areMembers, message), v.transform(membersOf));
+  return flag('subset', 'list', help, schema);
+};
 /** Functions and their versions: `issue-token:11,add-comment:7`. */
 export const versions = (help: string) => {
   const form = /^[a-z-]{1,40}:[1-9]\d{0,9}(,[a-z-]{1,40}:[1-9]\d{0,9})*$/;

@@ -35,6 +35,7 @@ export async function callProvider(call: ProviderCall): Promise<{ status: number
     if (isRedirect || status === 429 || status >= 500) {
       response.destroy();
       if (isRedirect) throw new ProviderFailure('redirected', url);
+      if (status === 429) throw new ProviderFailure('throttled', url);
       throw new ProviderFailure('unexpected_status', url, String(status));
     }
     const text = await readText(response);

@@ -64,21 +64,25 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].flatMap((one) => one ?? []);
   const isTaken: Record<string, boolean> = {
     provider: false,
-    nonce: idTokens.length > 0 && !isNonceRequired,
+    nonce: idTokens.length > 0,
     authorization_code: exchanges.length > 0,
     code_verifier: exchanges.length > 0,
     redirect_uri: exchanges.some(({ redirect_uris }) => redirect_uris.length > 0),
     user: idTokens.some(({ user_profile }) => user_profile !== undefined),
   };
+  const neededHere = new Set([
+    ...(isNonceRequired ? ['nonce'] : []),
+    ...(exchange?.pkce === 'required' ? ['code_verifier'] : []),
+  ]);
   const taken = (names: string[]) => names.filter((name) => isTaken[name] ?? true);
-  const grant = (grant_type: Grant['grant_type'], names: ReturnType<typeof sorted>): Grant => ({
-    grant_type,
-    required: [
-      ...taken(names.required),
-      ...(isNonceRequired && names.optional.includes('nonce') ? ['nonce'] : []),
-    ],
-    optional: taken(names.optional),
-  });
+  const grant = (grant_type: Grant['grant_type'], names: ReturnType<typeof sorted>): Grant => {
+    const optional = taken(names.optional);
+    return {
+      grant_type,
+      required: [...taken(names.required), ...optional.filter((name) => neededHere.has(name))],
+      optional: optional.filter((name) => !neededHere.has(name)),
+    };
+  };
   return {
     provider,
     companies: [...new Set(issuers.length > 0 ? issuers : hosts)],

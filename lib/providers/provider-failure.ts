@@ -10,6 +10,7 @@ const explanations = {
   answer_too_large: (address) =>
     `${address} answers with more than 64 KiB: that is not what should be there. Is the address right?`,
   answer_not_json: (address) => `${address} does not answer in JSON. Is the address right?`,
+  throttled: (address) => `${address} takes no more requests of our app now (429).`,
   unexpected_status: (address, detail) => `${address} answers with status ${detail}. Is the address right?`,
   unexpected_answer: (address, detail) => `${address} does not answer as it should${inBrackets(detail)}.`,
   refused_our_credentials: (address, detail) =>
@@ -18,21 +19,24 @@ const explanations = {
 
 const inBrackets = (detail: string): string => detail && ` (${detail})`;
 
-/** The provider is down or slow, or its answer is unusable. The request ends as an unknown error. */
+/** The provider is down or slow, or its answer is unusable. The request ends as an unknown error, but for `withoutVerdict`. */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
   readonly code: keyof typeof explanations;
   /** The address without its query, which can hold a credential. */
   readonly address: string;
   readonly detail: string;
+  /** The status with which the provider answered a credential, if it answered. */
+  readonly status: number | undefined;
 
-  constructor(fault: keyof typeof explanations, url: string, detail = '') {
+  constructor(fault: keyof typeof explanations, url: string, detail = '', status?: number) {
     const { origin, pathname } = new URL(url);
     const address = `${origin}${pathname}`;
     super(`${fault}: ${address}${inBrackets(detail)}`);
     this.code = fault;
     this.address = address;
     this.detail = detail;
+    this.status = status;
   }
 }
 

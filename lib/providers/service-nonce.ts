@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
 import { epochSeconds } from '../foundation/clock.ts';
-import { invalid, ServiceError } from '../foundation/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { Identity } from '../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
@@ -50,15 +50,6 @@ export async function endOfNonce(use: Use, whose: string, nonce: string): Promis
 
 const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
   createHmac('sha256', key).update(`${use} ${whose} ${text}`).digest('base64url');
-
-/** Requires what binds a credential to the request of a public client, whose id anybody knows. @throws ServiceError */
-export function requireOfPublicClient({ proofKey }: CredentialCaller, form: Credential): void {
-  if (proofKey === undefined) return;
-  const needed = form.id_token === undefined ? 'code_verifier' : 'nonce';
-  const isNeeded = form.id_token !== undefined || form.authorization_code !== undefined;
-  if (isNeeded && form[needed] === undefined)
-    throw invalid(`The parameter ${needed} is required for a public client.`);
-}
 
 /** Whether a text looks like a nonce that the service made, for whichever use and Login App. */
 export const isServiceNonce = (text: unknown): boolean => typeof text === 'string' && nonceForm.test(text);

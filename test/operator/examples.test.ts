@@ -10,6 +10,7 @@ import { commands } from '../../lib/operator/commands/index.ts';
 import { operator } from '../support/operator.ts';
 import { ownService } from '../support/own-service.ts';
 import { newPhone } from '../support/people.ts';
+import { newPublicClient } from '../support/phone.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
 const { demo } = service;
@@ -54,7 +55,8 @@ beforeAll(async () => {
   const phone = await newPhone(service);
   await service.relate(phone, body.access_token);
   const { kid } = decodeProtectedHeader(body.access_token);
-  Object.assign(variables, { LOGIN_USER: sub, SESSION: sid, DEVICE: phone, KID: kid });
+  const PUBLIC_CLIENT = await newPublicClient(service);
+  Object.assign(variables, { PUBLIC_CLIENT, LOGIN_USER: sub, SESSION: sid, DEVICE: phone, KID: kid });
   const { privateKey: private_key } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -73,7 +75,7 @@ beforeAll(async () => {
 
 /** Commands in an order in which each finds what its example is about; the last take away what others need. */
 const stages = [
-  /^(?!probes).*create$|(access-requests|devices) import|accounts rotate|set$/,
+  /^(?!probes).*create$|(access-requests|devices) import|accounts rotate|set(-providers)?$/,
   /^(?!probes).*(add|grant|import|list|show|find|check|subscribe|describe|export|rename|update|deletions|revocations)$/,
   /logout$|enable$|unblock$|disable$|block$/,
   /accounts revoke|tokens revoke|identities remove|access-requests revoke/,

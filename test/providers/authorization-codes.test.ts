@@ -292,7 +292,7 @@ test.each<[PresetName, number, { error: string }, { status: number; error: strin
   // https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse
   ['apple', 400, { error: 'invalid_grant' }, invalidGrant],
   ['apple', 400, { error: 'invalid_client' }, unknownError],
-  ['apple', 400, { error: 'unauthorized_client' }, unknownError],
+  ['apple', 400, { error: 'unauthorized_client' }, invalidGrant],
 ])('an error of a code exchange that %s has published: %i %j', async (preset, status, body, outcome) => {
   const { settings } = Object(
     applyPreset(preset, 'provider_b', {

@@ -186,14 +186,14 @@ const validatedWith = (target: typeof tokenInfo | typeof debugToken, more: objec
   },
 });
 
-describe('a provider that rejects our own credentials gives no verdict on the token: 500', () => {
+describe('a provider that rejects our own credentials: 500', () => {
   const withBasic = validatedWith(tokenInfo, { client_id: ourApp, client_secret: 'an outdated secret' });
 
   test.each([
     ['introspection', introspection, 401],
     ['introspection', introspection, 403],
     ['a token info with HTTP Basic', withBasic, 401],
-    ['a token info with a token of our app', debugToken, 400],
+    ['a token info with a token of our app', debugToken, 403],
     ['the code exchange', targets.codeExchange, 401],
   ])('%s', async (_, target, status) => {
     expect(await logInWhen(target, { error: 'invalid_client' }, status)).toEqual(unknownError);
@@ -230,10 +230,10 @@ test.each([
   expect(scene.calls('token')).toBe(calls);
 });
 
-test('a token info whose error code rejects the token, as Facebook has for tokens of other apps: 400', async () => {
+test('a token info whose error code rejects the token, as Facebook has for tokens of other apps, or that gives no verdict: 400', async () => {
   const refusing = { error_field: 'error.code', refused_errors: ['100'] };
   const target = validatedWith(debugToken, refusing);
   const answer = (code: number) => logInWhen(target, { error: { code, type: 'OAuthException' } }, 400);
   expect(await answer(100)).toEqual(rejected);
-  expect(await answer(190)).toEqual(unknownError);
+  expect(await answer(190)).toEqual(rejected);
 });

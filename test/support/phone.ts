@@ -1,4 +1,5 @@
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { createClient } from './login-app.ts';
 import { type Answer, now, type Service, unique } from './service.ts';
 
@@ -7,9 +8,17 @@ export type Phone = Awaited<ReturnType<typeof newPhone>>;
 
 export async function newPublicClient(
   service: Service,
-  { login_app_id = service.demo.login_app.login_app_id, platform = 'ios' } = {},
+  { login_app_id = service.demo.login_app.login_app_id, platform = 'ios', providers }: Flags = {},
 ): Promise<string> {
-  return (await createClient(service, login_app_id, { public: true, platform })).client_id;
+  const flags = definedOnly({ public: true, platform, providers });
+  return (await createClient(service, login_app_id, flags)).client_id;
+}
+
+/** Flags of `clients create`. */
+interface Flags {
+  login_app_id?: string;
+  platform?: string;
+  providers?: string;
 }
 
 /** @param signer the key that signs, if it is not the phone's own */

@@ -43,15 +43,6 @@ describe('a phone', () => {
     expectError(await phone.refresh(first), invalidGrant);
     expectError(await phone.refresh(second), invalidGrant);
   });
-
-  test('logs in by an authorization code with the verifier of its challenge', async () => {
-    const verifier = 'v'.repeat(43);
-    const code_challenge = createHash('sha256').update(verifier).digest('base64url');
-    const form = await service.loginForm('provider_b', { code_challenge }, 'provider_authorization_code');
-    const naming = 'The parameter code_verifier is required for a public client.';
-    expectError(await phone.send('token', form), { ...invalidRequest, naming });
-    expectAnswer(await phone.send('token', { ...form, code_verifier: verifier }), 200, tokenResponse);
-  });
 });
 
 /** Whether a write notes that something was used. */
@@ -141,7 +132,10 @@ describe('the nonce of a login', () => {
     const naming = 'The parameter nonce is required for a public client.';
     expectError(await phone.send('token', without), { ...invalidRequest, naming });
     const app = await createLoginApp(service, unique('app'));
-    const stranger = await newPhone(service, await newPublicClient(service, app));
+    const stranger = await newPhone(
+      service,
+      await newPublicClient(service, { login_app_id: app.login_app_id }),
+    );
     const own = await phone.nonce();
     const changed = `${own.slice(0, -1)}${own.endsWith('A') ? 'B' : 'A'}`;
     for (const nonce of ['made-up', await stranger.nonce(), changed]) {

@@ -97,6 +97,7 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
         client_id: ours.id,
         client_secret: ours.secret,
         redirect_uris: [redirectUri],
+        pkce: 'verified',
       },
       notifications: kind.signsRequests && {
         app_secret: ours.secret,

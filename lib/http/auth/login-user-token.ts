@@ -39,6 +39,6 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
     if (!client) throw new ServiceError('invalid_token', ended, 'id_unknown');
     if (!session || !isActive(session, status) || !hasIssued(session, claims))
       throw new ServiceError('invalid_token', ended, 'session_ended');
-    return { ...session, user, isDeleted };
+    return { ...session, client_providers: client.providers, user, isDeleted };
   },
 };

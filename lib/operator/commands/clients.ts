@@ -8,11 +8,13 @@ import * as appClients from '../../login-apps/clients.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { mobileApplicationItem } from '../../login-apps/mobile-applications.ts';
 import { checkKeys } from '../../providers/oidc/protocol.ts';
+import { providerIds } from '../../providers/provider-ids.ts';
+import { providersOf } from '../../providers/public-clients.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
 import { deleteItem, putItem, updateOwnItem } from '../../storage/items.ts';
-import { defineCommands, id, json, onOff, optional, secret, subset, text } from '../command.ts';
+import { defineCommands, id, json, onOff, optional, secret, some, subset, text } from '../command.ts';
 import { pageOf } from '../pages.ts';
 import { client, existingOf, loginApp, nextPage, platform, secretOf, secretTo } from './shared.ts';
 
@@ -28,6 +30,7 @@ export const clientShown = (client: appClients.LoginAppClient) => ({
   keys: client.keys?.length,
   ...client.workload_identity,
   public_on: client.public_on,
+  providers: client.public_on && providersOf(client),
   created_at: client.created_at,
 });
 
@@ -61,7 +64,17 @@ async function secretlessCredential(
   return { workload_identity: { issuer, subject } };
 }
 
-const isPublic = () => invalid('The client is public: it has no credential, and its grants are fixed.');
+const isRevoked = () => new ServiceError('not_found', 'The client was revoked meanwhile.');
+
+const isPublic = () =>
+  invalid(
+    'The client is public: it has no credential, and its grants are fixed. clients set-providers changes its providers.',
+  );
+
+const atProviders = some(
+  providerIds,
+  'The providers that a public client may use, separated by commas; provider_f, for id tokens, unless you name others. Elsewhere, each made-up credential of anybody is a call of the provider, so anybody can spend the quota of your app there',
+);
 
 export const clientCommands = defineCommands({
   'clients list': {
@@ -111,20 +124,23 @@ export const clientCommands = defineCommands({
       'jwks-file': optional(jwksFile),
       public: onOff('Without a credential: for the app of a phone, which proves a key of its own (RFC 9449)'),
       platform: optional({ ...platform, help: 'With --public: the platform of the app' }),
+      providers: optional({ ...atProviders, help: `With --public: ${atProviders.help}` }),
       issuer: optional(text('The iss of the tokens that authenticate the client, such as that of a cluster')),
       subject: optional(text('With --issuer: the sub of these tokens, exactly')),
     },
     files: secretTo,
-    run: async ({ 'login-app': { login_app_id }, 'grant-types': grant_types, recipients, ...flags }) => {
+    run: async ({ 'login-app': app, 'grant-types': grant_types, recipients, providers, ...flags }) => {
+      const { login_app_id } = app;
       const more = { grant_types, recipients };
       if (flags.public || flags.platform) {
         const isAlone = !grant_types && !recipients && Object.values(flags).filter(Boolean).length === 2;
         if (!flags.public || !flags.platform || !isAlone)
           throw invalid('Give --public with --platform, and neither rights nor credentials.');
-        const client = { grant_types: appClients.publicGrantTypes, public_on: flags.platform };
+        const client = { grant_types: appClients.publicGrantTypes, public_on: flags.platform, providers };
         const client_id = await appClients.createSecretlessClient(login_app_id, client);
-        return { login_app_id, client_id, ...client };
+        return { login_app_id, client_id, ...client, providers: providersOf(client) };
       }
+      if (providers) throw invalid('--providers is for --public: other clients may use any provider.');
       const credential = await secretlessCredential(flags['jwks-file'], flags.issuer, flags.subject);
       if (!credential) return { login_app_id, ...(await appClients.createClient(login_app_id, more)) };
       const client_id = await appClients.createSecretlessClient(login_app_id, { ...more, ...credential });
@@ -141,14 +157,28 @@ export const clientCommands = defineCommands({
       const { client_id, public_on } = clientOf(app, client);
       if (public_on) throw isPublic();
       const set = { grant_types: allowed, recipients: recipients || undefined };
-      if (!(await updateOwnItem(appClients.clientItem(login_app_id, client_id), { set })))
-        throw new ServiceError('not_found', 'The client was revoked meanwhile.');
+      const item = appClients.clientItem(login_app_id, client_id);
+      if (!(await updateOwnItem(item, { set }))) throw isRevoked();
       return {
         login_app_id,
         client_id,
         grant_types: allowed ?? grantTypes,
         recipients: !allowed || recipients,
       };
+    },
+  },
+  'clients set-providers': {
+    summary: 'Set which providers a public client may use; takes up to 30 seconds',
+    flags: { 'login-app': loginApp, client, providers: atProviders },
+    example: '--login-app "$LOGIN_APP" --client "$PUBLIC_CLIENT" --providers provider_f,provider_b',
+    run: async ({ 'login-app': app, client, providers }) => {
+      const { login_app_id } = app;
+      const { client_id, public_on } = clientOf(app, client);
+      if (!public_on)
+        throw invalid('The client is not public: it may use any provider that its Login App has.');
+      const item = appClients.clientItem(login_app_id, client_id);
+      if (!(await updateOwnItem(item, { set: { providers } }))) throw isRevoked();
+      return { login_app_id, client_id, providers };
     },
   },
   'clients rotate': {

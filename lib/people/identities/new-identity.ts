@@ -56,10 +56,13 @@ export const tooManyRejected: ErrorRecord = {
   example: 'Too many credentials were rejected. Try again later.',
 };
 
+/** The client of a person's session. */
+type PersonsClient = Pick<AuthenticatedUser, 'client_id' | 'proof_key' | 'client_providers'>;
+
 /** The identity of a credential. @throws ServiceError, `too_many_requests` after too many rejected ones; ProviderFailure */
 export async function verifyNewIdentity(
   user: LoginUser,
-  { client_id, proof_key }: Pick<AuthenticatedUser, 'client_id' | 'proof_key'>,
+  { client_id, proof_key, client_providers }: PersonsClient,
   credential: Credential,
 ): Promise<VerifiedIdentity> {
   const { rejected_credentials = 0, rejected_since = 0 } = user;
@@ -67,7 +70,8 @@ export async function verifyNewIdentity(
   if (rejected_credentials >= mostRejected && secondsLeft > 0)
     throw new ServiceError('too_many_requests', tooManyRejected.example, { retryAfterSeconds: secondsLeft });
   const { login_app_id: loginAppId, login_user_id: linksTo } = user;
-  const caller = { loginAppId, clientId: client_id, proofKey: proof_key, linksTo };
+  const client = { clientId: client_id, proofKey: proof_key, providers: client_providers };
+  const caller = { loginAppId, ...client, linksTo };
   const identity = await verifyCredential(caller, credential).catch(async (error) => {
     if (error instanceof ServiceError && error.code === 'invalid_grant') await countRejection(user);
     throw error;

@@ -51,7 +51,7 @@ async function verifyOAuth1(
     signal: verificationDeadline(),
   });
   if ([401, 403].includes(status)) throw rejected('verification_refused');
-  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status), status);
   return { namespace, subject: requiredSubject(body, url, subject_field) };
 }
 

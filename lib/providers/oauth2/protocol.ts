@@ -6,6 +6,7 @@ import { checkKeys, verifyCode } from '../oidc/protocol.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
 import { dummy, rejectsDummy } from '../provider-failure.ts';
+import { requireBoundCode } from '../public-clients.ts';
 import type { StoredSettings } from '../settings/encryption.ts';
 import { keepNamespace } from '../settings/fields.ts';
 import { type AudienceValidation, type CodeExchange, oauth2SettingsSchema } from './settings.ts';
@@ -38,11 +39,14 @@ export const oauth2 = protocol({
 /** The person of an authorization code, which is exchanged at the provider; undefined without settings for that. */
 export async function verifyAuthorizationCode(
   stored: StoredSettings,
-  { nonce, ...code }: AuthorizationCode,
+  { nonce, isOfPublicClient, ...code }: AuthorizationCode & { isOfPublicClient: boolean },
 ): Promise<VerifiedIdentity | undefined> {
   const settings = await oauth2.read(stored);
   const { authorization_code: exchange, audience_validation, namespace, user_info } = settings;
   if (!exchange) return undefined;
+  if (isOfPublicClient) requireBoundCode(exchange, { nonce, ...code });
+  if (exchange.pkce === 'required' && code.code_verifier === undefined)
+    throw invalid('The parameter code_verifier is required for this provider.');
   if (exchange.id_token) {
     const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, { nonce, ...code });
     return { ...person, revocableToken: revocable(exchange, refresh_token) };

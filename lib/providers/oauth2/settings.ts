@@ -6,6 +6,7 @@ import {
   authorityIn,
   fieldPathSchema,
   oneOf,
+  pkceRules,
   profile,
   providerUrlSchema,
   textSchema,
@@ -109,6 +110,8 @@ const authorizationCodeSchema = v.pipe(
   v.strictObject({
     ...exchangeEntries,
     revocation_url: v.optional(providerUrlSchema),
+    // Whether the provider refuses a verifier that doesn't fit, also for a code without a challenge, or needs one for each code.
+    pkce: v.optional(oneOf(pkceRules)),
     id_token: v.optional(v.strictObject(issuerEntries)),
   }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),

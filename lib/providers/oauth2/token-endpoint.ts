@@ -54,12 +54,13 @@ export async function exchangeCode(
   const error = valueAtPath(body, exchange.error_field);
   if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
   const told = [String(status), ...errorCode(error, [code, client_secret, code_verifier ?? ''])].join(', ');
-  if (status === 401 || error === 'invalid_client')
-    throw new ProviderFailure('refused_our_credentials', url, told);
+  // Nobody's code causes this error.
+  if (error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url, told);
+  if (status === 401) throw new ProviderFailure('refused_our_credentials', url, told, status);
   const tokens = v.parse(tokensSchema, body);
   const needed = exchange.id_token ? 'id_token' : 'access_token';
   if (status !== 200 || tokens[needed] === undefined)
-    throw new ProviderFailure('unexpected_answer', url, `${told}, no ${needed.replace('_', ' ')}`);
+    throw new ProviderFailure('unexpected_answer', url, `${told}, no ${needed.replace('_', ' ')}`, status);
   return tokens;
 }
 

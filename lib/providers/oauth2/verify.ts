@@ -56,7 +56,7 @@ export async function askUserInfo(
   const headers = { authorization: `Bearer ${token}` };
   const { status, body } = await presentCredential({ url, headers, signal });
   if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
-  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status), status);
   const subject = requiredSubject(body, url, subject_field, subject_type);
   return { subject, profile: profileIn(body, profile) };
 }
@@ -98,10 +98,11 @@ async function introspect(
     headers: { authorization: basicAuthorization(client_id, client_secret) },
     signal,
   });
+  // They are about our own credentials, whatever the token. @see RFC 7662, section 2.3
   if ([401, 403].includes(status)) throw new ProviderFailure('refused_our_credentials', url, String(status));
   const active = valueAtPath(body, 'active');
   if (status !== 200 || typeof active !== 'boolean')
-    throw new ProviderFailure('unexpected_answer', url, String(status));
+    throw new ProviderFailure('unexpected_answer', url, String(status), status);
   if (!active) throw rejected('token_inactive');
   // `client_id` names the app that got the token; without it, `aud` does.
   const clientId = valueAtPath(body, 'client_id') ?? undefined;
@@ -126,9 +127,12 @@ async function askTokenInfo(
   const error = String(valueAtPath(body, settings.error_field));
   if (refusedStatuses.includes(status) || settings.refused_errors.includes(error))
     throw rejected('token_info_refused');
-  if (hasAppCredential && [400, 401, 403].includes(status))
+  if (hasAppCredential && [401, 403].includes(status))
     throw new ProviderFailure('refused_our_credentials', url, String(status));
-  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  // It may be the token that the provider finds malformed.
+  if (hasAppCredential && status === 400)
+    throw new ProviderFailure('refused_our_credentials', url, String(status), status);
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status), status);
   if (valid_field) {
     const isValid = valueAtPath(body, valid_field);
     if (typeof isValid !== 'boolean')

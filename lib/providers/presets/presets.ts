@@ -145,6 +145,8 @@ export const presets = {
       user_info: { url: 'https://api.x.com/2/users/me', subject_field: 'data.id' },
       authorization_code: exchangeAt('https://api.x.com/2/oauth2/token', options, {
         client_authentication: 'basic',
+        // A code can't be requested without a challenge.
+        pkce: 'required',
         // X's error for a code or a verifier that is wrong.
         refused_errors: ['invalid_request', 'invalid_grant'],
       }),

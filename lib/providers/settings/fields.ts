@@ -16,6 +16,9 @@ export const providerUrlSchema = v.pipe(
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.picklist(words, `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
 
+/** Whether a provider verifies PKCE, or issues no code without it. @see RFC 7636 */
+export const pkceRules = ['verified', 'required'] as const;
+
 /** The app ids to which a credential may have been issued. */
 export const audiences = v.pipe(
   v.array(textSchema, 'must be a list of app ids'),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { authorityOf, canonicalIssuer, issuerEntries, notificationEntries } from '../oidc/issuer.ts';
+import { pkceRules } from './fields.ts';
 
 const exchangeEntries = { redirect_uris: v.optional(v.array(v.string()), []) };
 /** An issuer in stored settings, which were checked when they were set. */
@@ -27,6 +28,7 @@ const loginSettingsSchema = v.object({
       ...exchangeEntries,
       token_url: v.string(),
       client_id: v.string(),
+      pkce: v.optional(v.picklist(pkceRules)),
       id_token: v.optional(knownIssuerSchema),
     }),
   ),
