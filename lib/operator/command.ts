@@ -34,22 +34,30 @@ export interface Command extends Definition<Flags> {
   words: string;
 }
 
+/** Commands that take something away from somebody, or give it back. A probe is nobody's. */
+const takesAway =
+  /^(?!probes ).* (block|unblock|disable|enable|logout|undo-logout|delete|revoke|remove|update)$|^identities add$/;
+
 /** Makes commands of their definitions by words. Each checks its flags when it runs. */
 export const defineCommands = <const Taken extends Record<string, Flags>>(
   definitions: {
     [Words in keyof Taken]: Definition<Taken[Words]>;
   },
 ): Command[] =>
-  Object.entries<Definition<Flags>>(definitions).map(([words, definition]) => ({
-    ...definition,
-    words,
-    async run(given, operator) {
-      const values = readFlags(words, definition.flags, given);
-      for (const [name, { find }] of Object.entries(definition.flags))
-        if (find) values[name] = await find(values[name]);
-      return definition.run(values, operator);
-    },
-  }));
+  Object.entries<Definition<Flags>>(definitions).map(([words, definition]) => {
+    const flags: Flags = takesAway.test(words) ? { ...definition.flags, reason } : definition.flags;
+    return {
+      ...definition,
+      words,
+      flags,
+      async run(given, operator) {
+        const values = readFlags(words, flags, given);
+        for (const [name, { find }] of Object.entries(flags))
+          if (find) values[name] = await find(values[name]);
+        return definition.run(values, operator);
+      },
+    };
+  });
 
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**
@@ -57,7 +65,7 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
    * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
    * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
    */
-  kind: 'id' | 'number' | 'choice' | 'subset' | 'switch' | 'text' | 'secret' | 'json' | 'lines';
+  kind: 'id' | 'number' | 'choice' | 'subset' | 'switch' | 'text' | 'reason' | 'secret' | 'json' | 'lines';
   help: string;
   /** The placeholder of the value in the help. */
   placeholder: string;
@@ -158,6 +166,17 @@ export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) =
   schema: v.optional(needed.schema),
 });
 
+const reasonForm = 'must be up to 200 characters on one line';
+/** Why an operator takes something away. It is the one text of an operator that is logged: in the audit log. */
+const reason = optional(
+  flag(
+    'reason',
+    'text',
+    'Why, for the audit log; a ticket says more than a name',
+    v.pipe(someTextSchema, v.regex(/^[^\p{Cc}\p{Cf}\u2028\u2029]{1,200}$/u, reasonForm)),
+  ),
+);
+
 /** Checks and reads flags; the function repeats it, as it can be invoked directly. @throws ServiceError with every problem */
 export function readFlags<Taken extends Flags>(words: string, known: Taken, given: Record<string, unknown>) {
   const values: Record<string, unknown> = {};
@@ -189,6 +208,12 @@ export function loggedFlags(known: Flags, given: Record<string, unknown>): Recor
     return [[isId && !field.endsWith('id') ? `${field}_id` : field, value]];
   });
   return Object.fromEntries(logged);
+}
+
+/** The reason that an operator gives, for the audit log alone. */
+export function loggedReason(known: Flags, given: Record<string, unknown>): { operator_reason?: unknown } {
+  const isGiven = known.reason?.kind === 'reason' && v.is(known.reason.schema, given.reason);
+  return isGiven ? { operator_reason: given.reason } : {};
 }
 
 /** A flag's name on the command line: a secret is given as the name of a file. */

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { logAudit, logFailure } from '../log/log.ts';
 import { idsAmong, notedIds } from '../log/request-fields.ts';
-import { loggedFlags } from './command.ts';
+import { loggedFlags, loggedReason } from './command.ts';
 import { commands } from './commands/index.ts';
 import { identifyOperator, type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
 
@@ -23,20 +23,27 @@ export async function operate(call: unknown, functionArn: string): Promise<Opera
     command: command?.words ?? 'unknown',
     ...(command && loggedFlags(command.flags, flags)),
   };
+  const reason = command && loggedReason(command.flags, flags);
   try {
     const operator = await identifyOperator(call, functionArn);
     Object.assign(about, { caller: 'operator', operator });
     if (!command) throw invalid('There is no such command.');
     const result: Record<string, unknown> = { ...(await command.run(flags, operator)) };
     // Everything but the ids in it may be secret.
-    logAudit({ ...about, ...notedIds(), ...idsAmong({ ...result, event_id: result.id }), result: 'done' });
+    logAudit({
+      ...about,
+      ...reason,
+      ...notedIds(),
+      ...idsAmong({ ...result, event_id: result.id }),
+      result: 'done',
+    });
     return { result };
   } catch (error) {
     if (error instanceof ServiceError) {
-      logAudit({ ...about, ...notedIds(), result: 'rejected', error: error.code });
+      logAudit({ ...about, ...reason, ...notedIds(), result: 'rejected', error: error.code });
       return { error: error.message };
     }
-    logAudit({ ...about, ...notedIds(), result: 'failed' });
+    logAudit({ ...about, ...reason, ...notedIds(), result: 'failed' });
     logFailure('operator_command_failed', error, about);
     return { error: 'The command failed. The log of the operator function says why.' };
   }

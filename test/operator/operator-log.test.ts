@@ -3,6 +3,7 @@ import { commands } from '../../lib/operator/commands/index.ts';
 import { newClientKey } from '../support/client-assertions.ts';
 import { auditDuring } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
+import { operatorWithFiles } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -169,6 +170,72 @@ describe('the line of a command: what it was about and the choice, but no name, 
       /^accounts revoke: --secret must be a complete id of the form sec_… \(see accounts show\)\.$/,
     );
     expect(running.output() + running.audit()).not.toContain(account_secret);
+  });
+});
+
+describe('--reason', () => {
+  const { run } = operatorWithFiles(running);
+  const reason = ['--reason', 'Ticket 42: a phone was stolen.'];
+  const operator_reason = reason[1];
+
+  test('goes into the audit log, and nowhere else', async () => {
+    const { loginUserId: login_user_id } = await newPerson(service);
+    const about = { login_user_id, operator_reason };
+    for (const verb of ['block', 'unblock', 'logout', 'delete']) {
+      const flags = ['--login-user', login_user_id, ...reason, '--yes'];
+      const [line] = await linesOf(() => run('login-users', verb, ...flags));
+      expect(line).toMatchObject({ command: `login-users ${verb}`, result: 'done', ...about });
+    }
+    expect(running.output()).not.toContain(operator_reason);
+  });
+
+  test('of a command that changes nothing, or fails, is there, too', async () => {
+    const login_user_id = `lu_${'A'.repeat(43)}`;
+    const block = () => run('login-users', 'block', '--login-user', login_user_id, ...reason);
+    expect(await linesOf(block)).toMatchObject([{ result: 'rejected', login_user_id, operator_reason }]);
+    proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
+    expect(await linesOf(block)).toMatchObject([{ result: 'failed', login_user_id, operator_reason }]);
+    expect(running.output()).not.toContain(operator_reason);
+  });
+
+  test.each(['', 'x'.repeat(201), 'two\nlines', 'a\u202eb'])('%j is none', async (text) => {
+    const flags = ['--login-user', `lu_${'A'.repeat(43)}`, '--reason', text];
+    const { code, stderr } = await run('login-users', 'block', ...flags);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^login-users block: --reason must (not be empty|be up to 200 .*)\.\n$/),
+    });
+  });
+
+  test('is a flag of each command that takes something away, or gives it back', () => {
+    const withReason = [...commands.values()].filter(({ flags }) => flags.reason?.kind === 'reason');
+    expect(withReason.map(({ words }) => words).toSorted()).toEqual([
+      'access-requests revoke',
+      'accounts delete',
+      'accounts disable',
+      'accounts enable',
+      'accounts revoke',
+      'accounts update',
+      'clients revoke',
+      'clients update',
+      'devices disable',
+      'identities add',
+      'identities remove',
+      'login-apps delete',
+      'login-apps disable',
+      'login-apps enable',
+      'login-apps logout',
+      'login-apps tokens revoke',
+      'login-apps undo-logout',
+      'login-apps update',
+      'login-users block',
+      'login-users delete',
+      'login-users logout',
+      'login-users unblock',
+      'mobile-applications remove',
+      'providers remove',
+      'signing-keys revoke',
+    ]);
   });
 });
 
