@@ -163,6 +163,15 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     'that ends sessions': notification({}),
     'that deletes': notification({ on_consent_revoked: 'delete' }),
     'that is a security event': notification({ notifications: {} }),
+    'that deletes, about one of two identities': from(
+      () => newIssuerLogin(service, standIn, { on_consent_revoked: 'delete' }),
+      async ({ logIn, scene, notification: newNotification, post }) => {
+        const { account } = await logIn();
+        await account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: unique('bob') }) });
+        const payload = await newNotification('consent-revoked');
+        return () => post(payload);
+      },
+    ),
   },
   'revoke-token': {
     'a refresh token': asking(newOwner, ({ app, person }) => service.revoke(person.refreshToken, app)),

@@ -6,6 +6,7 @@ import { commands } from '../../lib/operator/commands/index.ts';
 import { deletionKey, loginAppKey, loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
 import { demoSettings } from '../support/login-app.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
+import { newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 
@@ -221,6 +222,23 @@ commandScenarios['login-apps delete, with everything'] = command('login-apps del
   const flags = { 'login-app': app.login_app_id };
   await disabledLongAgo(flags);
   return { ...flags, 'with-everything': true };
+});
+
+commandScenarios['identities add, of another person'] = command('identities add', async () => {
+  const { person, app } = await newOwner();
+  const { provider, issuer, subject } = await ofNewIdentity();
+  await operate('identities', 'add', { 'login-user': person.loginUserId, provider, issuer, subject });
+  const other = await newPerson(service, unique('other'), app);
+  return { 'login-user': other.loginUserId, provider, issuer, subject, move: true };
+});
+commandScenarios['login-users import, in place of others'] = command('login-users import', async () => {
+  const [{ app, person }, issuer] = [await newOwner(), `${service.demo.sandbox_url}/provider_f`];
+  const lineAbout = (line: number, subject: string) =>
+    lineOf(line, { provider: 'provider_f', issuer, subject, external_id: 'carol' });
+  const former = [lineAbout(1, person.subject), lineAbout(2, unique('former'))];
+  await operate('login-users', 'import', { 'login-app': app.login_app_id, people: former });
+  const people = [lineAbout(1, person.subject), lineAbout(2, unique('next'))];
+  return { 'login-app': app.login_app_id, people, replace: true };
 });
 
 describe('an answer of the store that is lost changes no answer of the operator', () => {

@@ -143,6 +143,30 @@ describe('people and sessions', () => {
     expect(await publishedDuring(() => account.unlink(identity_id))).toEqual(unlinked(identity_id));
   });
 
+  test.each(['provider_a', 'provider_f'])(
+    'identities add --move at %s: one loses it, the other gets it',
+    async (provider) => {
+      const [alice, bob] = [await newPerson(service), await newPerson(service)];
+      const account = accountOf(service, alice.token);
+      await account.linkAt('provider_a', alice.subject);
+      const [first = '', linked = ''] = identityIdsOf(await account.show());
+      const moved = provider === 'provider_f' ? first : linked;
+      const issuer = provider === 'provider_f' ? { issuer: `${demo.sandbox_url}/provider_f` } : {};
+      const flags = {
+        'login-user': bob.loginUserId,
+        provider,
+        ...issuer,
+        subject: alice.subject,
+        move: true,
+      };
+      const events = await publishedDuring(() => operate('identities', 'add', flags));
+      expect(events).toEqual([
+        { event: 'identity.linked', login_user_id: bob.loginUserId, identity_id: expect.any(String) },
+        { event: 'identity.unlinked', login_user_id: alice.loginUserId, identity_id: moved },
+      ]);
+    },
+  );
+
   test('a refresh and a rejected login publish nothing', async () => {
     const { refreshToken, loginUserId, subject } = await newPerson(service);
     expect(await publishedDuring(() => refresh(refreshToken))).toEqual([]);
