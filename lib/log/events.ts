@@ -87,8 +87,8 @@ export const logEvents = {
   identity_linked: line('A person linked an identity', { login_user_id, identity_id, provider }),
   identity_unlinked: line('A person unlinked an identity', { login_user_id, identity_id }),
   provider_token_revoked: line(
-    'A provider revoked its token of a person who was deleted, unlinked the identity or was refused',
-    { login_user_id },
+    'A provider revoked its token of a person who was deleted, unlinked the identity or was not let in',
+    { login_user_id: maybe('the person, if they are known') },
   ),
   code_not_exchanged: line(
     'The authorization code beside an id token gave no token to revoke: the login or the link went on without',
@@ -131,7 +131,7 @@ export const logEvents = {
   }),
   provider_token_not_revoked: line(
     'The token was not revoked: `login-users retry-revocations` tries again, if it was kept',
-    { login_user_id, failure },
+    { login_user_id: maybe('the person, if they are known'), failure },
   ),
   login_hook_denied: line('The login hook refused a login, a link or a refresh', {
     hook_event,

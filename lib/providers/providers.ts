@@ -6,6 +6,7 @@ import { oauth1 } from './oauth1/protocol.ts';
 import { oauth2, verifyAuthorizationCode } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
+import { revokedOnFailure } from './provider-token.ts';
 import { type PublicCaller, requireAllowedProvider, requireNonceOfPublicClient } from './public-clients.ts';
 import { type Credential, type CredentialCaller, checkNonce } from './service-nonce.ts';
 import type { StoredSettings } from './settings/encryption.ts';
@@ -38,7 +39,7 @@ export async function verifyCredential(caller: CredentialCaller & PublicCaller, 
     throw withoutVerdict(error);
   });
   if (!identity) throw notSetUp(provider);
-  await useNonce(identity);
+  await revokedOnFailure({ loginAppId: caller.loginAppId, provider }, identity, () => useNonce(identity));
   return identity;
 }
 

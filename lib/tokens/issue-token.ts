@@ -12,6 +12,7 @@ import { refreshSession } from '../people/sessions/refresh-session.ts';
 import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
 import { codeParameters } from '../providers/parameters.ts';
 import { providerIds } from '../providers/provider-ids.ts';
+import { revokedOnFailure } from '../providers/provider-token.ts';
 import { protocolOf, verifyCredential } from '../providers/providers.ts';
 import type { Credential } from '../providers/service-nonce.ts';
 import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form-parameters.ts';
@@ -153,9 +154,10 @@ async function startSession(
   client: AuthenticatedClient,
   { session_name, ...credential }: Credential & { session_name?: string | undefined },
 ): Promise<TokenResponse> {
+  const { provider } = credential;
   const identity = await verifyCredential(client, credential);
-  await useProof(client);
-  const session = await logIn(client, credential.provider, identity, session_name);
+  await revokedOnFailure({ loginAppId: client.loginAppId, provider }, identity, () => useProof(client));
+  const session = await logIn(client, provider, identity, session_name);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);
   return tokens;

@@ -293,6 +293,46 @@ describe('a hook that gives no usable answer', () => {
   });
 });
 
+describe('a hook that lets a provider’s refresh token come for nothing', () => {
+  /** A login and a link with a code beside the id token, of which the hook is told this. */
+  async function newScene() {
+    const scene = standIn.openScene();
+    const app = await createLoginApp(service, unique('app'));
+    const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
+    const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
+    const issuers = [{ issuer: scene.url, audiences: [ourApp], code_exchange, hook_claims: ['hook'] }];
+    await service.setProvider(app, 'provider_f', { issuers });
+    scene.answer('token', async ({ code = '' }) => ({
+      body: { id_token: await scene.idToken({ sub: code }), refresh_token: `token-of-${code}` },
+    }));
+    const credential = async (sub: string, hook: Told) => ({
+      id_token: await scene.idToken({ sub, hook }),
+      authorization_code: sub,
+    });
+    const logIn = async (sub: string, hook: Told) => {
+      const { id_token, ...code } = await credential(sub, hook);
+      return service.byIdToken(id_token, app, code);
+    };
+    const revoked = () => scene.forms('revoke').map(({ token }) => token);
+    return { credential, logIn, revoked };
+  }
+
+  test.each<[string, Told, number]>([
+    ['refuses', { answer: { deny: true } }, 400],
+    ['fails', { fails: true }, 500],
+    ['answers a list', { answer: [] }, 500],
+  ])('it %s: the token is revoked at once', async (_, hook, status) => {
+    const { credential, logIn, revoked } = await newScene();
+    const [subject, other] = [unique('alice'), unique('bob')];
+    expect((await logIn(subject, hook)).status).toBe(status);
+    expect(revoked()).toEqual([`token-of-${subject}`]);
+    const account = accountOf(service, (await logIn(subject, {})).body.access_token);
+    const linked = await account.link({ provider: 'provider_f', ...(await credential(other, hook)) });
+    expect(linked.status).toBe(status);
+    expect(revoked()).toEqual([`token-of-${subject}`, `token-of-${other}`]);
+  });
+});
+
 describe('a refresh token that has been replaced', () => {
   /** A login whose second event the hook answers so, and whose third it answers with `later`. */
   const refreshedTwice = async (later: Told) => {

@@ -1,15 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
 import { itemsAbout } from '../support/items-about.ts';
-import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { accountOf, identityIdsOf } from '../support/people.ts';
-import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { unique } from '../support/service.ts';
+import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { asClient, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { everyCrash, failing, isWrite } from '../support/store-proxy.ts';
+import { everyCrash, type Fault, failing, isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;
 const standIn = await startProviderStandIn();
+
+/** Settings of the exchange of codes for id tokens. */
+const exchangeOf = (scene: Scene) => ({
+  token_url: `${scene.url}/token`,
+  client_id: ourApp,
+  client_secret: 'our-secret',
+  client_authentication: 'form',
+  id_token: { issuer: scene.url },
+  revocation_url: `${scene.url}/revoke`,
+});
 
 /** A Login App whose provider_b gives refresh tokens, and a person who has logged in there. */
 async function newLogin({ keeps = true } = {}) {
@@ -23,15 +33,9 @@ async function newLogin({ keeps = true } = {}) {
   issue(token);
   const subject = unique('alice');
   const app = await createLoginApp(service, unique('app'));
+  const { revocation_url, ...withoutRevocation } = exchangeOf(scene);
   const settings = {
-    authorization_code: {
-      token_url: `${scene.url}/token`,
-      client_id: ourApp,
-      client_secret: 'our-secret',
-      client_authentication: 'form',
-      id_token: { issuer: scene.url },
-      ...(keeps && { revocation_url: `${scene.url}/revoke` }),
-    },
+    authorization_code: { ...withoutRevocation, ...(keeps && { revocation_url }) },
   };
   await service.setProvider(app, 'provider_b', settings);
   const code = { provider: 'provider_b', authorization_code: 'a-code' };
@@ -177,6 +181,124 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(revoked()).toEqual([revocation(token), revocation('refused')]);
     await account.remove();
     expect(revoked()).toHaveLength(2);
+  });
+
+  describe('of a login or a link that fails after the exchange is revoked at once', () => {
+    const login = { grant_type: 'provider_authorization_code' };
+    const isNote = ({ body }: StoreCall): boolean => JSON.stringify(body).includes('USED_ONCE');
+    const isRecord = ({ operation }: StoreCall): boolean => operation === 'UpdateItem';
+    const isRead = ({ operation }: StoreCall): boolean => operation === 'GetItem';
+
+    /** The form of a login with a nonce of the service, for which these tokens come, one after the other. */
+    async function newNonceLogin(...tokens: string[]) {
+      const made = await newLogin();
+      const { nonce } = (await service.form('/v2/marketing/oauth/nonce', {}, asClient(made.app))).body;
+      made.scene.answer('token', async () => ({
+        body: {
+          id_token: await made.scene.idToken({ sub: made.subject, nonce }),
+          refresh_token: tokens.shift(),
+        },
+      }));
+      return { ...made, form: { ...login, ...made.code, nonce } };
+    }
+
+    test('since its nonce was used by another client', async () => {
+      const { app, form, revoked } = await newNonceLogin('stored', 'refused');
+      expect((await service.token(form, app)).status).toBe(200);
+      const server = { ...app, ...(await createClient(service, app.login_app_id)) };
+      expect((await service.token(form, server)).body.error).toBe('invalid_grant');
+      expect(revoked()).toEqual([revocation('refused')]);
+    });
+
+    test('since the store fails at the note of its nonce', async () => {
+      const { app, form, revoked } = await newNonceLogin('refused');
+      const { result } = await failing(proxy, [0, 'fails before'], () => service.token(form, app), isNote);
+      expect(result.status).toBe(500);
+      expect(revoked()).toEqual([revocation('refused')]);
+    });
+
+    test.each<[string, (scene: Scene) => void]>([
+      ['its id token is of another app', (scene) => answerWith(scene, { aud: 'another-app' })],
+      ['its id token has expired', (scene) => answerWith(scene, { exp: 1 })],
+    ])('since %s', async (_, answer) => {
+      const { app, code, scene, revoked } = await newLogin();
+      answer(scene);
+      expect((await service.token({ ...login, ...code }, app)).body.error).toBe('invalid_grant');
+      expect(revoked()).toEqual([revocation('refused')]);
+    });
+    const answerWith = (scene: Scene, claims: object) =>
+      scene.answer('token', async () => ({
+        body: { id_token: await scene.idToken(claims), refresh_token: 'refused' },
+      }));
+
+    test.each([401, 500])('since the user info answers %i', async (status) => {
+      const { app, code, scene, revoked } = await newLogin();
+      const { id_token: _, ...authorization_code } = exchangeOf(scene);
+      const user_info = { url: `${scene.url}/user_info` };
+      await service.setProvider(app, 'provider_b', { user_info, authorization_code });
+      running.advance(31);
+      scene.answer('token', { body: { access_token: 'an-access-token', refresh_token: 'refused' } });
+      scene.answer('user_info', { status });
+      expect((await service.token({ ...login, ...code }, app)).status).toBe(status === 401 ? 400 : 500);
+      running.resetClock();
+      expect(revoked()).toEqual([revocation('refused')]);
+    });
+
+    test.each<[string, (call: StoreCall) => boolean]>([
+      ['before the login is recorded', isRead],
+      ['at the record of the login', isRecord],
+    ])('since the store fails %s', async (_, place) => {
+      const { app, code, issue, revoked } = await newLogin();
+      issue('refused');
+      const send = () => service.token({ ...login, ...code }, app);
+      const { result, happened } = await failing(proxy, [0, 'fails before'], send, place);
+      expect({ status: result.status, happened }).toEqual({ status: 500, happened: true });
+      expect(revoked()).toEqual([revocation('refused')]);
+    });
+
+    test.each<[string, (call: StoreCall) => boolean]>([
+      ['before the link', isRead],
+      ['at the link', isWrite],
+    ])('since the store fails %s', async (_, place) => {
+      const { app, account: owner, code, issue, token, revoked } = await newLogin();
+      await owner.remove();
+      const account = await accountAtProviderF(app);
+      issue('refused');
+      const { result } = await failing(proxy, [0, 'fails before'], () => account.link(code), place);
+      expect(result.status).toBe(500);
+      expect(revoked()).toEqual([revocation(token), revocation('refused')]);
+    });
+
+    test('and not when it is stored all the same: then it is revoked with the person', async () => {
+      const { app, code, account, issue, token, revoked } = await newLogin();
+      const send = () => service.token({ ...login, ...code }, app);
+      const isSession = ({ operation }: StoreCall) => operation === 'PutItem';
+      const faults: [string, Fault, (call: StoreCall) => boolean][] = [
+        ['stored-1', 'fails after', isRecord],
+        ['stored-2', 'fails before', isSession],
+      ];
+      for (const [refreshToken, fault, place] of faults) {
+        issue(refreshToken);
+        const { result, happened } = await failing(proxy, [0, fault], send, place);
+        expect({ status: result.status, happened }).toEqual({ status: 500, happened: true });
+      }
+      expect(revoked()).toEqual([]);
+      await account.remove();
+      const tokens = revoked().map((form) => form.token);
+      expect(tokens.toSorted()).toEqual([token, 'stored-1', 'stored-2'].toSorted());
+    });
+
+    test('since the Login App lets nobody new in', async () => {
+      const { app, account, code, issue, token, revoked } = await newLogin();
+      await account.remove();
+      const closed = { 'login-app': app.login_app_id, 'sign-ups': 'closed' };
+      await service.operate('login-apps', 'update', closed);
+      running.advance(31);
+      issue('refused');
+      expect((await service.token({ ...login, ...code }, app)).body.error).toBe('invalid_grant');
+      running.resetClock();
+      expect(revoked()).toEqual([revocation(token), revocation('refused')]);
+    });
   });
 
   test('that another one replaces is revoked with the identity, and not while the person goes on with it', async () => {

@@ -22,6 +22,7 @@ import {
   whileExisting,
 } from '../../login-users/login-user.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import type { TokenPlace } from '../../providers/provider-token.ts';
 import { unprocessableEntity } from '../../schema/validation.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import type { Conditions } from '../../storage/expressions.ts';
@@ -30,13 +31,7 @@ import { update, writeTogether } from '../../storage/transactions.ts';
 import { attributeOf, changeOfIdentities, roomOf, tooManyLinked } from './change-of-identities.ts';
 import { shownIdentity } from './identities-of-person.ts';
 import { findIndexItem, leadNowhere, leadTo, type Owner, ownerOf } from './identity-index.ts';
-import {
-  changeBy,
-  retryRevocations,
-  revokeIfRefused,
-  revokeStoredTokens,
-  type TokenPlace,
-} from './provider-tokens.ts';
+import { changeBy, retryRevocations, revokeStoredTokens, revokeUnlessStored } from './provider-tokens.ts';
 
 /**
  * Links a verified identity to a Login User. The person and the index item of the identity change in
@@ -106,7 +101,7 @@ export async function linkIdentity(
     };
   };
   return retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.').catch((error) =>
-    revokeIfRefused(error, login_user_id, place, verified),
+    revokeUnlessStored(error, login_user_id, place, verified),
   );
 }
 

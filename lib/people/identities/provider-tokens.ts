@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { newId } from '../../foundation/ids.ts';
-import { ServiceError } from '../../foundation/service-error.ts';
-import { logEvent, logFailure } from '../../log/log.ts';
+import { logFailure } from '../../log/log.ts';
 import {
   type IdentityAttributes,
   identitiesIn,
@@ -11,12 +10,9 @@ import {
   type VerifiedIdentity,
 } from '../../login-users/linked-identity.ts';
 import { listAttributes, loginUserItem } from '../../login-users/login-user.ts';
-import { oauth2SettingsSchema } from '../../providers/oauth2/settings.ts';
-import { revokeProviderToken } from '../../providers/oauth2/token-endpoint.ts';
-import { oidcSettingsSchema } from '../../providers/oidc/settings.ts';
-import { authorizationCodeProvider, type ProviderId, providerIds } from '../../providers/provider-ids.ts';
+import { authorizationCodeProvider, providerIds } from '../../providers/provider-ids.ts';
+import { revokeToken, type TokenPlace } from '../../providers/provider-token.ts';
 import { decryptSecrets, encryptSecrets } from '../../providers/settings/encryption.ts';
-import { findProviderSettings, notSetUp } from '../../providers/settings/stored.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import type { Owner } from './identity-index.ts';
 
@@ -30,11 +26,6 @@ const tokenSchema = v.object({
   token_secret: v.string(),
 });
 
-/** The settings that name the revocation endpoint. */
-export interface TokenPlace {
-  loginAppId: string;
-  provider: ProviderId;
-}
 type PlacedToken = RevocableToken & { place: TokenPlace };
 
 export const isStoredToken = (attribute: string) => attribute.startsWith(identityAttributes.storedToken(''));
@@ -59,7 +50,7 @@ export async function changeBy(
   const current = item[name];
   const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;
   if (Buffer.byteLength(token.text) > mostBytes || !(hasRoom || current)) {
-    await revokeToken(login_user_id, { ...token, place });
+    await revokeToken(place, token, { login_user_id });
     return { set, copy: {} };
   }
   const { text: token_secret, issuer } = token;
@@ -77,42 +68,31 @@ async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken
   return { text: token_secret, issuer, place };
 }
 
-/** Revokes a provider's refresh token. A failure is logged, and must not stop what the person has asked for. */
-async function revokeToken(
-  login_user_id: string,
-  token: PlacedToken | Promise<PlacedToken>,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  try {
-    const { text, issuer, place } = await token;
-    const settings = await findProviderSettings(place.loginAppId, place.provider);
-    if (!settings) throw notSetUp(place.provider);
-    const decrypted = await decryptSecrets(settings.settings, settings.place);
-    await revokeProviderToken(exchangeIn(decrypted, issuer), text, signal);
-    logEvent('provider_token_revoked', { login_user_id });
-    return true;
-  } catch (error) {
-    logFailure('provider_token_not_revoked', error, { login_user_id });
-    return false;
-  }
-}
-
-function exchangeIn(settings: object, issuer: string | undefined) {
-  if (issuer === undefined) return v.parse(oauth2SettingsSchema, settings).authorization_code;
-  const { issuers } = v.parse(oidcSettingsSchema, settings);
-  return issuers.find((one) => one.issuer === issuer)?.code_exchange;
-}
-
-/** Rethrows an error. When it is a ServiceError, the token of the verified identity has no owner, and is revoked first. */
-export async function revokeIfRefused(
+/**
+ * Rethrows the error of a login or a link. The token of the verified identity is revoked first, unless
+ * it was stored: a write may be done although its answer was an error.
+ */
+export async function revokeUnlessStored(
   error: unknown,
   login_user_id: string,
   place: TokenPlace,
   { revocableToken: token }: VerifiedIdentity,
 ): Promise<never> {
-  if (token !== undefined && error instanceof ServiceError)
-    await revokeToken(login_user_id, { ...token, place });
+  if (token !== undefined && !(await isStoredAt(login_user_id, token, place)))
+    await revokeToken(place, token, { login_user_id });
   throw error;
+}
+
+/** Whether a person has a token, as far as the store answers. */
+async function isStoredAt(
+  loginUserId: string,
+  { text }: RevocableToken,
+  { loginAppId }: TokenPlace,
+): Promise<boolean> {
+  const item = (await readItem(loginUserItem(loginUserId)).catch(() => undefined)) ?? {};
+  const names = Object.keys(item).filter(isStoredToken);
+  const tokens = names.map((name) => readToken(item[name], loginAppId).catch(() => undefined));
+  return (await Promise.all(tokens)).some((token) => token?.text === text);
 }
 
 /** Revokes all tokens of a deleted Login User, or those of unlinked identities. One that fails stays stored. */
@@ -124,8 +104,7 @@ export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   const names = Object.keys(item).filter((name) => isStoredToken(name) && !isNeeded(name));
   const outcomes = await Promise.all(
     names.map(async (attribute) => {
-      const token = readToken(item[attribute], String(item.login_app_id));
-      if (!(await revokeToken(login_user_id, token, signal))) return false;
+      if (!(await revokeStored(item, attribute, signal))) return false;
       await updateItem(loginUserItem(login_user_id), {
         remove: [attribute],
         when: { [attribute]: { exists: true } },
@@ -135,6 +114,18 @@ export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   );
   const revoked = outcomes.filter(Boolean).length;
   return { revoked, not_revoked: outcomes.length - revoked };
+}
+
+/** Revokes a stored token. One that can't be read is not revoked, and the log says so. */
+async function revokeStored(item: Item, attribute: string, signal?: AbortSignal): Promise<boolean> {
+  const login_user_id = String(item.login_user_id);
+  try {
+    const { place, ...token } = await readToken(item[attribute], String(item.login_app_id));
+    return await revokeToken(place, token, { login_user_id, signal });
+  } catch (error) {
+    logFailure('provider_token_not_revoked', error, { login_user_id });
+    return false;
+  }
 }
 
 /** Revokes again what failed for a Login User, deleted or not; undefined when there never was one. */

@@ -17,6 +17,7 @@ import {
 } from '../../login-users/login-user.ts';
 import { countersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import type { TokenPlace } from '../../providers/provider-token.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { deleteItem, type Item, putItem, updateItem } from '../../storage/items.ts';
 import { sessionsOfProviderSessionList } from '../../storage/keys.ts';
@@ -28,7 +29,7 @@ import {
   ownerOfFirst,
   releaseIdentity,
 } from '../identities/identity-index.ts';
-import { changeBy, revokeIfRefused, type TokenPlace } from '../identities/provider-tokens.ts';
+import { changeBy, revokeUnlessStored } from '../identities/provider-tokens.ts';
 import { askLoginHook, hasLoginHook } from '../login-hook.ts';
 import { externalIdForTokens, type Session, sessionItem } from './session.ts';
 
@@ -54,10 +55,12 @@ export async function logIn(
   verified: VerifiedIdentity,
   name?: string,
 ): Promise<Session> {
-  const { isOpen } = await findStatus(loginAppId);
-  const login = { loginAppId, provider, verified, mayCreate: isOpen };
+  const place = { loginAppId, provider };
   let owner = ownerOfFirst(firstIndexId(loginAppId, verified));
   const logInOnce = async () => {
+    const { isOpen } = await findStatus(loginAppId);
+    const login = { ...place, verified, mayCreate: isOpen };
+
     // 1. The login hook decides about the current owner, when nothing else is known to refuse.
     const asked = hasLoginHook(loginAppId) ? await askAboutLogin(clientId, login) : undefined;
     if (asked) owner = asked.owner;
@@ -103,7 +106,7 @@ export async function logIn(
     };
   };
   return retryOnConflict(logInOnce, 'Others keep linking and unlinking the identity.').catch((error) =>
-    revokeIfRefused(error, owner.login_user_id, login, verified),
+    revokeUnlessStored(error, owner.login_user_id, place, verified),
   );
 }
 

@@ -9,8 +9,18 @@ import { dummy, rejectsDummy } from '../provider-failure.ts';
 import { requireBoundCode } from '../public-clients.ts';
 import type { StoredSettings } from '../settings/encryption.ts';
 import { keepNamespace } from '../settings/fields.ts';
-import { type AudienceValidation, type CodeExchange, oauth2SettingsSchema } from './settings.ts';
-import { type AuthorizationCode, checkExchange, exchangeCode } from './token-endpoint.ts';
+import {
+  type AudienceValidation,
+  type CodeExchange,
+  type OAuth2Settings,
+  oauth2SettingsSchema,
+} from './settings.ts';
+import {
+  type AuthorizationCode,
+  checkExchange,
+  exchangeCode,
+  revokedUnlessVerified,
+} from './token-endpoint.ts';
 import { askUserInfo, validateAudience, verifyAccessToken } from './verify.ts';
 
 /** An access token, verified by audience validation and user info. @see RFC 6749 */
@@ -42,7 +52,7 @@ export async function verifyAuthorizationCode(
   { nonce, isOfPublicClient, ...code }: AuthorizationCode & { isOfPublicClient: boolean },
 ): Promise<VerifiedIdentity | undefined> {
   const settings = await oauth2.read(stored);
-  const { authorization_code: exchange, audience_validation, namespace, user_info } = settings;
+  const { authorization_code: exchange } = settings;
   if (!exchange) return undefined;
   if (isOfPublicClient) requireBoundCode(exchange, { nonce, ...code });
   if (exchange.pkce === 'required' && code.code_verifier === undefined)
@@ -57,15 +67,27 @@ export async function verifyAuthorizationCode(
     );
   const signal = verificationDeadline();
   const { access_token = '', refresh_token } = await exchangeCode(exchange, code, signal);
-  const revocableToken = revocable(exchange, refresh_token);
-  if (audience_validation) {
-    const person = await verifyAccessToken(settings, access_token, signal);
-    return person && { ...person, revocableToken };
-  }
+  const person = await revokedUnlessVerified(exchange, refresh_token, () =>
+    settings.audience_validation
+      ? verifyAccessToken(settings, access_token, signal)
+      : verifyExchanged(settings, access_token, signal),
+  );
+  return person && { ...person, revocableToken: revocable(exchange, refresh_token) };
+}
+
+/**
+ * The person of an access token that a code was exchanged for. The provider gives it only to the app
+ * that the code was issued to.
+ * @see RFC 6749, section 4.1.3
+ */
+async function verifyExchanged(
+  { namespace, user_info }: OAuth2Settings,
+  accessToken: string,
+  signal: AbortSignal,
+): Promise<VerifiedIdentity | undefined> {
   if (namespace === undefined || !user_info) return undefined;
-  // The provider gives this token only to the app that the code was issued to. @see RFC 6749, section 4.1.3
-  const person = await askUserInfo(user_info, wellFormedCredential(access_token), signal);
-  return { namespace, ...person, revocableToken };
+  const person = await askUserInfo(user_info, wellFormedCredential(accessToken), signal);
+  return { namespace, ...person };
 }
 
 /** The provider's refresh token, if the settings say where it can be revoked. */

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
+import { logEvent, logFailure } from '../../log/log.ts';
 import {
   basicAuthorization,
   callProvider,
@@ -122,6 +123,39 @@ export async function revokeProviderToken(
   const isUnknown =
     status === 400 && exchange.refused_errors.includes(String(valueAtPath(body, exchange.error_field)));
   if (status !== 200 && !isUnknown) throw new ProviderFailure('unexpected_status', url, String(status));
+}
+
+/**
+ * Logs whether a revocation succeeds. A failure must not stop what the person has asked for.
+ * @param login_user_id the person whose token it is, if that is known
+ */
+export async function logRevocation(revocation: Promise<void>, login_user_id?: string): Promise<boolean> {
+  try {
+    await revocation;
+    logEvent('provider_token_revoked', definedOnly({ login_user_id }));
+    return true;
+  } catch (error) {
+    logFailure('provider_token_not_revoked', error, definedOnly({ login_user_id }));
+    return false;
+  }
+}
+
+/**
+ * Verifies the person of a code by the other tokens that it was exchanged for. If that fails, nobody
+ * stores the refresh token, so it is revoked: a code is exchanged only once.
+ */
+export async function revokedUnlessVerified<Person>(
+  exchange: CodeExchange,
+  refreshToken: string | undefined,
+  verify: () => Promise<Person>,
+): Promise<Person> {
+  try {
+    return await verify();
+  } catch (error) {
+    if (exchange.revocation_url !== undefined && refreshToken !== undefined)
+      await logRevocation(revokeProviderToken(exchange, refreshToken));
+    throw error;
+  }
 }
 
 /** Whether a token endpoint knows our app, and rejects a made-up code. */

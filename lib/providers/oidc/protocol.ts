@@ -7,7 +7,12 @@ import { invalidRequest, validated } from '../../schema/validation.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { profileIn, rejected } from '../credential.ts';
 import type { CodeExchange } from '../oauth2/settings.ts';
-import { type AuthorizationCode, checkExchange, exchangeCode } from '../oauth2/token-endpoint.ts';
+import {
+  type AuthorizationCode,
+  checkExchange,
+  exchangeCode,
+  revokedUnlessVerified,
+} from '../oauth2/token-endpoint.ts';
 import { credentialParameters } from '../parameters.ts';
 import type { KeySource } from '../presets/companies.ts';
 import { protocol } from '../protocol.ts';
@@ -75,12 +80,14 @@ export async function verifyCode(
   const keys = prepareIssuerKeys(issuer);
   // They are fetched during the exchange, but its error comes first.
   keys.catch(() => undefined);
-  const { id_token = '', ...tokens } = await exchangeCode({ ...exchange, id_token: issuer }, code, signal);
-  await keys;
-  const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
-  const sent = { id_token, access_token: tokens.access_token, nonce, isSecond };
-  const person = await verifyIdToken(trusted, sent);
-  return { person, refresh_token: tokens.refresh_token };
+  const tokens = await exchangeCode({ ...exchange, id_token: issuer }, code, signal);
+  const { id_token = '', access_token, refresh_token } = tokens;
+  const person = await revokedUnlessVerified(exchange, refresh_token, async () => {
+    await keys;
+    const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
+    return verifyIdToken(trusted, { id_token, access_token, nonce, isSecond });
+  });
+  return { person, refresh_token };
 }
 
 /**
