@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
@@ -157,7 +158,7 @@ describe('operator events import FILE.ndjson', () => {
       '--ids-from: the file /nowhere cannot be read.',
     ],
     [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
-    [['events', 'import', 'docs'], 'docs is a folder, not a file.'],
+    [['events', 'import', 'docs'], `${resolve('docs')} is a folder, not a file.`],
   ])('%j is an error', async (words, why) => {
     const { code, stdout, stderr } = await run(...words);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
