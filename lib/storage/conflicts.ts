@@ -49,7 +49,7 @@ function withAttempts(error: ConditionalCheckFailedException, sent: number) {
 }
 
 /** Whether a write was not made because a transaction was under way, or the table too busy for one. */
-function isConflict(error: unknown): boolean {
+export function isConflict(error: unknown): boolean {
   if (error instanceof TransactionConflictException) return true;
   if (error instanceof TransactionInProgressException) return true;
   if (!(error instanceof TransactionCanceledException)) return false;

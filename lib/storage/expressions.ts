@@ -28,7 +28,8 @@ export type Condition =
   /** Less than the value. */
   | { isNotFrom: string | number }
   /** Greater than the value. */
-  | { isNotUpTo: number }
+  | { isNotUpTo: string | number }
+  | { startsWith: string }
   /** For `pk`, whether there is an item. */
   | { exists: boolean };
 
@@ -68,6 +69,7 @@ export class Expressions {
     if ('isNot' in condition) return `${name} <> ${this.value(condition.isNot)}`;
     if ('isNotFrom' in condition) return `NOT ${name} >= ${this.value(condition.isNotFrom)}`;
     if ('isNotUpTo' in condition) return `NOT ${name} <= ${this.value(condition.isNotUpTo)}`;
+    if ('startsWith' in condition) return `begins_with(${name}, ${this.value(condition.startsWith)})`;
     const exists = 'exists' in condition && condition.exists;
     return `${exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
   }

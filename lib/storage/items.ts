@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import {
   ConditionalCheckFailedException,
   ItemCollectionSizeLimitExceededException,
+  TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
@@ -124,7 +125,12 @@ const unlessRefused = <Answer>(send: () => Promise<Answer>) =>
   });
 
 /** Whether a write failed because its partition and its local indexes take 10 GB. */
-export const isPartitionFull = (error: unknown) => error instanceof ItemCollectionSizeLimitExceededException;
+export function isPartitionFull(error: unknown): boolean {
+  if (error instanceof ItemCollectionSizeLimitExceededException) return true;
+  if (!(error instanceof TransactionCanceledException)) return false;
+  const reasons = error.CancellationReasons ?? [];
+  return reasons.some(({ Code }) => Code === 'ItemCollectionSizeLimitExceeded');
+}
 
 /** Deletes an item if `when` holds. A retry can't know what the first attempt deleted, so nothing is returned. */
 export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<void> {
@@ -175,16 +181,6 @@ export async function updateItem<Written>(
   return found?.write_id === write_id
     ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
     : { done: false, found };
-}
-
-/** Writes an item where there is none, or `when` holds. @returns the item that is there then, whoever wrote it */
-export async function claimItem<Attributes>(
-  key: ItemKey<Attributes>,
-  set: Stored<NoInfer<Attributes>>,
-  when: Conditions = { pk: { exists: false } },
-): Promise<Attributes> {
-  const outcome = await updateItem(key, { set, when });
-  return outcome.done ? set : key.parse(outcome.found ?? {});
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { store, tableName } from './client.ts';
+import { type Conditions, Expressions } from './expressions.ts';
 import { type Item, type Keyed, readEach } from './items.ts';
 import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
-/** A list within a partition, with the ordinals 1, 2, 3 … of its members in a sort key. */
-export interface DenseList {
+/** A list within a partition, with the ordinals of its members in a sort key: 1, 2, 3 … if it is dense. */
+export interface NumberedList {
   pk: string;
   /** @default the table itself */
   index?: LocalIndex | undefined;
@@ -20,10 +21,6 @@ export const readPartition = (pk: string, prefix = '') => allOf(readPartitionPag
 export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item[]> =>
   queryPages({ ConsistentRead: true, ...keysIn(table, pk, beginningWith(prefix)) });
 
-/** The items of a partition from one sort key to another, strongly consistent. */
-export const readBetween = (pk: string, first: string, last: string): Promise<Item[]> =>
-  allOf(queryPages({ ConsistentRead: true, ...keysIn(table, pk, between(first, last)) }));
-
 /** Whether a Login App has an item, strongly consistent. The store compares: another one's item costs the same as none. */
 export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   const { Count } = await query({
@@ -36,11 +33,11 @@ export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
 }
 
 /** The members with ordinals from `first` to `last`, strongly consistent. */
-export const readRange = (list: DenseList, first = 1, last = Number.MAX_SAFE_INTEGER): Promise<Item[]> =>
+export const readRange = (list: NumberedList, first = 1, last = Number.MAX_SAFE_INTEGER): Promise<Item[]> =>
   allOf(queryPages(ordinalsIn(list, first, last)));
 
 /** The number of members, in one request. */
-export async function readLastOrdinal(list: DenseList): Promise<number> {
+export async function readLastOrdinal(list: NumberedList): Promise<number> {
   const { Items } = await query({
     ...ordinalsIn(list, 0, Number.MAX_SAFE_INTEGER),
     ProjectionExpression: '#sk',
@@ -49,6 +46,42 @@ export async function readLastOrdinal(list: DenseList): Promise<number> {
   });
   const last = Items?.[0]?.[sortKeyOf(list.index)];
   return typeof last === 'string' ? ordinalOf(last) : 0;
+}
+
+/** A part of a list: the order, the ordinal after which it begins, and how many members are read. */
+interface PartOfList {
+  order: 'ascending' | 'descending';
+  after: number | undefined;
+  limit: number;
+}
+
+/**
+ * The ordinals of some members, strongly consistent, in one request.
+ * @param when what members must meet, among those that are read
+ * @returns also the ordinal after which the list goes on; undefined at its end
+ */
+export async function readOrdinals(
+  list: NumberedList,
+  { order, after, limit }: PartOfList,
+  when: Conditions,
+): Promise<{ ordinals: number[]; next: number | undefined }> {
+  const isAscending = order === 'ascending';
+  const first = isAscending ? (after ?? 0) + 1 : 0;
+  const last = isAscending ? Number.MAX_SAFE_INTEGER : (after ?? Number.MAX_SAFE_INTEGER) - 1;
+  const part = ordinalsIn(list, first, last);
+  const filter = new Expressions();
+  const FilterExpression = filter.condition(when) || undefined;
+  const { Items = [], LastEvaluatedKey } = await query({
+    ...part,
+    FilterExpression,
+    ExpressionAttributeNames: { ...part.ExpressionAttributeNames, ...filter.names },
+    ExpressionAttributeValues: { ...part.ExpressionAttributeValues, ...filter.values },
+    ProjectionExpression: '#sk',
+    ScanIndexForward: isAscending,
+    Limit: limit,
+  });
+  const ordinal = (item: Item) => ordinalOf(String(item[sortKeyOf(list.index)]));
+  return { ordinals: Items.map(ordinal), next: LastEvaluatedKey && ordinal(LastEvaluatedKey) };
 }
 
 interface Page {
@@ -107,7 +140,7 @@ export async function readMembers(keys: Keyed[]): Promise<Item[]> {
   return [...members].filter((item) => item !== undefined);
 }
 
-const ordinalsIn = ({ pk, index, name }: DenseList, first: number, last: number) => ({
+const ordinalsIn = ({ pk, index, name }: NumberedList, first: number, last: number) => ({
   IndexName: index,
   ConsistentRead: true,
   ...keysIn(

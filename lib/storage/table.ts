@@ -5,7 +5,7 @@ export const table = {
   partitionKey: 'pk',
   sortKey: 'sk',
   timeToLive: 'expires_at',
-  /** Strongly consistent lists of an access request's events. */
+  /** Strongly consistent lists of an access request's events, and of the access requests of an account. */
   localIndexes: {
     by_actor_type: { sortKey: 'actor_type_ordinal', projection: 'ALL' },
     by_actor_id: { sortKey: 'actor_id_ordinal', projection: 'ALL' },
