@@ -10,7 +10,7 @@ export const { endpoint, handler } = serve({
   route: 'POST /v1/rbac/access_requests/{access_request_id}/reviews',
   summary: 'Adds a review to an access request',
   description:
-    'Adds a review, which approves or rejects, by an actor to an access request of the account. Where a decision is computed, a pending access request is decided by it; later reviews are kept and change nothing. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
+    'Adds a review, which approves or rejects, by an actor to an access request of the account. Where a decision is computed, a pending access request is decided by it; a review that does not count, such as a later one, is kept and has `counts: false`. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
   body: json(reviewBodySchema, invalidFields, { mostBytes: mostEventBytes }),
   responses: eventAdded('review', 'search-reviews', {
     id: 5,
@@ -31,7 +31,10 @@ export const { endpoint, handler } = serve({
       field: 'status',
     },
   },
-  table: { access_requests: [...addEventRecord.table.access_requests, 'UpdateItem', 'DeleteItem'] },
+  table: {
+    access_requests: [...addEventRecord.table.access_requests, 'UpdateItem'],
+    access_request_lists: ['PutItem'],
+  },
   example: {
     path: { access_request_id: '1' },
     body: { actor_type: 'login_user', actor_id: '1001', status: 'approved', comment: '' },

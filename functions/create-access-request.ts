@@ -1,9 +1,9 @@
 import {
   accessRequestBodySchema,
   createAccessRequestFor,
-  createdSchema,
 } from '../lib/access-requests/create-access-request.ts';
 import { idempotencyKeySchema } from '../lib/access-requests/idempotency.ts';
+import { oneAccessRequestSchema } from '../lib/access-requests/shown-access-request.ts';
 import { writingAccount } from '../lib/http/auth/account.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
@@ -26,9 +26,19 @@ export const { endpoint, handler } = serve({
   body: { ...json(accessRequestBodySchema, invalidFields), isOptional: true },
   responses: {
     201: {
-      description: 'The new access request.',
-      body: createdSchema,
-      example: { id: 2, created_at: '2026-01-31T08:00:00.000Z' },
+      description: 'The new access request, as GET shows it.',
+      body: oneAccessRequestSchema,
+      example: {
+        id: 2,
+        title: 'Raise the limit of customer 7',
+        requested_by: { actor_type: 'login_user', actor_id: '1001' },
+        approvals_needed: 2,
+        self_review: false,
+        decision: 'pending',
+        approvals: 0,
+        created_at: '2026-01-31T08:00:00.000Z',
+        last_event_id: 0,
+      },
       links: {
         AddComment: linkTo('add-comment', 'Its id is where comments are added.'),
         AddReview: linkTo('add-review', 'Its id is where reviews are added.'),
@@ -44,7 +54,7 @@ export const { endpoint, handler } = serve({
     },
     forbidden: { when: 'The account may only read.', example: 'The account may only read.' },
     conflict: {
-      when: 'Another access request of the account has the reference, and is named.',
+      when: 'Another access request of the account has the reference, and is named. Or the account takes no more access requests.',
       example: 'The access request 1 has this reference.',
     },
     unprocessable_entity: {
@@ -53,7 +63,11 @@ export const { endpoint, handler } = serve({
       field: 'approvals_needed',
     },
   },
-  table: { accounts: ['UpdateItem'], access_requests: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'] },
+  table: {
+    accounts: ['PutItem'],
+    access_requests: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'],
+    access_request_lists: ['PutItem'],
+  },
   idIs: 'access_request_id',
   example: {
     body: {

@@ -15,6 +15,7 @@ export const access = accessOf({
     devices: everything,
     accounts: everything,
     access_requests: everything,
+    access_request_lists: everything,
     // An interrupted trial of new versions leaves the keys of a provider.
     probes: ['DeleteItem'],
   },

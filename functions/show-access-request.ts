@@ -1,5 +1,5 @@
-import { oneAccessRequestSchema, showAccessRequest } from '../lib/access-requests/search-access-requests.ts';
 import { accessRequestIdSchema } from '../lib/access-requests/search-request.ts';
+import { oneAccessRequestSchema, showAccessRequest } from '../lib/access-requests/shown-access-request.ts';
 import { account } from '../lib/http/auth/account.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { exampleOfAccessRequest, searchRecord } from './shared/search-events.ts';
@@ -26,7 +26,7 @@ export const { endpoint, handler } = serve({
     },
     forbidden: searchRecord.errors.forbidden,
   },
-  table: { access_requests: ['GetItem', 'Query', 'UpdateItem'] },
+  table: { access_requests: ['GetItem', 'Query'] },
   example: { path: { access_request_id: '1' } },
   handle: async ({ caller, path }) => ok(await showAccessRequest(caller.account_id, path.access_request_id)),
 });

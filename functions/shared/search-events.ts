@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
-import type { accessRequestSchema } from '../../lib/access-requests/search-access-requests.ts';
 import { searchResultSchema } from '../../lib/access-requests/search-events.ts';
 import { accessRequestIdSchema, searchQuery } from '../../lib/access-requests/search-request.ts';
+import type { accessRequestSchema } from '../../lib/access-requests/shown-access-request.ts';
 import { account } from '../../lib/http/auth/account.ts';
 
 /** Parts that the records of the searches have in common: the search of events, and that of reviews. */

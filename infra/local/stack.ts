@@ -74,7 +74,7 @@ export async function startStack(options: StackOptions) {
   const call = async (key: string, event: object) =>
     functions.get(key)?.(event, { awsRequestId: randomUUID() });
   const endStream = streamArn && followStream(store.url, streamArn, (event) => call('publish-events', event));
-  const scheduled = ['finish-deletions', 'refresh-access-requests'];
+  const scheduled = ['finish-deletions', 'expire-access-requests'];
   const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
 

@@ -54,7 +54,7 @@ export interface Watched {
   measurements: Measurements;
   rotations: IFunction[];
   finishing: IFunction;
-  refreshing: IFunction;
+  expiring: IFunction;
   functions: readonly EndpointFunction[];
   audit: AuditTrail;
   publishing: EventPublishing | undefined;
@@ -159,7 +159,7 @@ function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[]
   return [...functions.map(failing), ...functions.filter(({ key }) => throttles.has(key)).map(throttled)];
 }
 
-function aboutService({ measurements, settings, rotations, finishing, refreshing }: Watched): AlarmRow[] {
+function aboutService({ measurements, settings, rotations, finishing, expiring }: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;
   const { total, because, ofFunctions, requests, consumedReads, consumedWrites } = measurements;
   const invocations = ofFunctions('Invocations');
@@ -183,9 +183,12 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
   const calls = total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
   const providerFailures = rate('Provider failures', total('ProviderFailures'), calls, fewest);
   const loginHook: AlarmRow = ['LoginHookFailed', total('LoginHookFailures'), 1, [2, 5]];
+  // Both run at least every ten minutes.
   const period = Duration.minutes(10);
-  const finished = { invocations: finishing.metricInvocations({ period }) };
-  const missed = formula('Missed invocation', 'IF(FILL(invocations, 0) < 1, 1, 0)', finished, period);
+  const missed = (scheduled: IFunction) => {
+    const invocations = scheduled.metricInvocations({ period });
+    return formula('Missed invocation', 'IF(FILL(invocations, 0) < 1, 1, 0)', { invocations }, period);
+  };
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
     ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
@@ -202,8 +205,9 @@ function aboutService({ measurements, settings, rotations, finishing, refreshing
     ['AccessRequestFull', because('RequestsRefused', 'access_request_full'), 1],
     ['RotationFailure', errorsOf(rotations), 1, onceOfSum],
     ['DeletionsUnfinished', errorsOf([finishing]), 1, onceOfSum],
-    ['FinishDeletionsStopped', missed, 1, [3, 3]],
-    ['ListsNotRefreshed', errorsOf([refreshing]), 1, [3, 5]],
+    ['FinishDeletionsStopped', missed(finishing), 1, [3, 3]],
+    ['ExpiriesNotStored', errorsOf([expiring]), 1, [3, 5]],
+    ['ExpireAccessRequestsStopped', missed(expiring), 1, [2, 2]],
   ];
 }
 

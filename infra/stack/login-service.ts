@@ -121,11 +121,11 @@ export class LoginService extends Construct {
       targets: [new LambdaFunction(finishing.lambda)],
     });
 
-    const refreshing = withoutRoute('refresh-access-requests').lambda;
-    new Rule(this, 'RefreshAccessRequests', {
-      description: 'Lets access requests expire, and brings the lists of accounts up to date',
+    const expiring = withoutRoute('expire-access-requests').lambda;
+    new Rule(this, 'ExpireAccessRequests', {
+      description: 'Stores that access requests have expired',
       schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new LambdaFunction(refreshing)],
+      targets: [new LambdaFunction(expiring)],
     });
 
     const publishing = settings.publishEvents
@@ -148,7 +148,7 @@ export class LoginService extends Construct {
       measurements: measurementsOf(settings.stack, api.api, table),
       rotations: [keyRotation, secretRotation],
       finishing: finishing.lambda,
-      refreshing,
+      expiring,
       functions,
       audit,
       publishing,

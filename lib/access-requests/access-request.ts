@@ -2,19 +2,9 @@
 // people who log in. It calls the storage and the secrets.
 
 import * as v from 'valibot';
-import { timestamp } from '../foundation/clock.ts';
-import { ServiceError } from '../foundation/service-error.ts';
-import {
-  deleteItem,
-  type ItemKey,
-  type ItemOf,
-  itemKind,
-  putItem,
-  readItem,
-  updateItem,
-} from '../storage/items.ts';
+import { type ItemKey, type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import * as keys from '../storage/keys.ts';
-import { type DenseList, readPartition } from '../storage/lists.ts';
+import type { NumberedList } from '../storage/lists.ts';
 import type { LocalIndex } from '../storage/table.ts';
 import { type AccessRequestEvent, type Actor, actorSchema, eventSchema, type Writer } from './event.ts';
 
@@ -41,7 +31,10 @@ export const accessRequestItem = itemKind(
     decided_at: v.optional(v.string()),
     /** Hashes of the actors whose approvals count. */
     approvers: v.optional(v.array(v.string())),
+    /** How many of its reviews the decision and the approvers come from. */
     reviews_counted: v.optional(v.number()),
+    /** Counts the changes of this item, and of who has access. */
+    revision: v.optional(v.number()),
   }),
   keys.accessRequestKey,
 );
@@ -61,56 +54,7 @@ export async function takeIds(count: number): Promise<number> {
   return 1 + (after ? counterItem.parse(after).last_id - count : counterItem.parse(before).last_id);
 }
 
-/** Writes an access request; false when its id is taken. */
-export const putAccessRequest = (made: AccessRequest): Promise<boolean> => {
-  const list_position = keys.ordinalIn('ACCESS_REQUEST', made.access_request_id);
-  const item = { ...made, list: keys.accessRequestsList, list_position };
-  return putItem(accessRequestItem(made.access_request_id), item, { ifAbsent: true });
-};
-
 export const readAccessRequest = (id: number) => readItem(accessRequestItem(id));
-
-export const accessItem = itemKind(
-  v.object({
-    access_request_id: v.number(),
-    account_id: v.string(),
-    granted_at: v.string(),
-    /** Whether a decision is computed for the access request. */
-    is_decided: v.optional(v.boolean()),
-    /** The Login App of a probe, and epoch seconds until which it is in use. */
-    login_app_id: v.optional(v.string()),
-    used_until: v.optional(v.number()),
-  }),
-  keys.accessKey,
-);
-
-export type Access = ItemOf<typeof accessItem>;
-
-/**
- * Checks an account's access. Before that, nothing of the access request is read: one of others costs what none costs.
- * @throws ServiceError `forbidden`, also when there is no such access request
- */
-export async function requireAccess(accountId: string, id: number): Promise<Access> {
-  const access = await readItem(accessItem(id, accountId));
-  if (access) return access;
-  throw new ServiceError('forbidden', 'The account has no access to this access request.');
-}
-
-export const putAccess = (id: number, accountId: string, more: Partial<Access> & { expires_at?: number }) =>
-  putItem(accessItem(id, accountId), {
-    ...more,
-    account_id: accountId,
-    access_request_id: id,
-    granted_at: timestamp(),
-    list: keys.accessRequestsOfAccountList(accountId),
-    list_position: keys.ordinalIn('ACCESS_REQUEST', id),
-  });
-
-export const deleteAccess = (id: number, accountId: string) => deleteItem(accessItem(id, accountId));
-
-export async function readAccesses(id: number): Promise<Access[]> {
-  return (await readPartition(keys.accessRequestPartition(id), keys.accessPrefix)).map(accessItem.parse);
-}
 
 export const eventItem: (
   accessRequestId: number,
@@ -120,7 +64,7 @@ export const eventItem: (
 /** The lists of an access request's events. Their names differ, and from the hashes of idempotency keys. */
 export function eventLists(accessRequestId: number) {
   const pk = keys.accessRequestPartition(accessRequestId);
-  const list = (name: string, index?: LocalIndex): DenseList => ({ pk, index, name });
+  const list = (name: string, index?: LocalIndex): NumberedList => ({ pk, index, name });
   return {
     all: list(keys.eventList),
     reviews: list(keys.reviewList, 'by_review'),
@@ -133,7 +77,10 @@ export function eventLists(accessRequestId: number) {
 }
 
 /** The lists that an event is in, besides that of all events. */
-export function listsOf(id: number, { type, actor_type, actor_id }: Actor & { type: string }): DenseList[] {
+export function listsOf(
+  id: number,
+  { type, actor_type, actor_id }: Actor & { type: string },
+): NumberedList[] {
   const { reviews, ofActorType, ofActorId, ofActor } = eventLists(id);
   const ofAuthor = [ofActorType(actor_type), ofActorId(actor_id), ofActor(actor_type, actor_id)];
   return type === 'review' ? [...ofAuthor, reviews] : ofAuthor;

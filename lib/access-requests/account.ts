@@ -16,6 +16,7 @@ import {
 } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountsList } from '../storage/keys.ts';
 import { named, readMemberPages, readPartitionPages } from '../storage/lists.ts';
+import { accessItem, removeAccess } from './accesses.ts';
 
 const secretPrefix = 'acs';
 
@@ -83,13 +84,13 @@ export async function deleteAccount(account_id: string) {
   const removed = { accesses: 0 };
   const list = accessRequestsOfAccountList(account_id);
   const root = accountKey(account_id);
-  const removeAccess = async (item: Item) => {
-    await deleteItem(item);
+  const remove = async (item: Item) => {
+    await removeAccess(accessItem.parse(item).access_request_id, account_id);
     removed.accesses += 1;
   };
   const removeOther = async (item: Item) => item.sk !== root.sk && deleteItem(item);
   const isAll =
-    (await forEachOfLists([readMemberPages(list)], removeAccess, hasTime)) &&
+    (await forEachOfLists([readMemberPages(list)], remove, hasTime)) &&
     (await forEachOfLists([readPartitionPages(list), readPartitionPages(root.pk)], removeOther, hasTime));
   if (!isAll) return { account_id, deleted: false, removed, again_after_seconds: 0 };
   await deleteItem(root);

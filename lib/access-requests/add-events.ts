@@ -3,24 +3,18 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { deleteItem, isPartitionFull, putItem, readItems } from '../storage/items.ts';
+import { isConflict } from '../storage/conflicts.ts';
+import { isPartitionFull, putItem, readItems } from '../storage/items.ts';
 import { ordinalIn } from '../storage/keys.ts';
-import { type DenseList, readLastOrdinal, sortKeyOf } from '../storage/lists.ts';
-import {
-  type Access,
-  type AccessRequest,
-  eventItem,
-  eventLists,
-  listsOf,
-  readAccesses,
-  readAccessRequest,
-  requireAccess,
-} from './access-request.ts';
-import { mark } from './account-lists.ts';
-import { isPending, mayReview, settle } from './decision.ts';
-import { type AccessRequestEvent, eventSchema, type Writer } from './event.ts';
+import { type NumberedList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
+import { put } from '../storage/transactions.ts';
+import { type AccessRequest, eventItem, eventLists, listsOf, readAccessRequest } from './access-request.ts';
+import { type Access, requireAccess } from './accesses.ts';
+import { decisionOf, isPending, withReview, withReviews } from './decision.ts';
+import { type AccessRequestEvent, eventSchema, parseEvent, type Writer } from './event.ts';
 import { hashOfKey, keysCountSince, usedForAnother } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
+import { storeResult } from './store-decision.ts';
 
 /** Milliseconds before a repetition, at most. */
 const longestPause = 2_000;
@@ -28,7 +22,7 @@ const longestPause = 2_000;
 const patience = 8_000;
 
 export interface Draft {
-  event: NewEvent & { counts?: false };
+  event: NewEvent;
   writer: Writer;
   /** A hash. If an event was written under it, that one is the result. */
   idempotencyKey?: string | undefined;
@@ -64,50 +58,47 @@ export async function addEventFor(
   return appended.event;
 }
 
-/** Adds a review for an account, as `addEventFor` does, and settles the decision if there is one. */
+/** Adds a review for an account, as `addEventFor` does, and decides the access request if the review does. */
 export const addReviewFor = (accountId: string, id: number, body: NewEvent, key: string | undefined) =>
-  addEventFor(accountId, id, body, key, async ({ is_decided }, drafts) => {
+  addEventFor(accountId, id, body, key, async ({ is_decided = true }, drafts) => {
     const request = is_decided ? await readAccessRequest(id) : undefined;
-    return request ? addEvents(request, drafts) : appendEvents(id, drafts);
+    return appendEvents(id, drafts, request);
   });
 
-/**
- * Adds events as `appendEvents` does, and settles the decision if they may change it. Before, it marks the access request
- * for every account that has access: a search then notices a decision that a crash has left open.
- */
-export async function addEvents(request: AccessRequest, drafts: Draft[]): Promise<Appended[]> {
-  const id = request.access_request_id;
-  const told = drafts.map((draft): Draft => {
-    const isOwn = draft.event.type === 'review' && !mayReview(request, draft.event);
-    return isOwn ? { ...draft, event: { ...draft.event, counts: false } } : draft;
-  });
-  if (!isPending(request) || drafts.every(({ event }) => event.type === 'comment'))
-    return appendEvents(id, told);
-  const accesses = await readAccesses(id);
-  const marks = await Promise.all(accesses.map(({ account_id }) => mark(id, account_id, 'review')));
-  const appended = await appendEvents(id, told);
-  if (isPending(await settle(request))) await Promise.all(marks.map((key) => deleteItem(key)));
-  return appended;
+/** Adds events as `appendEvents` does. */
+export const addEvents = (request: AccessRequest, drafts: Draft[]): Promise<Appended[]> =>
+  appendEvents(request.access_request_id, drafts, request);
+
+/** An access request as it is stored, and as it is with all reviews counted. */
+interface Known {
+  stored: AccessRequest;
+  current: AccessRequest;
 }
 
 /**
- * Adds events in the given order, each by one conditional put under the next id. When another writer has taken that id, it
- * reads the ends of the lists again and repeats the put.
+ * Adds events in the given order, each by one conditional put under the next id. A review that counts is put in one
+ * transaction with what it makes of the access request. When another writer has taken that id, or has changed the access
+ * request, it reads the ends of the lists again and repeats the write.
+ * @param request the access request, if a decision may be computed for it
  * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
  *   8 s; the events added so far stay
  */
-async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
+async function appendEvents(id: number, drafts: Draft[], request?: AccessRequest): Promise<Appended[]> {
   const appended: Appended[] = [];
   const giveUpAt = performance.now() + patience;
+  let stored = request;
   for (let attempt = 0; ; attempt += 1) {
     const startedAt = performance.now();
     const missing = drafts.slice(appended.length);
-    const tails = await readTails(accessRequestId, missing);
+    const tails = await readTails(id, missing);
+    let known = stored && { stored, current: await countEarlier(stored, tails) };
     for (const draft of missing) {
-      const result = await append(accessRequestId, tails, draft);
-      if (!result) break;
-      appended.push(result);
+      const result = await append(id, tails, draft, known);
+      known = result.known;
+      if (!result.appended) break;
+      appended.push(result.appended);
     }
+    stored = known?.stored;
     if (appended.length === drafts.length) return appended;
     // Up to four times as long as the attempt took, doubled each time: a busy table is asked less often.
     const took = performance.now() - startedAt;
@@ -121,35 +112,83 @@ async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<A
   }
 }
 
-type Appended = NonNullable<Awaited<ReturnType<typeof append>>>;
+/** An access request with the reviews counted that did not count, or that a version without decisions added. */
+async function countEarlier(request: AccessRequest, { ordinals }: Tails): Promise<AccessRequest> {
+  const { access_request_id: id, reviews_counted = 0 } = request;
+  const { reviews } = eventLists(id);
+  const last = ordinals.get(reviews.name) ?? 0;
+  if (!isPending(request) || last <= reviews_counted) return request;
+  const earlier = await readRange(reviews, reviews_counted + 1, last);
+  return withReviews(request, earlier.map(parseEvent));
+}
 
-/** Adds an event under the next id; undefined when another writer has taken it. */
-async function append(accessRequestId: number, { ordinals, written }: Tails, draft: Draft) {
+export interface Appended {
+  event: AccessRequestEvent;
+  outcome: 'added' | 'repeated';
+}
+
+/** Adds an event under the next id. Nothing is appended when another writer has taken it, or changed the access request. */
+async function append(
+  accessRequestId: number,
+  { ordinals, written }: Tails,
+  draft: Draft,
+  known: Known | undefined,
+): Promise<{ appended?: Appended; known: Known | undefined }> {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
   const earlier = key === undefined ? undefined : written.get(key);
   if (earlier && earlier.created_at >= keyCountsSince)
-    return { event: earlier, outcome: 'repeated' as const };
+    return { appended: { event: earlier, outcome: 'repeated' }, known };
 
-  const next = ({ name }: DenseList): number => (ordinals.get(name) ?? 0) + 1;
-  const { all } = eventLists(accessRequestId);
+  const next = ({ name }: NumberedList): number => (ordinals.get(name) ?? 0) + 1;
+  const { all, reviews } = eventLists(accessRequestId);
   const id = next(all);
   const { created_at = timestamp(), updated_at = created_at } = draft;
   const identity = { id, access_request_id: accessRequestId };
-  const event = v.parse(eventSchema, { ...draft.event, ...identity, created_at, updated_at });
+  const made = v.parse(eventSchema, { ...draft.event, ...identity, created_at, updated_at });
+  const { event, after } = judge(made, known, next(reviews));
   const lists = listsOf(accessRequestId, event);
   const placement = lists.map((list) => [sortKeyOf(list.index), ordinalIn(list.name, next(list))]);
   const idempotency_key = key === undefined ? undefined : ordinalIn(key, id);
   const item = { ...event, ...draft.writer, ...Object.fromEntries(placement), idempotency_key };
-  try {
-    if (!(await putItem(eventItem(accessRequestId, id), item, { ifAbsent: true }))) return undefined;
-  } catch (error) {
-    if (!isPartitionFull(error)) throw error;
-    const message = 'The access request is full: it takes no more events. Create another one to go on.';
-    throw new ServiceError('conflict', message, 'access_request_full');
-  }
+  const result = await putEvent(item, known, after).catch(refusalOf);
+  if (!result) return { known };
+  if (!result.isPut) return { known: result.known };
   for (const list of [all, ...lists]) ordinals.set(list.name, next(list));
   if (key !== undefined) written.set(key, event);
-  return { event, outcome: 'added' as const };
+  return { appended: { event, outcome: 'added' }, known: result.known };
+}
+
+/** An event with whether it counts, and the access request after it if that changes. @param ordinal that of a review */
+function judge(event: AccessRequestEvent, known: Known | undefined, ordinal: number) {
+  if (!known || event.type !== 'review' || decisionOf(known.stored) === 'none') return { event };
+  const counted = withReview(known.current, event);
+  const after = counted ?? known.current;
+  const isChanged = after !== known.stored;
+  return {
+    event: counted ? event : { ...event, counts: false as const },
+    after: isChanged ? { ...after, reviews_counted: ordinal } : undefined,
+  };
+}
+
+/** Puts an event under its id, if it is free, with what it makes of the access request, if anything. */
+async function putEvent(
+  item: AccessRequestEvent & Writer,
+  known: Known | undefined,
+  after: AccessRequest | undefined,
+) {
+  const key = eventItem(item.access_request_id, item.id);
+  if (!known || !after) return { isPut: await putItem(key, item, { ifAbsent: true }), known };
+  const itself = put(key, item, { pk: { exists: false } });
+  const { done, request } = await storeResult(known.stored, after, [itself]);
+  return { isPut: done, known: { stored: request, current: request } };
+}
+
+/** Undefined for a write that others have kept from being made. @throws ServiceError `conflict`, or any other error */
+function refusalOf(error: unknown): undefined {
+  if (isConflict(error)) return undefined;
+  if (!isPartitionFull(error)) throw error;
+  const message = 'The access request is full: it takes no more events. Create another one to go on.';
+  throw new ServiceError('conflict', message, 'access_request_full');
 }
 
 /**

@@ -1,24 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import { ago, epochSeconds, timestamp } from '../foundation/clock.ts';
+import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { countField, described, jsonSchema, timeField, timestampField } from '../schema/json-schema.ts';
 import { jsonObject } from '../schema/validation.ts';
-import { claimItem, itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
-import { newAccessRequestKey, referenceKey } from '../storage/keys.ts';
-import {
-  type AccessRequest,
-  accessItem,
-  accessRequestItem,
-  deleteAccess,
-  idIsTaken,
-  putAccess,
-  putAccessRequest,
-  takeIds,
-} from './access-request.ts';
-import { mark } from './account-lists.ts';
+import { isPartitionFull, itemKind, readItem, readItems } from '../storage/items.ts';
+import * as keys from '../storage/keys.ts';
+import { put, type TransactionWrite, writeTogether } from '../storage/transactions.ts';
+import { type AccessRequest, accessRequestItem, idIsTaken, takeIds } from './access-request.ts';
+import { type Access, accessItem, accessWrites, grantAccess } from './accesses.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince, usedForAnother } from './idempotency.ts';
 import { actorFields, nameText } from './new-event.ts';
+import { shown } from './shown-access-request.ts';
 
 const mostApprovals = 10;
 
@@ -48,7 +41,7 @@ export const newAccessRequestFields = {
   ),
   self_review: described(
     v.optional(v.boolean('self_review must be true or false.')),
-    'Whether reviews of who requested it count. By default, they do.',
+    'Whether reviews of who requested it count. By default, they do. `false` takes `requested_by`.',
   ),
   expires_at: described(
     timeField('expires_at'),
@@ -57,6 +50,11 @@ export const newAccessRequestFields = {
 };
 const fieldsSchema = v.object(newAccessRequestFields);
 type NewAccessRequest = v.InferOutput<typeof fieldsSchema>;
+
+/** Whether `self_review: false` protects anything: it is about reviews of the one who is named. */
+export const namesRequester = ({ self_review, requested_by }: NewAccessRequest): boolean =>
+  self_review !== false || requested_by !== undefined;
+export const requesterMissing = 'self_review: false needs requested_by, whose reviews then do not count.';
 
 /** A JSON object with such fields, all optional; others are ignored. */
 export const accessRequestBodySchema = v.pipe(
@@ -68,6 +66,10 @@ export const accessRequestBodySchema = v.pipe(
       v.check((time) => time === undefined || time > timestamp(), 'expires_at must be a time in the future.'),
     ),
   }),
+  v.forward(
+    v.check((fields) => namesRequester(fields), requesterMissing),
+    ['self_review'],
+  ),
   jsonSchema(v.pipe(fieldsSchema, v.title('NewAccessRequest'))),
 );
 
@@ -86,24 +88,23 @@ const madeByKeyItem = itemKind(
     /** Read by 1.0.0, which finishes only what has it. */
     is_claim: v.optional(v.literal(true)),
   }),
-  newAccessRequestKey,
+  keys.newAccessRequestKey,
 );
+type MadeByKey = v.InferOutput<typeof madeByKeyItem.schema>;
 
-export const createdSchema = v.pick(madeByKeyItem.schema, ['id', 'created_at']);
-type Created = v.InferOutput<typeof createdSchema>;
+const referenceItem = itemKind(v.object({ access_request_id: v.number() }), keys.referenceKey);
 
-const referenceItem = itemKind(
-  v.object({ access_request_id: v.number(), claimed_at: v.string() }),
-  referenceKey,
-);
+/** An access request as its creation shows it: a repetition gets the answer of the first one. */
+function asCreated(request: AccessRequest) {
+  const { decision: _, decided_at: __, approvers: ___, ...created } = request;
+  return { ...shown(created), last_event_id: 0 };
+}
 
-/** Milliseconds after which a claim whose access request was never finished counts for nothing. */
-const finishedWithin = 60_000;
+type Attributes = Omit<AccessRequest, 'access_request_id' | 'created_at'>;
 
 /**
  * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets that
- * of the first one, even when both arrive at once: the key claims an id in one conditional write, and only then is the
- * access request made under it. Whoever finds a claim does what a crash has left undone.
+ * of the first one, even when both arrive at once.
  * @throws ServiceError `conflict` when another access request has the reference, `unprocessable_entity` when the key came
  *   with other fields
  */
@@ -111,77 +112,117 @@ export async function createAccessRequestFor(
   accountId: string,
   fields: NewAccessRequest,
   idempotencyKey: string | undefined,
-): Promise<Created> {
+) {
   const attributes = { ...attributesOf(fields), account_id: accountId };
-  if (idempotencyKey === undefined) return createAccessRequest(attributes);
+  if (idempotencyKey === undefined) return asCreated(await createAccessRequest(attributes));
   const key = madeByKeyItem(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
   const earlier = await readItem(key);
-  if (earlier && earlier.created_at >= countsSince) return finish(attributes, earlier);
-  const id = await takeIds(1);
-  const made = { id, created_at: timestamp(), expires_at: epochSeconds() + keyLifetimeSeconds };
-  const claim = await claimItem(key, { ...made, is_claim: true }, { created_at: { isNotFrom: countsSince } });
-  return claim.id === id ? make(attributes, claim) : finish(attributes, claim);
+  if (earlier && earlier.created_at >= countsSince) return asCreated(await madeEarlier(attributes, earlier));
+  const made = { id: await takeIds(1), created_at: timestamp() };
+  const lasting = { ...made, expires_at: epochSeconds() + keyLifetimeSeconds, is_claim: true } as const;
+  const use = put(key, lasting, { created_at: { isNotFrom: countsSince } });
+  const creation = creationOf({ ...attributes, access_request_id: made.id, created_at: made.created_at });
+  const refused = await create(creation, use);
+  const byOther = refused?.get(use);
+  if (byOther) return asCreated(await madeEarlier(attributes, madeByKeyItem.parse(byOther)));
+  if (refused) throw refusalOf(creation, refused);
+  return asCreated(creation.request);
 }
 
-type Attributes = Omit<AccessRequest, 'access_request_id' | 'created_at'>;
-
-/** Creates an access request. A crash leaves one without access, whose id was never returned. @throws ServiceError `conflict` */
-export const createAccessRequest = async (attributes: Attributes): Promise<Created> =>
-  make(attributes, { id: await takeIds(1), created_at: timestamp() });
-
-/** Makes an access request under an id that was taken for it, with its account's access; or finishes it. */
-async function make(attributes: Attributes, { id, created_at }: Created): Promise<Created> {
-  const request = { ...attributes, access_request_id: id, created_at };
-  await claimReference(request);
-  if (!(await putAccessRequest(request))) return finish(attributes, { id, created_at });
-  await grantAccess(request, request.account_id, 'new');
-  return { id, created_at };
+/** Creates an access request that its account has access to. @throws ServiceError `conflict` */
+export async function createAccessRequest(attributes: Attributes): Promise<AccessRequest> {
+  const access_request_id = await takeIds(1);
+  const creation = creationOf({ ...attributes, access_request_id, created_at: timestamp() });
+  const refused = await create(creation);
+  if (refused) throw refusalOf(creation, refused);
+  return creation.request;
 }
 
-/** Does what somebody else has left undone of an access request. @throws Error when another one has its id */
-async function finish(attributes: Attributes, { id, created_at }: Created): Promise<Created> {
-  const { account_id } = attributes;
-  const [found, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
-  if (!found) return make(attributes, { id, created_at });
-  if (found.account_id !== account_id || found.created_at !== created_at) throw idIsTaken(id);
-  if (!sent.every((field) => isDeepStrictEqual(found[field], attributes[field]))) throw usedForAnother();
-  if (!access && found.creator_revoked_at === undefined) await grantAccess(found, account_id);
-  return { id, created_at };
+/** The writes that make an access request. */
+interface Creation {
+  request: AccessRequest;
+  itself: TransactionWrite;
+  /** Undefined without a reference. */
+  reference: TransactionWrite | undefined;
+}
+
+export function creationOf(request: AccessRequest): Creation {
+  const { access_request_id: id, account_id, reference, open_until } = request;
+  const item = {
+    ...request,
+    list: keys.accessRequestsList,
+    list_position: keys.ordinalIn('ACCESS_REQUEST', id),
+    shard: open_until && keys.dueAccessRequestsShard,
+    shard_position: open_until,
+  };
+  const ifAbsent = { pk: { exists: false } };
+  return {
+    request,
+    itself: put(accessRequestItem(id), item, ifAbsent),
+    reference:
+      reference === undefined
+        ? undefined
+        : put(referenceItem(account_id, reference), { access_request_id: id }, ifAbsent),
+  };
+}
+
+/**
+ * Makes an access request with the access of its account, in one transaction.
+ * @param more a write that belongs to it
+ * @returns undefined when it is made, or the writes that were refused, with what was found
+ * @throws ServiceError `conflict` when the lists of the account take no more
+ */
+export async function create({ request, itself, reference }: Creation, more?: TransactionWrite) {
+  const optional = [reference, more].filter((write) => write !== undefined);
+  const writes = [itself, ...accessWrites(request, request.account_id), ...optional];
+  try {
+    const outcome = await writeTogether(writes);
+    return outcome.done ? undefined : outcome.refused;
+  } catch (error) {
+    if (!isPartitionFull(error)) throw error;
+    throw new ServiceError('conflict', 'The account takes no more access requests; go on with another one.');
+  }
+}
+
+type Refused = NonNullable<Awaited<ReturnType<typeof create>>>;
+
+/** The error for a creation that was refused: `conflict` if its reference is another's, which it names. */
+export function refusalOf({ request, reference }: Creation, refused: Refused): Error {
+  const owner = reference && refused.get(reference);
+  if (!owner) return idIsTaken(request.access_request_id);
+  const { access_request_id } = referenceItem.parse(owner);
+  return new ServiceError('conflict', `The access request ${access_request_id} has this reference.`);
 }
 
 const sent = ['title', 'reference', 'requested_by', 'approvals_needed', 'self_review', 'open_until'] as const;
 
-/** Gives an account access, after the marks for its lists. @param about `new` if no other account has had access yet */
-export async function grantAccess(
-  { access_request_id: id, open_until, approvals_needed }: AccessRequest,
-  accountId: string,
-  about: 'new' | 'access' = 'access',
-): Promise<void> {
-  await Promise.all([mark(id, accountId, about), open_until && mark(id, accountId, 'due', open_until)]);
-  await putAccess(id, accountId, { is_decided: approvals_needed === undefined ? undefined : true });
+/** The access request that a key made before. @throws Error when another one has its id */
+async function madeEarlier(attributes: Attributes, { id, created_at }: MadeByKey): Promise<AccessRequest> {
+  const { account_id } = attributes;
+  const [found, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
+  const request = found ?? (await createUnlessThere({ ...attributes, access_request_id: id, created_at }));
+  if (request.account_id !== account_id || request.created_at !== created_at) throw idIsTaken(id);
+  if (!sent.every((field) => isDeepStrictEqual(request[field], attributes[field]))) throw usedForAnother();
+  if (found) await grantLeftOut(found, access);
+  return request;
 }
 
-/** Takes the access away from an account. Of its creator's, the access request keeps the time. */
-export async function revokeAccess({ access_request_id: id, account_id }: AccessRequest, accountId: string) {
-  if (account_id === accountId)
-    await updateItem(accessRequestItem(id), { set: { creator_revoked_at: timestamp() } });
-  await mark(id, accountId, 'access');
-  await deleteAccess(id, accountId);
+/** Creates the access request of a key that 1.0.0 stored before it was interrupted. @returns the one that has the id then */
+async function createUnlessThere(request: AccessRequest): Promise<AccessRequest> {
+  const creation = creationOf(request);
+  const refused = await create(creation);
+  const byOther = refused?.get(creation.itself);
+  if (byOther) return accessRequestItem.parse(byOther);
+  if (refused) throw refusalOf(creation, refused);
+  return request;
 }
 
-/** Claims the reference of an access request, if it has one. @throws ServiceError `conflict`, naming the owner */
-export async function claimReference({ reference, account_id, access_request_id }: AccessRequest) {
-  if (reference === undefined) return;
-  const key = referenceItem(account_id, reference);
-  const own = { access_request_id, claimed_at: timestamp() };
-  let claim = await claimItem(key, own);
-  const { access_request_id: id, claimed_at } = claim;
-  if (id !== access_request_id && claimed_at < ago(finishedWithin)) {
-    const [request, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
-    const isMade = request && (access || request.creator_revoked_at !== undefined);
-    if (!isMade) claim = await claimItem(key, own, { access_request_id: { is: id } });
-  }
-  if (claim.access_request_id !== access_request_id)
-    throw new ServiceError('conflict', `The access request ${claim.access_request_id} has this reference.`);
+/**
+ * Gives the creator of an access request the access that 1.0.0, which gave it in a later write, has left out when it was
+ * interrupted. An access that an operator took away stays away.
+ */
+export async function grantLeftOut(request: AccessRequest, access: Access | undefined): Promise<void> {
+  const isLeftOut = !access && request.creator_revoked_at === undefined;
+  if (isLeftOut) await grantAccess(request, request.account_id);
 }

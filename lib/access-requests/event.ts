@@ -32,7 +32,7 @@ export const eventSchema = v.pipe(
         status: v.picklist(reviewStatuses),
         counts: described(
           v.optional(v.literal(false)),
-          'Present if the author requested it themselves and `self_review` is false.',
+          'Present if it does not count for the decision: the access request was decided or had expired, the author requested it themselves and `self_review` is false, or has approved it before.',
         ),
       }),
       v.title('Review'),

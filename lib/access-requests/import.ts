@@ -10,16 +10,21 @@ import {
 import { timeField } from '../schema/json-schema.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { forEachInBatches } from '../storage/batches.ts';
-import { claimItem, itemKind, readItem, readItems } from '../storage/items.ts';
+import { itemKind, readItem, readItems } from '../storage/items.ts';
 import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';
-import { idIsTaken, putAccessRequest, readAccessRequest, takeIds } from './access-request.ts';
-import { readMarks, readTruths, refreshLists } from './account-lists.ts';
+import { put } from '../storage/transactions.ts';
+import { accessRequestItem, readAccessRequest, takeIds } from './access-request.ts';
+import { accessItem } from './accesses.ts';
 import { addEvents, type Draft } from './add-events.ts';
 import {
   attributesOf,
-  claimReference,
-  grantAccess,
+  create,
+  creationOf,
+  grantLeftOut,
+  namesRequester,
   newAccessRequestFields,
+  refusalOf,
+  requesterMissing,
 } from './create-access-request.ts';
 import type { Writer } from './event.ts';
 import { newEventSchema, newReviewSchema } from './new-event.ts';
@@ -38,6 +43,13 @@ const importedLineSchema = v.object(
   },
   keyRequired(),
 );
+const lineOfRequestSchema = v.pipe(
+  importedLineSchema,
+  v.forward(
+    v.check((line) => namesRequester(line), requesterMissing),
+    ['self_review'],
+  ),
+);
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
 /** The memory of an import: which access request an id of the other system became. */
@@ -47,47 +59,45 @@ const importedItem = itemKind(
 );
 
 /**
- * Creates an access request for each line, unless the account has imported one with this id before. Once it is created, one
- * conditional write claims the id, and access is given last: an interruption leaves at most one that nobody has access to.
+ * Creates an access request for each line, unless the account has imported one with this id before, each in one transaction
+ * with the memory of its id.
  * @returns also the ids that the access requests had and have
  * @throws ServiceError when it has to stop; what was created so far stays, and the same lines can be sent again
  */
 export async function importAccessRequests(accountId: string, lines: ImportLine[], operator: string) {
-  const { read, result, note } = readLines(lines, importedLineSchema);
+  const { read, result, note } = readLines(lines, lineOfRequestSchema);
   const wanted = [...new Set(read.map(({ content }) => content.id))];
   const found = await readItems(wanted.map((id) => importedItem(accountId, id)));
   const known = found.filter((item) => item !== undefined);
   const ids = new Map(known.map((item) => [item.imported_id, item.access_request_id]));
-  await grantMissing(accountId, [...ids.values()]);
+  await grantAllLeftOut(accountId, [...ids.values()]);
   const missing = wanted.filter((id) => !ids.has(id));
   const firstId = missing.length > 0 ? await takeIds(missing.length) : 0;
   for (const { line, content } of read) {
     // The same for all lines with this id: the first of them may be refused.
     const newId = firstId + missing.indexOf(content.id);
     const isKnown = ids.has(content.id);
-    const made = isKnown ? 'repeated' : create(accountId, content, operator, newId, ids).catch(refusal);
+    const made = isKnown
+      ? 'repeated'
+      : createImported(accountId, content, operator, newId, ids).catch(refusal);
     note(line, await made);
   }
-  const made = new Set(ids.values());
-  const marks = (await readMarks(accountId)).filter((mark) => made.has(mark.access_request_id));
-  await refreshLists(accountId, [...made], marks);
   return { ...result, ids: [...ids].map(([id, access_request_id]) => ({ id, access_request_id })) };
 }
 
 export const findImported = async (accountId: string, id: string): Promise<number | undefined> =>
   (await readItem(importedItem(accountId, id)))?.access_request_id;
 
-/** Gives the account the accesses that an interrupted import has not given, but none that an operator took away. */
-async function grantMissing(accountId: string, ids: number[]): Promise<void> {
-  const truths = await readTruths(accountId, ids, () => false);
-  await forEachInBatches([...truths.values()], async ({ request, hasAccess }) => {
-    if (request && !hasAccess && request.creator_revoked_at === undefined)
-      await grantAccess(request, accountId);
+async function grantAllLeftOut(accountId: string, ids: number[]): Promise<void> {
+  const requests = await readItems(ids.map((id) => accessRequestItem(id)));
+  const accesses = await readItems(ids.map((id) => accessItem(id, accountId)));
+  await forEachInBatches([...requests.entries()], async ([place, request]) => {
+    if (request) await grantLeftOut(request, accesses[place]);
   });
 }
 
 /** @param ids gets the id under which the access request is imported */
-async function create(
+async function createImported(
   accountId: string,
   { id, created_at = timestamp(), ...fields }: ImportedLine,
   operator: string,
@@ -95,13 +105,14 @@ async function create(
   ids: Map<string, number>,
 ): Promise<LineOutcome> {
   const own = { ...attributesOf(fields), access_request_id, account_id: accountId, operator, created_at };
-  await claimReference(own);
-  if (!(await putAccessRequest(own))) throw idIsTaken(access_request_id);
-  const claim = await claimItem(importedItem(accountId, id), { imported_id: id, access_request_id });
-  ids.set(id, claim.access_request_id);
-  const isNew = claim.access_request_id === access_request_id;
-  await (isNew ? grantAccess(own, accountId, 'new') : grantMissing(accountId, [claim.access_request_id]));
-  return isNew ? 'added' : 'repeated';
+  const creation = creationOf(own);
+  const key = importedItem(accountId, id);
+  const memory = put(key, { imported_id: id, access_request_id }, { pk: { exists: false } });
+  const refused = await create(creation, memory);
+  const byOther = refused?.get(memory);
+  if (refused && !byOther) throw refusalOf(creation, refused);
+  ids.set(id, byOther ? key.parse(byOther).access_request_id : access_request_id);
+  return byOther ? 'repeated' : 'added';
 }
 
 /** Fields of a line besides the event itself. Its id is ignored: ids follow the order of the lines. */

@@ -1,13 +1,23 @@
 import * as v from 'valibot';
 import { logEvent } from '../log/log.ts';
+import { countField, described } from '../schema/json-schema.ts';
 import { type Item, readAll } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
-import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
-import { eventLists, requireAccess } from './access-request.ts';
+import { type NumberedList, readLastOrdinal, readRange } from '../storage/lists.ts';
+import { eventLists } from './access-request.ts';
+import { requireAccess } from './accesses.ts';
 import { eventSchema, parseEvent } from './event.ts';
-import { largestPage, resultSchema, type SearchRequest } from './search-request.ts';
+import { largestPage, type SearchRequest } from './search-request.ts';
 
-export const searchResultSchema = resultSchema(eventSchema, 'events', 'EventsPage');
+export const searchResultSchema = v.pipe(
+  v.object({
+    total: described(countField, 'How many events were found, on all pages.'),
+    offset: described(countField, 'How many of them stand before this page.'),
+    count: described(countField, 'How many are on this page.'),
+    results: v.array(eventSchema),
+  }),
+  v.title('EventsPage'),
+);
 
 /**
  * Searches the events of an access request in the order of their ids. Nothing of them is read before the account's access is
@@ -33,7 +43,7 @@ async function findPage(search: SearchRequest, offset: number): Promise<{ total:
   return { total: found.length, items: found.slice(offset, offset + page_size) };
 }
 
-async function readOldest(list: DenseList, offset: number, size: number) {
+async function readOldest(list: NumberedList, offset: number, size: number) {
   const [last, items] = await Promise.all([
     readLastOrdinal(list),
     readRange(list, offset + 1, offset + size),
@@ -44,7 +54,7 @@ async function readOldest(list: DenseList, offset: number, size: number) {
   return { total: items.length > 0 ? shown : Math.min(last, shown), items };
 }
 
-async function readNewest(list: DenseList, offset: number, size: number) {
+async function readNewest(list: NumberedList, offset: number, size: number) {
   const total = await readLastOrdinal(list);
   const last = total - offset;
   if (last < 1) return { total, items: [] };
@@ -52,7 +62,7 @@ async function readNewest(list: DenseList, offset: number, size: number) {
   return { total, items: items.toReversed() };
 }
 
-function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest): DenseList | undefined {
+function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest): NumberedList | undefined {
   const { all, reviews, ofActorType, ofActorId, ofActor } = eventLists(access_request_id);
   if (actor_type === undefined && actor_id === undefined) return type === 'review' ? reviews : all;
   if (type === 'review') return undefined;

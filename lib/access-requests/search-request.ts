@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { once, queryChoice, queryText } from '../schema/form-parameters.ts';
-import { countField, described, jsonSchema } from '../schema/json-schema.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { actorTypes } from './event.ts';
 
 const mostEventIds = 100;
@@ -37,32 +37,12 @@ const page = positiveInteger('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
 const pageSizeSchema = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
 
-export const paging = (members: string) => ({
-  page: v.pipe(
-    v.optional(once('page', page), ['1']),
-    jsonSchema({ ...numberInText(largestNumber), default: 1 }),
-    v.description('The number of the page, from 1.'),
-  ),
-  page_size: v.pipe(
+/** How many members a page has at most. */
+export const pageSize = (members: string) =>
+  v.pipe(
     v.optional(once('page_size', pageSizeSchema), ['8']),
     jsonSchema({ ...numberInText(largestPage), default: 8 }),
     v.description(`How many ${members} a page has at most.`),
-  ),
-});
-
-export const resultSchema = <Member extends v.GenericSchema>(
-  member: Member,
-  members: string,
-  title: string,
-) =>
-  v.pipe(
-    v.object({
-      total: described(countField, `How many ${members} were found, on all pages.`),
-      offset: described(countField, 'How many of them stand before this page.'),
-      count: described(countField, 'How many are on this page.'),
-      results: v.array(member),
-    }),
-    v.title(title),
   );
 
 export const searchQuery = {
@@ -78,7 +58,12 @@ export const searchQuery = {
     ['asc', 'desc'],
     'The order of the events by their ids: ascending, or descending (the newest first).',
   ),
-  ...paging('events'),
+  page: v.pipe(
+    v.optional(once('page', page), ['1']),
+    jsonSchema({ ...numberInText(largestNumber), default: 1 }),
+    v.description('The number of the page, from 1.'),
+  ),
+  page_size: pageSize('events'),
 };
 export type SearchRequest = { access_request_id: number } & v.InferOutput<
   v.ObjectSchema<typeof searchQuery, undefined>

@@ -80,9 +80,9 @@ export const logEvents = {
     'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
     { login_user_id, failure },
   ),
-  lists_not_refreshed: line(
-    "An account's lists of access requests could not be brought up to date; it is tried again every minute",
-    { account_id: of('the account'), failure },
+  expiry_not_stored: line(
+    'It could not be stored that an access request has expired; it is tried again every minute',
+    { access_request_id: of<number>('the access request'), failure },
   ),
   identity_linked: line('A person linked an identity', { login_user_id, identity_id, provider }),
   identity_unlinked: line('A person unlinked an identity', { login_user_id, identity_id }),

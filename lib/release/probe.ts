@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { deleteAccess, putAccess, readAccesses } from '../access-requests/access-request.ts';
+import { deleteProbeAccess, putProbeAccess, readAccesses } from '../access-requests/accesses.ts';
 import { createAccount } from '../access-requests/account.ts';
 import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
 import { probeIds, probeIssuer } from '../foundation/ids.ts';
@@ -46,7 +46,7 @@ export async function createProbe() {
   const accountId = probeId(probeIds.account);
   const expires_at = epochSeconds() + lifetimeSeconds;
   try {
-    await putAccess(access_request_id, accountId, {
+    await putProbeAccess(access_request_id, accountId, {
       login_app_id: loginAppId,
       used_until: expires_at,
       expires_at: epochSeconds() + traceSeconds,
@@ -77,7 +77,7 @@ export async function removeProbe(loginAppId: string, accountId: string, blocked
     const blocked = { blocked_at: timestamp(), expires_at: blockedUntil };
     await putItem<Item>({ ...keys.loginUserKey(person), parse: asItIs }, blocked);
   }
-  await deleteAccess(access_request_id, accountId);
+  await deleteProbeAccess(access_request_id, accountId);
 }
 
 /**

@@ -19,7 +19,8 @@ export const leadingKeys = {
   login_users: ['LOGIN_USER#*', 'LOGIN_USERS_OF#*', 'UNFINISHED'],
   devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
   accounts: ['ACCOUNT#*', 'ACCOUNTS'],
-  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*', 'MARKED_ACCESS_REQUESTS'],
+  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'DUE_ACCESS_REQUESTS'],
+  access_request_lists: ['ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
   used_once: ['USED_ONCE#*'],
@@ -150,26 +151,22 @@ export const providerSettingsList = 'PROVIDER_SETTINGS';
 /** All access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';
 
-/** The access requests of an account in the index `by_list`, in the same order. */
+/** Pending access requests in the index `by_shard`, by when they expire. */
+export const dueAccessRequestsShard = 'DUE_ACCESS_REQUESTS';
+
+/** The accesses of an account in the index `by_list`, in the order of the access requests' ids. */
 export const accessRequestsOfAccountList = (accountId: string) => `ACCESS_REQUESTS_OF#${encoded(accountId)}`;
 
-/** A block of a list, see `readList`. */
-export const listBlockKey = (accountId: string, list: string, block: number) =>
-  key(accessRequestsOfAccountList(accountId), ordinalIn(`LIST#${list}`, block));
-/** Lists of an account's access requests: all, by the requester's actor type and id, and by reference. */
-export const wholeList = 'ALL';
-export const requesterTypeList = (actorType: string) => `TYPE#${encoded(actorType)}`;
-export const requesterIdList = (actorId: string) => `ID#${hashOf(actorId)}`;
-export const referenceList = (reference: string) => `REFERENCE#${hashOf(reference)}`;
+/** The entry of an access request in the lists of an account with access. */
+export const listEntryKey = (accountId: string, accessRequestId: number) =>
+  key(accessRequestsOfAccountList(accountId), ordinalIn(entryList, accessRequestId));
 
-/** The mark of a change that the lists may lack. */
-export const changeMarkKey = (accountId: string, accessRequestId: number, markId: string) =>
-  key(accessRequestsOfAccountList(accountId), `${ordinalIn('CHANGE', accessRequestId)}#${markId}`);
-/** The mark of an expiry. */
-export const dueMarkKey = (accountId: string, time: string, accessRequestId: number) =>
-  key(accessRequestsOfAccountList(accountId), ordinalIn(`DUE#${time}`, accessRequestId));
-/** The list of these marks in the index `by_list`, by when they were made or are due. */
-export const markedAccessRequestsList = 'MARKED_ACCESS_REQUESTS';
+/** The names of an account's lists of access requests, with their ids as ordinals. */
+export const entryList = 'ENTRY';
+export const decisionList = (decision: string): string => encoded(decision);
+export const decisionForRequesterList = (decision: string, actorId: string): string =>
+  `${encoded(decision)}#${hashOf(actorId)}`;
+export const referenceList = (reference: string): string => hashOf(reference);
 
 /** All Login Apps and all accounts in the index `by_list`, by name. */
 export const loginAppsList = 'LOGIN_APPS';

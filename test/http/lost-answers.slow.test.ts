@@ -238,21 +238,6 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       return () => service.createAccessRequest(options);
     }),
   },
-  'search-access-requests': {
-    'with more marks than a search leaves': from(newAccount, async (account) => {
-      for (let made = 0; made < 11; made += 1) await service.createAccessRequest({ account });
-      return async () => {
-        const { status, body } = await service.accessRequests('?decision=none', account);
-        return { status, total: body.total, count: body.results.length };
-      };
-    }),
-  },
-  'show-access-request': {
-    'that is pending': from(newAccount, async (account) => {
-      const { id } = (await service.createAccessRequest({ account, body: { approvals_needed: 1 } })).body;
-      return async () => (await service.accessRequests(`/${id}`, account)).body.decision;
-    }),
-  },
   'add-comment': {
     'without a key': write('comments', {}),
     'with a key': write('comments', {}, withKey),

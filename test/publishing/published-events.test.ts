@@ -1,13 +1,14 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { invokeFunction } from '../../infra/invoke-function.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { scratchFolder } from '../support/own-service.ts';
 import { accountOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Answer, unique } from '../support/service.ts';
+import { type Answer, operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordsDuring } from '../support/stream-records.ts';
 
@@ -380,6 +381,8 @@ describe('devices', () => {
 });
 
 describe('access requests', () => {
+  const expire = () =>
+    invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
   const custom = (actor_id: string) => ({ actor_type: 'custom', actor_id });
 
   test.each([
@@ -401,7 +404,10 @@ describe('access requests', () => {
     const decide = async () => {
       for (const [place, status] of reviews.entries())
         await service.addEvent('reviews', { ...custom(`${place}`), status }, { id });
-      if (time) running.advance(61);
+      if (time) {
+        running.advance(61);
+        await expire();
+      }
       expect((await service.accessRequests(`/${id}`)).body.decision).toBe(decision);
       await service.addEvent('reviews', { ...custom('late'), status: 'rejected' }, { id });
       await service.accessRequests(`/${id}`);

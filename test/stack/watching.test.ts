@@ -187,9 +187,9 @@ describe('alarms', () => {
     ],
     ['DeletionsUnfinished', '1 of 5 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
     [
-      'ListsNotRefreshed',
+      'ExpiriesNotStored',
       '3 of 5 from 1',
-      added(sum('errors0', inLambda('Errors', 'refresh-access-requests'))),
+      added(sum('errors0', inLambda('Errors', 'expire-access-requests'))),
     ],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
       `ServerErrorsOf${pascal(key)}`,
@@ -271,6 +271,14 @@ describe('alarms', () => {
         sum('invocations', inLambda('Invocations', 'finish-deletions'), 600),
       ],
     ],
+    [
+      'ExpireAccessRequestsStopped',
+      '2 of 2 from 1',
+      [
+        'IF(FILL(invocations, 0) < 1, 1, 0)',
+        sum('invocations', inLambda('Invocations', 'expire-access-requests'), 600),
+      ],
+    ],
     ['EventsUndeliverable', '1 of 1 from 1', [waitingIn('EventPublishingDeadLetters')]],
   ])('%s: %s', (name, limit, measurements) => {
     const alarm = alarmNamed(name);
@@ -315,7 +323,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(20 + endpoints.size + throttled.length);
+    expect(alarms).toHaveLength(21 + endpoints.size + throttled.length);
     const [topic] = Object.keys(watching.toJSON().Parameters);
     expect(topic).toMatch(/AlarmsTopic/);
     for (const { properties } of alarms) {

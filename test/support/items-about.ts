@@ -31,6 +31,11 @@ export const itemAt = async ({ dynamoDb, tableName: TableName }: Table, Key: Key
 export const removeItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
   DynamoDBDocumentClient.from(dynamoDb).send(new DeleteCommand({ TableName, Key }));
 
+export const removeAttribute = ({ dynamoDb, tableName: TableName }: Table, Key: Key, attribute: string) =>
+  DynamoDBDocumentClient.from(dynamoDb).send(
+    new UpdateCommand({ TableName, Key, UpdateExpression: `REMOVE ${attribute}` }),
+  );
+
 /** Lets the time of an item be over, now or in some seconds, though the table has it still. */
 export const expireItem = (of: Table, key: Key, seconds = 0) =>
   setAttributes(of, key, { expires_at: Math.floor(Date.now() / 1000) + seconds });

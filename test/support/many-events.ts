@@ -47,18 +47,26 @@ export async function writeEvents(
     });
     return { ...eventKey(accessRequestId, id), ...event, ...Object.fromEntries(ordinals) };
   };
-  const writeBatch = async (from: number) => {
-    const ids = Array.from({ length: Math.min(batchSize, last - from + 1) }, (_, place) => from + place);
+  // The ordinals grow with the ids.
+  const items = Array.from({ length: last - first + 1 }, (_, place) => itemOf(first + place));
+  await writeItems(dynamoDb, tableName, items);
+}
+
+/** Writes items, many at once. */
+export async function writeItems(dynamoDb: DynamoDBClient, tableName: string, items: object[]) {
+  const writeBatch = async (start: number) => {
     let requests: BatchWriteItemCommandInput['RequestItems'] = {
-      [tableName]: ids.map((id) => ({ PutRequest: { Item: marshall(itemOf(id)) } })),
+      [tableName]: items
+        .slice(start, start + batchSize)
+        .map((item) => ({ PutRequest: { Item: marshall(item, { removeUndefinedValues: true }) } })),
     };
     while (requests && Object.keys(requests).length > 0) {
       const command: BatchWriteItemCommand = new BatchWriteItemCommand({ RequestItems: requests });
       requests = (await dynamoDb.send(command)).UnprocessedItems;
     }
   };
-  for (let from = first; from <= last; from += batchSize * side) {
-    const starts = Array.from({ length: side }, (_, place) => from + place * batchSize);
-    await Promise.all(starts.filter((start) => start <= last).map(writeBatch));
+  for (let start = 0; start < items.length; start += batchSize * side) {
+    const starts = Array.from({ length: side }, (_, place) => start + place * batchSize);
+    await Promise.all(starts.filter((one) => one < items.length).map(writeBatch));
   }
 }

@@ -1,25 +1,18 @@
-import {
-  type AccessRequest,
-  accessItem,
-  accessRequestItem,
-  eventLists,
-  readAccesses,
-} from '../../access-requests/access-request.ts';
-import { indexAccessRequests } from '../../access-requests/account-lists.ts';
+import { type AccessRequest, accessRequestItem, eventLists } from '../../access-requests/access-request.ts';
+import { accessItem, grantAccess, readAccesses, revokeAccess } from '../../access-requests/accesses.ts';
 import { addEvents } from '../../access-requests/add-events.ts';
-import {
-  createAccessRequest,
-  grantAccess,
-  revokeAccess,
-} from '../../access-requests/create-access-request.ts';
-import { settle } from '../../access-requests/decision.ts';
+import { createAccessRequest } from '../../access-requests/create-access-request.ts';
+import { currentOf } from '../../access-requests/decision.ts';
 import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
 import { findImported, importAccessRequests, importEvents } from '../../access-requests/import.ts';
 import { newEventSchema } from '../../access-requests/new-event.ts';
-import { readShown, shown } from '../../access-requests/search-access-requests.ts';
+import { readShown } from '../../access-requests/search-access-requests.ts';
 import { listEvents } from '../../access-requests/search-events.ts';
+import { shown } from '../../access-requests/shown-access-request.ts';
+import { listAgain } from '../../access-requests/store-decision.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { unprocessableEntity, validated } from '../../schema/validation.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
 import { accessRequestsList, accessRequestsOfAccountList } from '../../storage/keys.ts';
 import { readLastOrdinal } from '../../storage/lists.ts';
 import { choice, defineCommands, lines, number, optional, text, textOrNone } from '../command.ts';
@@ -63,7 +56,7 @@ export const accessRequestCommands = defineCommands({
     summary: 'Show an access request, its decision, who has access to it and how many events it has',
     flags: { 'access-request': accessRequest },
     run: async ({ 'access-request': found }) => {
-      const request = await settle(found);
+      const request = await currentOf(found);
       const { access_request_id, account_id, operator } = request;
       const { id, ...fields } = shown(request);
       const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(eventLists(id).all)]);
@@ -84,8 +77,8 @@ export const accessRequestCommands = defineCommands({
     summary: 'Create an access request that an account has access to',
     flags: { account },
     run: async ({ account: { account_id } }, operator) => {
-      const { id, created_at } = await createAccessRequest({ account_id, operator });
-      return { access_request_id: id, account_id, created_at };
+      const { access_request_id, created_at } = await createAccessRequest({ account_id, operator });
+      return { access_request_id, account_id, created_at };
     },
   },
   'access-requests import': {
@@ -107,7 +100,7 @@ export const accessRequestCommands = defineCommands({
     run: async ({ after }) => {
       const { items, ...page } = await readPage(accessRequestsList, after);
       const requests = items.map(accessRequestItem.parse);
-      await indexAccessRequests(requests);
+      await forEachInBatches(requests, listAgain);
       const last_id = requests.at(-1)?.access_request_id;
       return { indexed: [{ access_requests: requests.length, last_id }], ...page };
     },

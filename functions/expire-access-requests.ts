@@ -1,0 +1,16 @@
+import type { Context } from 'aws-lambda';
+import { settleExpired } from '../lib/access-requests/store-decision.ts';
+import { accessOf } from '../lib/http/endpoint.ts';
+import { withRequest } from '../lib/log/request-fields.ts';
+
+export const access = accessOf({
+  summary: 'Stores that access requests have expired',
+  table: {
+    access_requests: ['BatchGetItem', 'Query', 'UpdateItem'],
+    access_request_lists: ['PutItem'],
+  },
+  seconds: 60,
+});
+
+export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
+  withRequest({ request_id: awsRequestId }, settleExpired);

@@ -1,0 +1,117 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import * as v from 'valibot';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { retryOnConflict } from '../storage/batches.ts';
+import { deleteItem, type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
+import * as keys from '../storage/keys.ts';
+import { readPartition } from '../storage/lists.ts';
+import { put, remove, type TransactionWrite, update, writeTogether } from '../storage/transactions.ts';
+import { type AccessRequest, accessRequestItem } from './access-request.ts';
+import { entryItem, entryOf } from './account-lists.ts';
+
+/** The most accounts that have access: a transaction that decides writes an entry for each. */
+const mostAccounts = 50;
+/** Milliseconds before a repetition, at most. */
+const longestPause = 200;
+
+export const accessItem = itemKind(
+  v.object({
+    access_request_id: v.number(),
+    account_id: v.string(),
+    granted_at: v.string(),
+    /** Whether a decision is computed for the access request. Absent if 1.0.0 gave the access. */
+    is_decided: v.optional(v.boolean()),
+    /** The Login App of a probe, and epoch seconds until which it is in use. */
+    login_app_id: v.optional(v.string()),
+    used_until: v.optional(v.number()),
+  }),
+  keys.accessKey,
+);
+
+export type Access = ItemOf<typeof accessItem>;
+
+/**
+ * Checks an account's access. Before that, nothing of the access request is read: one of others costs what none costs.
+ * @throws ServiceError `forbidden`, also when there is no such access request
+ */
+export async function requireAccess(accountId: string, id: number): Promise<Access> {
+  const access = await readItem(accessItem(id, accountId));
+  if (access) return access;
+  throw new ServiceError('forbidden', 'The account has no access to this access request.');
+}
+
+export async function readAccesses(id: number): Promise<Access[]> {
+  return (await readPartition(keys.accessRequestPartition(id), keys.accessPrefix)).map(accessItem.parse);
+}
+
+const accessOf = (id: number, accountId: string) => ({
+  account_id: accountId,
+  access_request_id: id,
+  granted_at: timestamp(),
+  list: keys.accessRequestsOfAccountList(accountId),
+  list_position: keys.ordinalIn('ACCESS_REQUEST', id),
+});
+
+/** Gives the account of a probe access to an access request that does not exist, and so is in no list. */
+export const putProbeAccess = (
+  id: number,
+  accountId: string,
+  more: Partial<Access> & { expires_at: number },
+) => putItem(accessItem(id, accountId), { ...accessOf(id, accountId), ...more });
+
+export const deleteProbeAccess = (id: number, accountId: string) => deleteItem(accessItem(id, accountId));
+
+/** The writes that give an account access, and list the access request there. */
+export function accessWrites(request: AccessRequest, accountId: string): TransactionWrite[] {
+  const { access_request_id: id, approvals_needed } = request;
+  const access = { ...accessOf(id, accountId), is_decided: approvals_needed !== undefined };
+  return [put(accessItem(id, accountId), access), put(entryItem(accountId, id), entryOf(request))];
+}
+
+/**
+ * Gives an account access to an access request.
+ * @throws ServiceError `conflict` when as many other accounts as may have access have it
+ */
+export async function grantAccess(found: AccessRequest, accountId: string): Promise<void> {
+  let request = found;
+  const grantOnce = async () => {
+    const { access_request_id: id, revision } = request;
+    const accesses = await readAccesses(id);
+    const isKnown = accesses.some(({ account_id }) => account_id === accountId);
+    if (!isKnown && accesses.length >= mostAccounts) throw tooManyAccounts();
+    // Whoever decides, or gives another account access, has read as many accesses as there are.
+    const counted = update(accessRequestItem(id), {
+      count: { revision: { by: 1 } },
+      when: { pk: { exists: true }, revision: { is: revision } },
+    });
+    const outcome = await writeTogether([counted, ...accessWrites(request, accountId)]);
+    if (outcome.done) return true;
+    request = accessRequestItem.parse(outcome.refused.get(counted) ?? {});
+    // Many that change it at once spread out.
+    await wait(Math.random() * longestPause);
+    return undefined;
+  };
+  await retryOnConflict(grantOnce, 'Others keep changing the access request; run it again.');
+}
+
+const tooManyAccounts = () =>
+  new ServiceError(
+    'conflict',
+    `The access request has the ${mostAccounts} accounts that it can have; access-requests revoke takes one away.`,
+  );
+
+/** Takes the access away from an account. Of its creator's, the access request keeps the time. */
+export function revokeAccess({ access_request_id: id, account_id }: AccessRequest, accountId: string) {
+  return removeAccess(id, accountId, account_id === accountId ? { creator_revoked_at: timestamp() } : {});
+}
+
+/** @param set attributes of the access request */
+export function removeAccess(id: number, accountId: string, set: Partial<AccessRequest> = {}) {
+  const counted = update(accessRequestItem(id), {
+    set,
+    count: { revision: { by: 1 } },
+    when: { pk: { exists: true } },
+  });
+  return writeTogether([counted, remove(accessItem(id, accountId)), remove(entryItem(accountId, id))]);
+}
