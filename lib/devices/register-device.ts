@@ -18,8 +18,8 @@ import {
   relation,
   shardOf,
 } from './device.ts';
-import { type DeviceChange, registerInInstallation } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
+import { type DeviceChange, registerInInstallation } from './register-in-installation.ts';
 
 export const registeredDeviceSchema = v.object({
   id: textField('The device, accepted as `device_id` when it is related to a person.'),

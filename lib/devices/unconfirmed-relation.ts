@@ -38,10 +38,12 @@ export async function relateUnconfirmed(
     return (await updateItem(deviceItem(id), { set, remove, when: { ...when, ...isTheirs } })).done;
   };
 
+  // 1. One that is theirs, as the index shows, needs one write.
   const shown = await findRelated(login_user_id);
   const isShown = shown.some(({ pk }) => pk === deviceKey(id).pk);
   if (isShown && (await relateAgain())) return;
 
+  // 2. Another one needs a place. The transaction is made if nobody has changed the places or the owner.
   let places = user.unconfirmed_devices;
   let former: string | undefined;
   const relateOnce = async () => {
@@ -61,7 +63,7 @@ export async function relateUnconfirmed(
     if (refused.has(person)) places = placesOf(caller, refused.get(person));
     if (!refused.has(device)) return undefined;
 
-    // It is somebody else's device, or theirs by now.
+    // 3. It is somebody else's device, or theirs though the index did not show it, or can't be related.
     const found = refused.get(device);
     const reason = reasonAgainst(caller, found);
     if (!found || reason) throw reason;

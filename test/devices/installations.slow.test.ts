@@ -323,6 +323,53 @@ describe('two phones with the same installation id', () => {
   });
 });
 
+describe('a login that happens while the installation changes', () => {
+  /** Registers, and has somebody act just before one of its calls, from 1. */
+  async function registerAfter(act: () => Promise<{ status: number }>, at: number, ...device: string[]) {
+    let seen = 0;
+    const hook = async (call: StoreCall) => {
+      if (!isAboutDevices(call)) return undefined;
+      seen += 1;
+      if (seen === at) expect((await act()).status).toBeLessThan(300);
+      return undefined;
+    };
+    const [token = '', installation] = device;
+    return (await proxy.during(hook, () => register(token, installation))).body.id;
+  }
+  const calls = [1, 2, 3];
+
+  test.each(calls)('before call %i of the replacement: the person goes along', async (at) => {
+    const { installation, person, id } = await installed();
+    const next = await newPerson(service);
+    const relate = () => service.relate(id, next.token);
+    const replaced = await registerAfter(relate, at, unique('token'), installation);
+    expect(await idsWith(replaced, next.loginUserId)).toEqual([replaced]);
+    expect(await idsFor(person.loginUserId)).toEqual([]);
+    expect((await service.relate(id, next.token)).status).toBe(404);
+  });
+
+  test.each(calls)('an end of the relation before call %i: nobody goes along', async (at) => {
+    const { installation, person, id } = await installed();
+    const end = () => service.endRelation(id, person.token);
+    await registerAfter(end, at, unique('token'), installation);
+    expect(await eventuallyHas(0, () => idsFor(person.loginUserId))).toEqual([]);
+  });
+
+  test.each(calls)(
+    'on the restored phone, before call %i of the proof: the person stays there',
+    async (at) => {
+      const installation = unique('installation');
+      const [tokenA, tokenB] = [unique('token'), unique('token')];
+      const [person, next] = [await newPerson(service), await newPerson(service)];
+      await service.relate(await idOf(tokenA, installation), person.token);
+      const b = await idOf(tokenB, installation);
+      await registerAfter(() => service.relate(b, next.token), at, tokenA, installation);
+      expect(await idsWith(b, next.loginUserId)).toEqual([b]);
+      expect(await idsFor(person.loginUserId)).toEqual([]);
+    },
+  );
+});
+
 describe('what 1.0.0 has left', () => {
   /** A person's device, and the installation as 1.0.0 wrote it for the next token. */
   async function leftOver() {
@@ -358,7 +405,7 @@ describe('what 1.0.0 has left', () => {
     const current = await idOf(token, installation);
     await setAttributes(own, deviceKey(current), { took_over: id });
     await setAttributes(own, installationKey(demo.login_app.login_app_id, installation), {
-      former_device_ids: [],
+      replaced_device_ids: [],
       previous_device_id: id,
     });
     const first = (await itemAt(own, deviceKey(id)))?.token;
