@@ -132,10 +132,11 @@ describe('functions', () => {
   });
 
   test.each(accesses)('%s may do with the table exactly what its code can do', async (key, access) => {
-    const commands = /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g;
-    const actions = matches(reachableCode.get(key) ?? '', commands).map((command) =>
-      command === 'Query' ? command : `${command}Item`,
-    );
+    const code = reachableCode.get(key) ?? '';
+    const calls = matches(code, /\.call\("(GetItem|BatchGetItem|Query|PutItem|UpdateItem|DeleteItem)"/g);
+    const inTransactions = matches(code, /input: \{ (Put|Update|Delete|ConditionCheck): \{/g);
+    const ofTransactions = inTransactions.map((write) => `${write}Item`);
+    const actions = [...new Set([...calls, ...ofTransactions])].sort();
     const rights = tableRightsOf(access).map(({ action }) => action);
     expect(rights.sort()).toEqual(actions);
   });

@@ -32,8 +32,8 @@ async function askAgain(service: Service, left: Left): Promise<void> {
 
 /** Methods of authentication that the release does not know. */
 const laterMethods = ['private_key_jwt', 'none'];
-/** Fields of access requests that it does not know. */
-const laterFields = ['title', 'approvals_needed', 'decision', 'approvals'];
+/** Fields of access requests and sessions that it does not know. */
+const laterFields = ['title', 'approvals_needed', 'decision', 'approvals', 'identity_id'];
 /** Parameters of logins that it does not know. */
 const laterParameters = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
 
