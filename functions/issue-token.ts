@@ -14,7 +14,7 @@ export const { endpoint, handler } = serve({
   route: `POST ${tokenPath}`,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
   description:
-    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. Call it from a server: a phone cannot keep a client secret.',
+    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
   tag: 'Tokens',
   authenticate: clientAt(tokenPath),
   body: form(tokenRequestSchema, invalidTokenRequest),
@@ -65,12 +65,12 @@ export const { endpoint, handler } = serve({
       example: 'The client may not use the grant client_credentials.',
     },
     invalid_grant: {
-      when: 'The credential, the authorization code or the refresh token is not accepted, the person is blocked, or they are new and the Login App lets nobody new in. Let the person log in again.',
+      when: 'The credential, the authorization code or the refresh token is not accepted, the nonce has been used by another login, the login hook refuses, the person is blocked, or they are new and the Login App lets nobody new in. Let the person log in again.',
       example: 'The provider does not accept this credential for this Login App.',
     },
     too_many_requests: throttledByProvider,
     temporarily_unavailable: {
-      when: 'The service was deployed a moment ago and has no signing key yet. Send the request again.',
+      when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Send the request again.',
       example: 'The service has no signing key yet; send the request again in a minute.',
     },
   },

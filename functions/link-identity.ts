@@ -48,7 +48,7 @@ export const { endpoint, handler } = serve({
       example: 'The parameter provider is required.',
     },
     invalid_grant: {
-      when: 'The credential or the authorization code is not accepted.',
+      when: 'The credential or the authorization code is not accepted, the nonce has had another use, or the login hook refuses.',
       example: 'The provider does not accept this credential for this Login App.',
     },
     unauthorized_client: providerNotAllowed,

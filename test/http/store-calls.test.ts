@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { accountOf, newPhone } from '../support/people.ts';
+import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -121,6 +122,20 @@ describe('token, provider_f, of an identity that leads elsewhere', () => {
     await service.token(form);
     expect(await operationsOf(form)).toEqual(first);
     expect(first).toMatchObject(twice);
+  });
+});
+
+describe('a phone', () => {
+  test('logs in by 2 writes, and 2 that note its nonce and its proof; refreshes by 1, and 1 that notes its proof', async () => {
+    const phone = await startPhone(service, await newPublicClient(service));
+    await phone.logIn();
+    const form = await phone.loginForm();
+    const proof = await phone.proof('token');
+    const notes = [['PutItem'], ['PutItem']];
+    await expectRounds(() => phone.send('token', form, proof), 200, [...notes, ['UpdateItem'], ['PutItem']]);
+    const { refresh_token } = (await phone.logIn()).body;
+    const rounds = [['PutItem'], ['BatchGetItem'], ['UpdateItem']];
+    await expectRounds(() => phone.refresh(refresh_token), 200, rounds);
   });
 });
 
