@@ -77,7 +77,8 @@ export const exampleRequests = (endpoints: ReadonlyMap<string, AnyEndpoint>): Re
     }),
   );
 
-function statusOf({ route, responses, authenticate }: AnyEndpoint): number {
+function statusOf({ route, responses, authenticate, trialStatus }: AnyEndpoint): number {
+  if (trialStatus !== undefined) return trialStatus;
   if (route.startsWith('GET ')) return Math.min(...Object.keys(responses).map(Number));
   return authenticate.scheme === 'none' ? 400 : 401;
 }

@@ -136,6 +136,12 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
   idIs?: AuditedId;
   /** A request for the docs and the event file. Credentials are placeholders such as `CLIENT_ID`. */
   example?: ExampleRequest;
+  /**
+   * The status that the example must get in the trial of new versions. A GET is sent with valid credentials, but no id exists
+   * there except that of the access request, so most with an id need 404.
+   * @default a GET's success; otherwise 401, since the credentials are placeholders, or 400 without authentication
+   */
+  trialStatus?: number;
   handle: (request: EndpointRequest<Caller, Schemas, Content>) => Promise<Answer<R>>;
 }
 

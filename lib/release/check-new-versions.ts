@@ -150,7 +150,21 @@ async function invokeVersion(key: string, given: Request, apiId: string, abortSi
   });
   if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
   const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
-  if (statusCode !== status)
-    throw new Error(`The new version for ${routeKey} answers ${statusCode}, not ${status}.`);
+  if (statusCode !== status) {
+    const answer = `The new version for ${routeKey} answers ${statusCode}, not ${status}.`;
+    throw new Error(`${answer}${reasonIn(body)}`);
+  }
   return JSON.parse(body || 'null');
+}
+
+const errorBodySchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ error: v.string(), error_description: v.string() }),
+);
+
+/** What an error response says about itself; nothing of any other answer, which may hold tokens. */
+function reasonIn(body: string): string {
+  const { success, output } = v.safeParse(errorBodySchema, body);
+  return success ? ` It says ${output.error}: ${output.error_description}` : '';
 }

@@ -31,7 +31,8 @@ function useStack({ directory }: RunningService): void {
 }
 
 const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
-const tryIt = examplesOf(section);
+// Lines with SAM need containers: `npm run test:sam` runs them.
+const tryIt = examplesOf(section).filter(({ lines }) => !lines.includes('sam local invoke'));
 
 test('the lines under "Try it" in the README print what it says', () => expectPromised(tryIt));
 

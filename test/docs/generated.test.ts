@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,12 +18,14 @@ import { generatedFiles } from '../../infra/docs/generate.ts';
 const generated = generatedFiles();
 
 test.each([...generated])('%s is what npm run generate writes', (file, text) => {
+  if (!existsSync(file)) throw new Error(`There is no ${file}. Run npm run generate.`);
   // Of lines, jest prints the difference; of a long text, all of it.
   expect(readFileSync(file, 'utf8').split('\n')).toEqual(text.split('\n'));
 });
 
 test('every event file belongs to an endpoint', () => {
-  expect(globSync('test/events/*.json').filter((file) => !generated.has(file))).toEqual([]);
+  const others = globSync('test/events/*.json').filter((file) => !generated.has(file));
+  expect(others.map((file) => `${file} belongs to no endpoint. Run npm run generate.`)).toEqual([]);
 });
 
 test('npm run generate needs no API document to start from, and writes nothing when it fails', async () => {

@@ -72,7 +72,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     session_id: expect.stringMatching(/^s_/),
   };
   const identity_id = expect.stringMatching(/^i_/);
-  /** What the line of each endpoint's example says; a new endpoint needs a row. */
+  /** What the line of each endpoint's example says. */
   const rows: Record<string, () => object> = {
     'add-comment': () => ({ status: 201, ...byAccount(), access_request_id, event_id: expect.any(Number) }),
     'add-review': () => ({ status: 201, ...byAccount(), access_request_id, event_id: expect.any(Number) }),
@@ -111,8 +111,10 @@ describe('every endpoint that writes: one line, with who, what and the result', 
   };
 
   test.each(audited)('%s', async (key, endpoint) => {
+    const row = rows[key];
+    if (!row) throw new Error(`${key} has no row in test/log/audit.test.ts: add one to \`rows\`.`);
     const line = await lineOf(example(key));
-    expect(line).toEqual({ route: endpoint.route, result: 'done', ...rows[key]?.() });
+    expect(line).toEqual({ route: endpoint.route, result: 'done', ...row() });
   });
 
   test('a client that authenticated by a key: the thumbprint of the key', async () => {

@@ -53,8 +53,9 @@ describe('a preset', () => {
   );
 
   test.each(presetNames)('%s: the page about providers links its documentation', (name) => {
-    const row = new RegExp(`^\\| \`${name}\` \\|.*\\]\\(https://[^)]+\\)`, 'm');
-    expect(readFileSync('docs/providers.md', 'utf8')).toMatch(row);
+    const lines = readFileSync('docs/providers.md', 'utf8').split('\n');
+    const rows = lines.filter((line) => line.startsWith(`| \`${name}\` |`));
+    expect(rows).toContainEqual(expect.stringMatching(/\]\(https:\/\/[^)]+\)/));
   });
 });
 

@@ -67,6 +67,13 @@ const hook = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' };
 /** Does what CodeDeploy does before a version gets requests. */
 const check = () => checkNewVersions(hook, () => 180_000, directInvocation);
 
+/** Why new versions were refused. A GET of an id that doesn't exist in the trial needs `trialStatus: 404` in its record. */
+const reasons = (): string[] =>
+  log
+    .split('\n')
+    .filter((line) => line.includes('new_versions_failed'))
+    .map((line) => JSON.parse(line).failure.message);
+
 const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
 
 const itemsLeft = async () =>
@@ -94,6 +101,7 @@ test('versions that answer as documented may get requests; nobody else is called
   }
   const outside = jest.spyOn(globalThis, 'fetch');
   await check();
+  expect(reasons()).toEqual([]);
   expect(outside).not.toHaveBeenCalled();
   outside.mockRestore();
   expect([...asked.keys()].sort()).toEqual([...endpoints.keys()]);
@@ -102,7 +110,6 @@ test('versions that answer as documented may get requests; nobody else is called
   expect(asked.get('show-login-user')).toEqual([200]);
   expect(asked.get('add-comment')).toEqual([401]);
   expect(asked.get('delete-login-user')).toEqual([401, 204]);
-  expect(log).not.toContain('new_versions_failed');
   expect(told).toEqual(verdict('Succeeded'));
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
 });
@@ -111,6 +118,7 @@ test('they are also tried where requests must come through CloudFront', async ()
   process.env.ORIGIN_SECRET_HASHES = '0'.repeat(64);
   await check();
   delete process.env.ORIGIN_SECRET_HASHES;
+  expect(reasons()).toEqual([]);
   expect(told).toEqual(verdict('Succeeded'));
 });
 
@@ -143,6 +151,15 @@ test.each<[string, string, InvocableFunction]>([
   expect(log).toContain('new_versions_failed');
   expect(log).not.toMatch(/(lcs|acs)_|eyJ/);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
+
+test('the reason names the route, both statuses, and what the answer says about itself', async () => {
+  const error_description = 'The Login App has no such device.';
+  functions.set('list-devices', answering(404, { error: 'not_found', error_description }));
+  await check();
+  expect(reasons()).toEqual([
+    `The new version for GET /v2/marketing/login/user/push_notifications/devices answers 404, not 200. It says not_found: ${error_description}`,
+  ]);
 });
 
 describe('when the time is nearly up', () => {
@@ -285,6 +302,7 @@ describe('the format of the table', () => {
     expect(await formatNow()).toBe(1);
     expect(await step('check')).toMatchObject({ Status: 'SUCCESS' });
     await check();
+    expect(reasons()).toEqual([]);
     expect(told.at(-1)).toEqual(verdict('Succeeded')[0]);
   });
 
@@ -322,6 +340,7 @@ test('what a killed check left is removed by the next one, unless it may be in u
   clock.now = () => new Date(Date.now() + 601_000);
   await check();
   clock.now = now;
+  expect(reasons()).toEqual([]);
   expect(told).toEqual([...verdict('Succeeded'), ...verdict('Succeeded')]);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
   endIt();

@@ -291,7 +291,7 @@ describe("a deployment's own key", () => {
   );
 
   test('is none without the setting, so that AWS has its own', () => {
-    expect(JSON.stringify(template.toJSON())).not.toContain('kms:');
+    expect(JSON.stringify(template.toJSON()).match(/kms:[\w*]*/g)).toBeNull();
     template.allResourcesProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.absent() });
   });
 });

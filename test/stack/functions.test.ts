@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { Match } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { build } from 'esbuild';
 import * as v from 'valibot';
 import { pascal, readFunctions } from '../../infra/endpoints.ts';
@@ -28,6 +28,13 @@ import {
 } from '../support/template.ts';
 
 const { endpoints, others } = readFunctions();
+
+/** The statements of a template that let its roles invoke a function. */
+const invocationRights = (one: Template): object[] =>
+  Object.values(one.findResources('AWS::IAM::Policy'))
+    .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+    .filter(({ Action }) => Action === 'lambda:InvokeFunction');
+
 const accesses: [string, Access][] = [...endpoints, ...others];
 
 const secretIds: Record<SecretName, string> = {
@@ -260,19 +267,17 @@ describe('functions', () => {
     const functions = Object.entries(hooked.findResources('AWS::Lambda::Function'));
     const asking = functions.filter(([, { Properties }]) => Properties.Environment.Variables.LOGIN_HOOK);
     expect(asking.map(([id]) => id).toSorted()).toEqual(['IssueToken', 'LinkIdentity']);
-    const rights = JSON.stringify(hooked.findResources('AWS::IAM::Policy'));
+    const rights = invocationRights(hooked);
     for (const [, { Properties }] of asking) {
       const { Timeout, Environment } = Properties;
       const { LOGIN_HOOK: Resource, LOGIN_HOOK_SECONDS } = Environment.Variables;
       expect([Timeout, LOGIN_HOOK_SECONDS]).toEqual([15, '5']);
       expect(JSON.stringify(Resource)).toContain(':function:login-hook:live');
-      expect(rights).toContain(
-        JSON.stringify({ Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource }),
-      );
+      expect(rights).toContainEqual({ Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource });
     }
     const arn = 'arn:aws:lambda:eu-central-1:123456789012:function:login-hook';
     const named = await templateWith({ loginHook: arn });
-    expect(JSON.stringify(named.findResources('AWS::IAM::Policy'))).toContain(`"Resource":"${arn}"`);
+    expect(invocationRights(named)).toContainEqual(expect.objectContaining({ Resource: arn }));
     await expect(templateWith({ loginHook: 'arn:aws:s3:::bucket' })).rejects.toThrow(
       /loginHook must be the name or ARN/,
     );

@@ -52,8 +52,9 @@ describe('the page about the settings', () => {
   test('says how long a deployment takes', () => {
     const { canaryMinutes, canariesAtOnce } = readSettings({});
     const groups = Math.ceil(endpoints.size / canariesAtOnce);
-    expect(page.replaceAll(/\s+/g, ' ')).toContain(
-      `${endpoints.size} functions in ${groups} groups, so at least ${groups * canaryMinutes} minutes`,
+    const told = page.match(/\d+\s+functions\s+in\s+\d+\s+groups,\s+so\s+at\s+least\s+\d+\s+minutes/);
+    expect(`docs/settings.md: ${told?.[0].replaceAll(/\s+/g, ' ')}`).toBe(
+      `docs/settings.md: ${endpoints.size} functions in ${groups} groups, so at least ${groups * canaryMinutes} minutes`,
     );
   });
 
