@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { ignoredFields } from '../../lib/schema/ignored-fields.ts';
 
 type Reader = Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>;
 
@@ -8,32 +9,20 @@ type Reader = Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>
 export function ignoredNames(reader: Reader, headers: IncomingHttpHeaders, body: string): string[] {
   const read = reader.parameters?.headers ?? {};
   const similar = Object.keys(headers).filter((name) => name.includes('idempotency') && !(name in read));
-  return [...ignoredFields(reader, body), ...similar.map((name) => `the header ${name}`)];
+  return [...ignoredInBody(reader, body), ...similar.map((name) => `the header ${name}`)];
 }
 
-function ignoredFields({ authenticate, body }: Reader, text: string): string[] {
+function ignoredInBody({ authenticate, body }: Reader, text: string): string[] {
   if (!body || text.length > body.mostBytes) return [];
   const byAuthentication = authenticate?.parameters ?? [];
   const isJson = body.contentType === 'application/json';
   const sent = isJson ? v.safeParse(jsonSchema, text).output : Object.fromEntries(new URLSearchParams(text));
   const { success, output } = v.safeParse(body.schema, sent);
-  const unread = success ? namesBeyond(sent, output) : [];
+  const unread = success ? ignoredFields(sent, output) : [];
   return unread.filter((name) => !byAuthentication.includes(name));
 }
 
 const jsonSchema = v.pipe(v.string(), v.parseJson());
-
-/** The names of sent fields that are not read, at any depth. */
-function namesBeyond(sent: unknown, read: unknown, at = ''): string[] {
-  if (!isObject(sent) || !isObject(read)) return [];
-  return Object.entries(sent).flatMap(([name, value]) => {
-    if (name in read) return namesBeyond(value, read[name], `${at}${name}.`);
-    return [/^[\w.-]{1,40}$/.test(name) ? `${at}${name}` : 'a field with an odd name'];
-  });
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  value instanceof Object && !Array.isArray(value);
 
 /** The key of the route that a request may have meant. */
 export function nearestRoute(routeKeys: string[], wanted: string): string | undefined {

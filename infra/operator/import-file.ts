@@ -29,6 +29,14 @@ const mostCharacters = 500_000;
 /** The most reasons that are told apart: some name lines. */
 const mostReasons = 200;
 
+interface ImportOptions {
+  file: string;
+  files: CommandLine['files'];
+  grouping?: Grouping | undefined;
+  /** Whether nothing is written, not even a map of ids. */
+  isDryRun?: boolean;
+}
+
 /**
  * Sends the lines of a file in batches, one after the other; empty lines are skipped. With --ids-from, each event first gets
  * the new id of its access request; with --ids-to, all new ids are added to a file at the end.
@@ -36,16 +44,18 @@ const mostReasons = 200;
  * @throws Error with the number of lines that were sent; the same command can be run again
  */
 export async function runImport(
-  { file, files, grouping }: { file: string; files: CommandLine['files']; grouping?: Grouping | undefined },
+  { file, files, grouping, isDryRun = false }: ImportOptions,
   send: (batch: ImportLine[]) => Promise<Record<string, unknown>>,
   progress: (share: number, lines: number) => void,
 ) {
-  const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
+  const { 'ids-from': idsFrom } = files;
+  const idsTo = isDryRun ? undefined : files['ids-to'];
   const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
   if (idsTo !== undefined) requireWritable('--ids-to', idsTo);
   const ids = idsTo === undefined ? new Map<string, number>() : readIdMap('--ids-to', idsTo);
   const issuers = new Map<string, v.InferOutput<typeof issuerSchema>>();
   const reasons = new Map<string, { reason: string; count: number; lines: number[] }>();
+  const ignored = new Map<string, number>();
   const counts = { lines: 0, added: 0, already_there: 0, refused: 0 };
   const refuse = (line: number, given: string): void => {
     const reason = reasons.has(given) || reasons.size < mostReasons ? given : 'Other reasons.';
@@ -67,6 +77,7 @@ export async function runImport(
       });
     for (const { line, reason } of result.refused) refuse(line, reason);
     for (const { id, access_request_id } of result.ids) ids.set(id, access_request_id);
+    for (const { field, lines } of result.ignored) ignored.set(field, (ignored.get(field) ?? 0) + lines);
     for (const { lines, ...about } of result.issuers) {
       const name = JSON.stringify(about);
       issuers.set(name, { ...about, lines: (issuers.get(name)?.lines ?? 0) + lines });
@@ -80,7 +91,13 @@ export async function runImport(
     const pairs = [...ids].map(([id, access_request_id]) => JSON.stringify({ id, access_request_id }));
     replaceContent(idsTo, pairs.map((pair) => `${pair}\n`).join(''));
   }
-  const summary = { ...counts, reasons: [...reasons.values()], ids_file: idsTo };
+  const ignored_fields = [...ignored].map(([field, lines]) => ({ field, lines }));
+  const summary = {
+    ...counts,
+    reasons: [...reasons.values()],
+    ignored_fields: ignored_fields.length > 0 ? ignored_fields : undefined,
+    ids_file: idsTo,
+  };
   if (issuers.size === 0) return summary;
   const counted = [...issuers.values()];
   return { ...summary, issuers: counted, unknown_issuers: counted.filter(({ known }) => !known).length };

@@ -56,7 +56,8 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     }
     if (lines) {
       const send = (batch: unknown) => call({ [lines.flag]: batch });
-      const summary = await runImport({ ...lines, files }, send, progressOn(outputs.stderr));
+      const isDryRun = flags['dry-run'] === true;
+      const summary = await runImport({ ...lines, files, isDryRun }, send, progressOn(outputs.stderr));
       print(JSON.stringify(summary, null, 2));
       return summary.refused > 0 ? 2 : 0;
     }

@@ -10,7 +10,7 @@ import { putItem, readItem, readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { put, writeTogether } from '../storage/transactions.ts';
 import { activeSince, type Device, deviceItem, hasExpired } from './device.ts';
-import { endOfInstallation, installationItem, sameInstallation } from './installation.ts';
+import { endOfInstallation, type Installation, installationItem, sameInstallation } from './installation.ts';
 import { newDeviceSchema } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
@@ -25,17 +25,26 @@ const lineSchema = v.intersect([
   }),
 ]);
 
+interface Options {
+  /** Whether to write nothing, and compare each line with what is stored. */
+  dryRun: boolean;
+}
+
 /**
  * Adds devices that do not exist yet, those of one installation in the order of their lines. A device that exists stays as
  * it is, whether by an earlier import or a registration.
  * @throws Error when it has to stop; the devices added so far stay, and the same lines can be sent again
  */
-export async function importDevices(loginAppId: string, lines: ImportLine[]): Promise<ImportResult> {
+export async function importDevices(
+  loginAppId: string,
+  lines: ImportLine[],
+  options: Options,
+): Promise<ImportResult> {
   const { read, result, note } = readLines(lines, lineSchema);
   const groups = Map.groupBy(read, ({ content }) => content.installation_id ?? content.token);
   await Promise.all(
     [...groups.values()].map(async (group) => {
-      for (const { line, content } of group) note(line, await importDevice(loginAppId, content));
+      for (const { line, content } of group) note(line, await importDevice(loginAppId, content, options));
     }),
   );
   return result;
@@ -51,6 +60,7 @@ async function importDevice(
     installation_shared,
     ...device
   }: v.InferOutput<typeof lineSchema>,
+  { dryRun }: Options,
 ): Promise<LineOutcome> {
   const now = timestamp();
   const lastSeenAt = last_seen_at ?? now;
@@ -77,14 +87,35 @@ async function importDevice(
   };
   const shared = installation_shared ? { installation_shared } : {};
   const item = { ...attributes, ...shared, created_at: created_at ?? lastSeenAt, ...relation };
-  const addOnce = () =>
-    device.installation_id === undefined
-      ? addAlone(item)
-      : addToInstallation(installationItem(loginAppId, device.installation_id), item);
+  const { installation_id } = device;
+  const installation =
+    installation_id === undefined ? undefined : installationItem(loginAppId, installation_id);
+  if (dryRun) return foresee(item, installation);
+  const addOnce = () => (installation ? addToInstallation(installation, item) : addAlone(item));
   return retryOnConflict(addOnce, `Others keep registering the device ${device_id}.`);
 }
 
 type NewDeviceItem = Stored<Device>;
+type InstallationKey = ReturnType<typeof installationItem>;
+
+/** The outcome that an import of a device would have. */
+async function foresee(item: NewDeviceItem, key: InstallationKey | undefined): Promise<LineOutcome> {
+  const [stored, installation] = await Promise.all([
+    readItem(deviceItem(item.device_id)),
+    key && readItem(key),
+  ]);
+  if (isOfAnother(installation, item)) return { reason: ofAnother };
+  return stored && !hasExpired(stored) ? 'repeated' : 'added';
+}
+
+const ofAnother = 'The installation has another device.';
+
+/** Whether an installation that goes on has another device, and no line or phone has shown that it is shared. */
+function isOfAnother(installation: Installation | undefined, item: NewDeviceItem): boolean {
+  const isOver = installation === undefined || installation.expires_at <= epochSeconds();
+  const isShared = installation?.shared === true || item.installation_shared === true;
+  return !isOver && !isShared && installation.device_id !== item.device_id;
+}
 
 /** Adds a device without an installation. @returns undefined if the app registered it meanwhile */
 async function addAlone(item: NewDeviceItem): Promise<LineOutcome | undefined> {
@@ -102,15 +133,14 @@ async function addAlone(item: NewDeviceItem): Promise<LineOutcome | undefined> {
  * @returns undefined if the app registered something meanwhile
  */
 async function addToInstallation(
-  key: ReturnType<typeof installationItem>,
+  key: InstallationKey,
   item: NewDeviceItem,
 ): Promise<LineOutcome | undefined> {
   const { device_id } = item;
   const [installation, stored] = await readItems([key, deviceItem(device_id)]);
+  if (isOfAnother(installation, item)) return { reason: ofAnother };
   const isOver = installation === undefined || installation.expires_at <= epochSeconds();
   const isShared = installation?.shared === true || item.installation_shared === true;
-  if (!isOver && !isShared && installation.device_id !== device_id)
-    return { reason: 'The installation has another device.' };
   const content = {
     ...installation,
     device_id: isOver ? device_id : installation.device_id,

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
+import { ignoredFields } from './ignored-fields.ts';
 import { jsonObject, unprocessableEntity, validated } from './validation.ts';
 
 export const importLinesSchema = v.array(
@@ -18,6 +19,8 @@ export const importResultSchema = v.object({
   /** Lines whose content an earlier import has added. */
   repeated: v.number(),
   refused: v.array(v.object({ line: v.number(), reason: v.string() })),
+  /** Fields of accepted lines that mean nothing to an import, each with how many lines have it. */
+  ignored: v.optional(v.array(v.object({ field: v.string(), lines: v.number() })), []),
 });
 export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
@@ -32,9 +35,19 @@ export function refusal(error: unknown): LineOutcome {
   throw error;
 }
 
+/** The most ignored fields of a batch that are named. */
+const mostIgnored = 100;
+
 /** Reads JSON objects. @returns those to import, the result, which refuses the others, and `note`, which adds a line's outcome */
 export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
-  const result: ImportResult = { added: 0, repeated: 0, refused: [] };
+  const result: ImportResult = { added: 0, repeated: 0, refused: [], ignored: [] };
+  const ignored = new Map<string, { field: string; lines: number }>();
+  const noteIgnored = (field: string): void => {
+    const counted = ignored.get(field) ?? { field, lines: 0 };
+    counted.lines += 1;
+    if (ignored.size < mostIgnored) ignored.set(field, counted);
+    result.ignored = [...ignored.values()];
+  };
   const note = (line: number, outcome: LineOutcome): void => {
     if (typeof outcome === 'string') result[outcome] += 1;
     else result.refused.push({ line, ...outcome });
@@ -43,7 +56,9 @@ export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], s
   const read = lines.flatMap(({ line, text, repetition }) => {
     try {
       const object = validated(objectSchema, JSON.parse(text), unprocessableEntity);
-      return [{ line, text, repetition, content: validated(schema, object, unprocessableEntity) }];
+      const content = validated(schema, object, unprocessableEntity);
+      for (const field of new Set(ignoredFields(object, content))) noteIgnored(field);
+      return [{ line, text, repetition, content }];
     } catch (error) {
       const isJson = !(error instanceof SyntaxError);
       note(line, isJson ? refusal(error) : { reason: 'The line is not JSON.' });

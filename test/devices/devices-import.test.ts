@@ -7,7 +7,7 @@ import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { failing, type StoreCall } from '../support/store-proxy.ts';
+import { failing, isWrite, type StoreCall } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const own = await sharedServiceWithStore();
@@ -43,6 +43,47 @@ const android = (more: object = {}) => ({
 });
 
 describe('operator devices import FILE.ndjson', () => {
+  test('--dry-run says what an import would do, and writes nothing', async () => {
+    const installation_id = unique('installation');
+    const known = android({ installation_id });
+    await importLines([known]);
+    const file = fileOf([
+      known,
+      android(),
+      android({ installation_id }),
+      android({ last_seen_at: daysAgo(300) }),
+      android({ login_user_id: `lu_${'A'.repeat(43)}` }),
+      'no JSON',
+    ]);
+    const writes: StoreCall[] = [];
+    own.proxy.hook = (call) => {
+      if (isWrite(call)) writes.push(call);
+      return undefined;
+    };
+    const flags = ['--login-app', app.login_app_id];
+    const dry = await importFile('devices', file, ...flags, '--dry-run');
+    expect(writes).toEqual([]);
+    const real = await importFile('devices', file, ...flags);
+    expect(dry).toEqual(real);
+    expect(dry).toMatchObject({ code: 2, summary: { lines: 6, added: 1, already_there: 1, refused: 4 } });
+    expect(writes).not.toEqual([]);
+  });
+
+  test('fields that mean nothing to it are named, with how many lines have them', async () => {
+    const channels = [''];
+    const lines = [android({ channels }), android({ channels, 'odd name': 1, objectId: 'x' }), android()];
+    const { code, summary } = await importLines(lines);
+    expect({ code, ignored: summary.ignored_fields }).toEqual({
+      code: 0,
+      ignored: [
+        { field: 'channels', lines: 2 },
+        { field: 'a field with an odd name', lines: 1 },
+        { field: 'objectId', lines: 1 },
+      ],
+    });
+    expect((await importLines([android()])).summary).not.toHaveProperty('ignored_fields');
+  });
+
   test('every detail that a registration may give is stored, sent, exported and imported', async () => {
     const [from, to] = [await newApp(), await newApp()];
     const values: Record<keyof typeof details, string> = {

@@ -17,7 +17,7 @@ import { validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/table.ts';
 import { defineCommands, existing, found, id, lines, optional, secret, text } from '../command.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';
-import { after, loginApp, loginAppId, loginUserId, platform } from './shared.ts';
+import { after, dryRun, loginApp, loginAppId, loginUserId, platform } from './shared.ts';
 
 const deviceId = id('d_…', 'The device', 'devices list');
 
@@ -71,8 +71,10 @@ export const deviceCommands = defineCommands({
     flags: {
       'login-app': loginApp,
       devices: lines('A file of JSON objects, one per line: platform, token and more'),
+      'dry-run': dryRun,
     },
-    run: ({ 'login-app': { login_app_id }, devices }) => importDevices(login_app_id, devices),
+    run: ({ 'login-app': { login_app_id }, devices, 'dry-run': dryRun = false }) =>
+      importDevices(login_app_id, devices, { dryRun }),
   },
   'devices export': {
     summary: 'Print the active devices of a Login App with their tokens, as import reads them',

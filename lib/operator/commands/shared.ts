@@ -7,7 +7,7 @@ import { platforms } from '../../login-apps/client-metadata.ts';
 import { readLoginApp } from '../../login-apps/login-app.ts';
 import { readLoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import { choice, found, id, number, optional, text } from '../command.ts';
+import { choice, found, id, number, onOff, optional, text } from '../command.ts';
 
 export const loginAppId = id('la_…', 'The Login App', 'login-apps list or login-apps find');
 export const loginApp = found(loginAppId, 'Login App', readLoginApp);
@@ -23,6 +23,8 @@ export const secretOf = (from: string) => id('sec_…', 'The secret', from);
 export const secretTo = {
   'secret-to': 'Write the secret to this new file, which only you can read, instead of showing it (optional)',
 };
+/** For imports. */
+export const dryRun = onOff('Change nothing: compare the lines with what is there, and count them');
 export const nextPage = 'The "next" of the previous page';
 export const after = optional(text(nextPage));
 export const namePrefix = text('How its name begins, in upper or lower case');

@@ -1,0 +1,11 @@
+/** The names of sent fields that are not read, at any depth. @param read what a schema made of what was sent */
+export function ignoredFields(sent: unknown, read: unknown, at = ''): string[] {
+  if (!isObject(sent) || !isObject(read)) return [];
+  return Object.entries(sent).flatMap(([name, value]) => {
+    if (Object.hasOwn(read, name)) return ignoredFields(value, read[name], `${at}${name}.`);
+    return [/^[\w.-]{1,40}$/.test(name) ? `${at}${name}` : 'a field with an odd name'];
+  });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  value instanceof Object && !Array.isArray(value);
