@@ -93,6 +93,9 @@ export async function newPublicClientOfPhone(service: Service) {
   };
 }
 
+/** What a public client sees with another key than that of its session. */
+const ofLostKey = { lost_key: 'LoggedOut', kept: 0, stolen_login: 'invalid_grant' };
+
 /**
  * Starts a quickstart's app twice: it logs in, and 16 minutes later deletes its account, but not that of another login.
  * @param source the address of its backend, or its public client
@@ -117,8 +120,10 @@ export async function usePhone(
     devices: 1,
     renewed: true,
     refreshes: [1, 2],
-    same_nonce: 'invalid_grant',
+    same_login_again: 'success',
     after_logout: 'LoggedOut',
+    told_by_app: 'Ada',
+    ...(typeof source === 'object' ? ofLostKey : {}),
   });
   const revoked = await service.listDevices(logged_out);
   assert.equal(revoked.status, 401, 'The session goes on after the logout.');

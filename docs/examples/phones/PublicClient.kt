@@ -23,6 +23,9 @@ class PublicClient(
     private val oauth = "$service/v2/marketing/oauth"
     private val key by lazy(phoneKey)
 
+    /** The claim of the next proof: each answer has it, and it outlives the access token by ten minutes. */
+    @Volatile private var proofNonce: String? = null
+
     override suspend fun nonce(): String = http.send("POST", "$oauth/nonce", form(emptyMap())).getString("nonce")
 
     override suspend fun logIn(credential: Map<String, String>): JSONObject =
@@ -41,14 +44,18 @@ class PublicClient(
         prove("token", fields + ("grant_type" to grantType))
 
     /** Sends a form with a proof. */
-    private suspend fun prove(endpoint: String, fields: Map<String, String>): JSONObject {
+    private suspend fun prove(endpoint: String, fields: Map<String, String>): JSONObject = try {
+        proveOnce(endpoint, fields)
+    } catch (problem: ServiceException) {
+        // The service wants its latest nonce, or the network has sent a proof twice: the same request with a new proof.
+        if (problem.code !in setOf("use_dpop_nonce", "invalid_dpop_proof")) throw problem
+        proveOnce(endpoint, fields)
+    }
+
+    private suspend fun proveOnce(endpoint: String, fields: Map<String, String>): JSONObject {
         val url = "$oauth/$endpoint"
-        return try {
-            http.send("POST", url, form(fields), "DPoP" to proof(url))
-        } catch (problem: ServiceException) {
-            // The clock of the phone is wrong, or the network has sent a proof twice: the same request with a new proof.
-            if (problem.code !in setOf("use_dpop_nonce", "invalid_dpop_proof")) throw problem
-            http.send("POST", url, form(fields), "DPoP" to proof(url, problem.proofNonce))
+        return http.send("POST", url, form(fields), "DPoP" to proof(url)) { answer ->
+            proofNonce = answer.header("DPoP-Nonce") ?: proofNonce
         }
     }
 
@@ -58,10 +65,10 @@ class PublicClient(
         return form.build()
     }
 
-    private fun proof(htu: String, nonce: String? = null): String {
+    private fun proof(htu: String): String {
         val header = JSONObject().put("typ", "dpop+jwt").put("alg", "ES256").put("jwk", publicJwk())
         val claims = JSONObject().put("jti", UUID.randomUUID().toString()).put("htm", "POST").put("htu", htu)
-            .put("iat", System.currentTimeMillis() / 1000).put("nonce", nonce)
+            .put("iat", System.currentTimeMillis() / 1000).put("nonce", proofNonce)
         val text = listOf(header, claims).joinToString(".") { base64Url(it.toString().encodeToByteArray()) }
         val signature = Signature.getInstance("SHA256withECDSA").run {
             initSign(key.private)

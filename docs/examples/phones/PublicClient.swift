@@ -12,6 +12,13 @@ extension SecureEnclave.P256.Signing.PrivateKey: PhoneKey {}
 /// A key in the memory, for tests.
 extension P256.Signing.PrivateKey: PhoneKey {}
 
+/// The claim of the next proof: each answer has it, and it outlives the access token by ten minutes.
+actor ProofNonce {
+    private(set) var value: String?
+
+    func hear(_ told: String?) { value = told ?? value }
+}
+
 /// A public client (RFC 9449): it has no secret, and proves the key of this phone to the service.
 struct PublicClient: TokenSource {
     /// The address of the login service.
@@ -21,6 +28,7 @@ struct PublicClient: TokenSource {
     let longLivedAppToken: String
     /// Makes or finds the key.
     let phoneKey: @Sendable () throws -> any PhoneKey
+    private let proofNonce = ProofNonce()
 
     func nonce() async throws -> String {
         let answer: NonceAnswer = try decoded(await load(request("nonce", [:])))
@@ -44,15 +52,19 @@ struct PublicClient: TokenSource {
 
     /// Sends a form with a proof.
     private func prove(_ endpoint: String, _ fields: [String: String]) async throws -> Data {
-        var request = self.request(endpoint, fields)
         do {
-            request.setValue(try proof(request.url), forHTTPHeaderField: "DPoP")
-            return try await load(request)
+            return try await proveOnce(endpoint, fields)
         } catch let error as ServiceError where ["use_dpop_nonce", "invalid_dpop_proof"].contains(error.code) {
-            // The clock of the phone is wrong, or the network has sent a proof twice: the same request with a new proof.
-            request.setValue(try proof(request.url, error.proofNonce), forHTTPHeaderField: "DPoP")
-            return try await load(request)
+            // The service wants its latest nonce, or the network has sent a proof twice: the same request with a new proof.
+            return try await proveOnce(endpoint, fields)
         }
+    }
+
+    private func proveOnce(_ endpoint: String, _ fields: [String: String]) async throws -> Data {
+        var request = self.request(endpoint, fields)
+        let proof = try await self.proof(request.url)
+        request.setValue(proof, forHTTPHeaderField: "DPoP")
+        return try await load(request) { [proofNonce] told in await proofNonce.hear(told) }
     }
 
     private func request(_ endpoint: String, _ fields: [String: String]) -> URLRequest {
@@ -66,14 +78,14 @@ struct PublicClient: TokenSource {
         return request
     }
 
-    private func proof(_ url: URL?, _ nonce: String? = nil) throws -> String {
+    private func proof(_ url: URL?) async throws -> String {
         let key = try phoneKey()
         let point = key.publicKey.rawRepresentation
         let jwk = ["kty": "EC", "crv": "P-256", "x": base64URL(point.prefix(32)), "y": base64URL(point.suffix(32))]
         let header: [String: Any] = ["typ": "dpop+jwt", "alg": "ES256", "jwk": jwk]
         var claims: [String: Any] = ["jti": UUID().uuidString, "htm": "POST", "htu": url?.absoluteString ?? ""]
         claims["iat"] = Int(Date().timeIntervalSince1970)
-        claims["nonce"] = nonce
+        claims["nonce"] = await proofNonce.value
         let text = try [header, claims].map { base64URL(try JSONSerialization.data(withJSONObject: $0)) }
             .joined(separator: ".")
         return "\(text).\(base64URL(try key.signature(for: Data(text.utf8)).rawRepresentation))"

@@ -9,6 +9,7 @@ import okhttp3.OkHttpClient
 import okhttp3.Request
 import okhttp3.RequestBody
 import okhttp3.RequestBody.Companion.toRequestBody
+import okhttp3.Response
 import org.json.JSONException
 import org.json.JSONObject
 
@@ -46,9 +47,8 @@ class Backend(private val address: String, private val http: OkHttpClient = OkHt
 /**
  * An answer that is no success.
  * @property code the `error` of the service, such as `invalid_token`
- * @property proofNonce what the next proof of the phone must contain
  */
-class ServiceException(val status: Int, val code: String, val proofNonce: String?) : IOException("$status $code")
+class ServiceException(val status: Int, val code: String) : IOException("$status $code")
 
 /** Nobody is logged in, or the session is over: show the login. */
 class LoggedOutException : IOException("Nobody is logged in.")
@@ -135,7 +135,8 @@ class Session(
     private suspend fun refresh(tokens: JSONObject): String = try {
         keep(source.refresh(tokens.getString("refresh_token")))
     } catch (problem: ServiceException) {
-        if (problem.code != "invalid_grant") throw problem
+        // The session has ended, or this phone no longer has the key that it is bound to.
+        if (problem.code !in setOf("invalid_grant", "invalid_dpop_proof")) throw problem
         vault.set("tokens", null)
         throw LoggedOutException()
     }
@@ -165,18 +166,21 @@ class Session(
 
 internal fun jsonOf(body: JSONObject): RequestBody = body.toString().toRequestBody("application/json".toMediaType())
 
+/** @param hear gets each answer, whatever its status */
 internal suspend fun OkHttpClient.send(
     method: String,
     url: String,
     body: RequestBody?,
     vararg headers: Pair<String, String>,
+    hear: (Response) -> Unit = {},
 ): JSONObject = withContext(Dispatchers.IO) {
     val request = Request.Builder().url(url).method(method, body)
     for ((name, value) in headers) request.header(name, value)
     newCall(request.build()).execute().use { response ->
+        hear(response)
         val answer = parsed(response.body.string())
         if (response.isSuccessful) return@use answer
-        throw ServiceException(response.code, answer.optString("error", "unknown"), response.header("DPoP-Nonce"))
+        throw ServiceException(response.code, answer.optString("error", "unknown"))
     }
 }
 

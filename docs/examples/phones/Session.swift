@@ -60,8 +60,6 @@ struct ServiceError: Error {
     let status: Int
     /// The `error` of the service, such as `invalid_token`.
     let code: String
-    /// What the next proof of the phone must contain.
-    let proofNonce: String?
 }
 
 /// Nobody is logged in, or the session is over: show the login.
@@ -159,7 +157,8 @@ actor Session {
     private func refresh(_ refreshToken: String) async throws -> String {
         do {
             return try keep(await source.refresh(refreshToken))
-        } catch let error as ServiceError where error.code == "invalid_grant" {
+        } catch let error as ServiceError where ["invalid_grant", "invalid_dpop_proof"].contains(error.code) {
+            // The session has ended, or this phone no longer has the key that it is bound to.
             try vault.set("tokens", nil)
             throw LoggedOut()
         }
@@ -214,14 +213,15 @@ func jsonRequest(_ method: String, _ url: URL, _ body: (any Encodable & Sendable
 }
 
 /// The body of a successful answer.
-func load(_ request: URLRequest) async throws -> Data {
+/// - Parameter hear: gets the header `DPoP-Nonce` of each answer, whatever its status
+func load(_ request: URLRequest, hear: @Sendable (String?) async -> Void = { _ in }) async throws -> Data {
     struct Answer: Decodable { let error: String }
     let (data, response) = try await URLSession.shared.data(for: request)
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+    await hear(response.value(forHTTPHeaderField: "DPoP-Nonce"))
     if (200..<300).contains(response.statusCode) { return data }
     let code = (try? JSONDecoder().decode(Answer.self, from: data))?.error // A proxy may send a page instead.
-    let nonce = response.value(forHTTPHeaderField: "DPoP-Nonce")
-    throw ServiceError(status: response.statusCode, code: code ?? "unknown", proofNonce: nonce)
+    throw ServiceError(status: response.statusCode, code: code ?? "unknown")
 }
 
 func decoded<Answer: Decodable>(_ data: Data) throws -> Answer {

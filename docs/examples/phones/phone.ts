@@ -46,23 +46,26 @@ const service = 'https://login.example.com';
 const source = publicClient({ service, client_id: 'la_….c_…', key, app_token: 'APP_TOKEN', random });
 export const session = new Session(source, service, vault);
 
-async function idTokenFrom(nonce: string): Promise<string> {
+export async function logIn(): Promise<void> {
+  const nonce = await session.nonce();
   if (Platform.OS === 'android') {
     const serverClientId = '1234567890-web.apps.googleusercontent.com';
-    return (await signUpWithGoogle({ serverClientId, nonce, autoSelectEnabled: false })).idToken;
+    const { idToken } = await signUpWithGoogle({ serverClientId, nonce, autoSelectEnabled: false });
+    return session.logIn(idToken, nonce);
   }
-  const { identityToken } = await appleAuth.performRequest({
+  const { identityToken, authorizationCode, fullName } = await appleAuth.performRequest({
     requestedOperation: appleAuth.Operation.LOGIN,
-    requestedScopes: [appleAuth.Scope.EMAIL],
+    requestedScopes: [appleAuth.Scope.EMAIL, appleAuth.Scope.FULL_NAME],
     nonce,
   });
   if (!identityToken) throw new Error('Apple sent no id token.');
-  return identityToken;
+  await session.logIn(identityToken, nonce, authorizationCode ?? '', toldBy(fullName));
 }
 
-export async function logIn(): Promise<void> {
-  const nonce = await session.nonce();
-  await session.logIn(await idTokenFrom(nonce), nonce);
+/** The person's name in Apple's form for web pages; Apple gives it once, and an empty text stands for none. */
+function toldBy(name: { givenName: string | null; familyName: string | null } | null): string {
+  if (!name?.givenName && !name?.familyName) return '';
+  return JSON.stringify({ name: { firstName: name.givenName ?? undefined, lastName: name.familyName ?? undefined } });
 }
 
 /** Call this after the login, and at every start of the app with somebody logged in. */

@@ -26,7 +26,13 @@ interface Settings {
 export function publicClient({ service, client_id, key, app_token, random }: Settings): TokenSource {
   const oauth = `${service}/v2/marketing/oauth`;
 
-  async function proof(htu: string, nonce?: string): Promise<string> {
+  /** The claim of the next proof: each answer has it, and it outlives the access token by ten minutes. */
+  let nonce: string | undefined;
+  const hear = (headers: Headers) => {
+    nonce = headers.get('dpop-nonce') ?? nonce;
+  };
+
+  async function proof(htu: string): Promise<string> {
     const header = { typ: 'dpop+jwt', alg: 'ES256', jwk: await key.publicJwk() };
     const claims = { jti: random(), htm: 'POST', htu, iat: Math.floor(Date.now() / 1000), nonce };
     const text = [header, claims].map((part) => base64url(JSON.stringify(part))).join('.');
@@ -37,13 +43,14 @@ export function publicClient({ service, client_id, key, app_token, random }: Set
   async function prove<T>(endpoint: string, fields: Record<string, string>): Promise<T> {
     const url = `${oauth}/${endpoint}`;
     const form = formOf({ client_id, ...fields });
+    const once = async (): Promise<T> => send('POST', url, form, { dpop: await proof(url) }, hear);
     try {
-      return await send('POST', url, form, { dpop: await proof(url) });
+      return await once();
     } catch (error) {
-      // The clock of the phone is wrong, or the network has sent a proof twice: the same request with a new proof.
+      // The service wants its latest nonce, or the network has sent a proof twice: the same request with a new proof.
       const again = error instanceof ServiceError && /^(use_dpop_nonce|invalid_dpop_proof)$/.test(error.code);
       if (!again) throw error;
-      return send('POST', url, form, { dpop: await proof(url, error.proofNonce ?? undefined) });
+      return once();
     }
   }
   const token = (grant_type: string, more: Record<string, string>) =>
@@ -51,7 +58,7 @@ export function publicClient({ service, client_id, key, app_token, random }: Set
 
   return {
     nonce: async () => (await send<{ nonce: string }>('POST', `${oauth}/nonce`, formOf({ client_id }))).nonce,
-    logIn: (id_token, nonce) => token('provider_credentials', { provider: 'provider_f', id_token, nonce }),
+    logIn: (credential) => token('provider_credentials', { provider: 'provider_f', ...credential }),
     refresh: (refresh_token) => token('refresh_token', { refresh_token }),
     logOut: (refresh_token) => prove('revoke', { token: refresh_token }),
     appToken: async () => app_token,

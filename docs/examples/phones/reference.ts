@@ -1,6 +1,6 @@
 // What an app of a public client does, with WebCrypto in place of the phone's key, and the sandbox in place of Apple or Google.
 import { base64url, type PhoneKey, publicClient } from './public-client';
-import { LoggedOut, ServiceError, Session } from './session';
+import { ServiceError, Session } from './session';
 
 const { BASE = '', SANDBOX, CLIENT_ID = '', APP_TOKEN = '' } = process.env;
 
@@ -27,7 +27,7 @@ function sessionWith(key: PhoneKey, texts: Map<string, string | null>): Session 
 
 const texts = new Map<string, string | null>();
 const session = sessionWith(await newKey(), texts);
-const code = (error: unknown) => (error instanceof ServiceError ? error.code : error instanceof LoggedOut);
+const code = (error: unknown) => (error instanceof ServiceError ? error.code : Object(error).constructor.name);
 
 // The provider gets the SHA-256 of the nonce, so that only who has the nonce can use the id token.
 const nonce = await session.nonce();
@@ -35,7 +35,8 @@ const hash = encoded(await crypto.subtle.digest('SHA-256', bytesOf(nonce)));
 const issued = await fetch(`${SANDBOX}/provider_f/credentials?subject=nora&nonce=${hash}`);
 const { id_token } = await issued.json();
 await session.logIn(id_token, nonce);
-console.log('The same id token again:', await session.logIn(id_token, nonce).catch(code));
+const thief = sessionWith(await newKey(), texts);
+console.log('The same id token on another phone:', await thief.logIn(id_token, nonce).catch(code));
 
 const first = await session.accessToken();
 const before = texts.get('tokens') ?? null;
@@ -53,11 +54,11 @@ await session.accessToken(await session.accessToken());
 Date.now = now;
 console.log('A refresh with a wrong clock: passed');
 
-const thief = sessionWith(await newKey(), new Map(texts));
-console.log('A copied refresh token, with another key:', await thief.accessToken(await session.accessToken()).catch(code));
+const copy = sessionWith(await newKey(), new Map(texts));
+console.log('A copied refresh token, with another key:', await copy.accessToken(await session.accessToken()).catch(code));
 
 await session.registerDevice({ platform: 'ios', token: 'ab'.repeat(32), token_type: 'apns' });
 console.log('Related devices:', Object(await session.call('GET', '/v2/marketing/login/user/push_notifications/devices')).devices.length);
 
 await session.logOut();
-console.log('Logged out:', await session.accessToken().catch(code));
+console.log('After the logout:', await session.accessToken().catch(code));

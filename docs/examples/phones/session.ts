@@ -27,7 +27,7 @@ export interface TokenAnswer extends Omit<Tokens, 'expires_at'> {
 /** Whom the app asks for tokens: your backend or, without one, the service itself (public-client.ts). */
 export interface TokenSource {
   nonce(): Promise<string>;
-  logIn(id_token: string, nonce: string): Promise<TokenAnswer>;
+  logIn(credential: Record<string, string>): Promise<TokenAnswer>;
   refresh(refresh_token: string): Promise<TokenAnswer>;
   logOut(refresh_token: string): Promise<unknown>;
   /** A Login App Token, with which devices register. */
@@ -36,11 +36,9 @@ export interface TokenSource {
 
 /** An answer that is no success. Its code is the `error` of the service, such as `invalid_token`. */
 export class ServiceError extends Error {
-  /** @param proofNonce what the next proof of a phone must contain */
   constructor(
     readonly status: number,
     readonly code: string,
-    readonly proofNonce: string | null,
   ) {
     super(`${status} ${code}`);
   }
@@ -55,8 +53,17 @@ export class AnotherAccount extends Error {}
 const early = 60_000;
 const patience = 30_000;
 
-/** Sends an object as JSON, or a text as a form. */
-export async function send<T>(method: string, url: string, body?: object | string, more?: object): Promise<T> {
+/**
+ * Sends an object as JSON, or a text as a form.
+ * @param hear gets the headers of each answer, whatever its status
+ */
+export async function send<T>(
+  method: string,
+  url: string,
+  body?: object | string,
+  more?: object,
+  hear: (headers: Headers) => void = () => {},
+): Promise<T> {
   const isForm = typeof body === 'string';
   const headers = { 'content-type': `application/${isForm ? 'x-www-form-urlencoded' : 'json'}`, ...more };
   const abort = new AbortController(); // On Android, fetch alone waits for ever.
@@ -64,9 +71,9 @@ export async function send<T>(method: string, url: string, body?: object | strin
   try {
     const sent = isForm ? body : body && JSON.stringify(body);
     const response = await fetch(url, { method, headers, body: sent, signal: abort.signal });
+    hear(response.headers);
     const answer = await response.json().catch(() => ({})); // A 204 has no body, and a proxy may send a page.
-    if (!response.ok)
-      throw new ServiceError(response.status, answer.error ?? 'unknown', response.headers.get('dpop-nonce'));
+    if (!response.ok) throw new ServiceError(response.status, answer.error ?? 'unknown');
     return answer;
   } finally {
     clearTimeout(timer);
@@ -78,7 +85,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 /** Your backend at an address: backend.mjs or the like. */
 export const backendAt = (address: string): TokenSource => ({
   nonce: async () => (await send<{ nonce: string }>('POST', `${address}/nonce`)).nonce,
-  logIn: (id_token, nonce) => send('POST', `${address}/login`, { id_token, nonce }),
+  logIn: (credential) => send('POST', `${address}/login`, credential),
   refresh: (refresh_token) => send('POST', `${address}/refresh`, { refresh_token }),
   logOut: (refresh_token) => send('POST', `${address}/logout`, { refresh_token }),
   appToken: async () => (await send<{ access_token: string }>('POST', `${address}/app-token`)).access_token,
@@ -100,9 +107,11 @@ export class Session {
     return this.source.nonce();
   }
 
-  logIn(id_token: string, nonce: string): Promise<void> {
+  /** Logs in. Apple gives a code with each id token, and at the first login the person's name. */
+  logIn(id_token: string, nonce: string, code = '', user = ''): Promise<void> {
+    const credential = { id_token, nonce, authorization_code: code, user };
     return this.inTurn(async () => {
-      await this.keep(await this.source.logIn(id_token, nonce));
+      await this.keep(await this.source.logIn(credential));
     });
   }
 
@@ -164,7 +173,9 @@ export class Session {
     try {
       return await this.keep(await this.source.refresh(refresh_token));
     } catch (error) {
-      if (!(error instanceof ServiceError && error.code === 'invalid_grant')) throw error;
+      // The session has ended, or this phone no longer has the key that it is bound to.
+      const isOver = error instanceof ServiceError && /^(invalid_grant|invalid_dpop_proof)$/.test(error.code);
+      if (!isOver) throw error;
       await this.vault.set('tokens', null);
       throw new LoggedOut();
     }

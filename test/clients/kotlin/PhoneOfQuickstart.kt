@@ -1,5 +1,7 @@
 import java.security.KeyFactory
 import java.security.KeyPair
+import java.security.KeyPairGenerator
+import java.security.spec.ECGenParameterSpec
 import java.security.spec.PKCS8EncodedKeySpec
 import java.security.spec.X509EncodedKeySpec
 import java.util.Base64
@@ -46,11 +48,12 @@ private class Starts(private val input: JSONObject) {
         return (0 until form.size).any { form.value(it) == "refresh_token" }
     }
 
-    private fun sessionWith(vault: Vault): Session {
+    /** @param key that of the public client, unless the phone has lost it */
+    private fun sessionWith(vault: Vault, key: KeyPair? = null): Session {
         val service = input.getString("base_url")
         val client = input.optJSONObject("source") ?: return Session(Backend(input.getString("source"), http), service, vault, http)
         val (clientId, appToken) = listOf("client_id", "app_token").map(client::getString)
-        return Session(PublicClient(service, clientId, appToken, http) { keyOf(client) }, service, vault, http)
+        return Session(PublicClient(service, clientId, appToken, http) { key ?: keyOf(client) }, service, vault, http)
     }
 
     private fun keyOf(client: JSONObject): KeyPair {
@@ -62,9 +65,10 @@ private class Starts(private val input: JSONObject) {
     /** What has logged the person in. */
     private suspend fun logIn(session: Session, subject: String = input.getString("subject")): Pair<String, String> {
         val nonce = session.nonce()
-        val url = "${input.getString("sandbox_url")}/provider_f/credentials?subject=$subject&nonce=$nonce"
+        val url = "${input.getString("sandbox_url")}/provider_f/credentials?subject=$subject&nonce=$nonce&with_code=true"
         val issued = http.newCall(Request.Builder().url(url).build()).execute().use { JSONObject(it.body.string()) }
-        session.logIn(issued.getString("id_token"), nonce)
+        val user = JSONObject().put("name", JSONObject().put("firstName", "Ada")).toString()
+        session.logIn(issued.getString("id_token"), nonce, issued.getString("authorization_code"), user)
         return issued.getString("id_token") to nonce
     }
 
@@ -102,14 +106,30 @@ private class Starts(private val input: JSONObject) {
         logIn(another)
         val loggedOut = another.accessToken()
         another.logOut()
-        JSONObject()
+        val ofLostKey = input.optJSONObject("source")?.let { withLostKey(idToken, nonce) } ?: JSONObject()
+        val identity = session.call("GET", USER).getJSONArray("identities").getJSONObject(0)
+        ofLostKey
+            .put("told_by_app", identity.getJSONObject("profile").getString("given_name"))
             .put("devices", devices.length())
             .put("renewed", one != before && one == other)
             .put("refreshes", JSONArray(listOf(atOnce, inAll)))
-            .put("same_nonce", outcomeOf { session.logIn(idToken, nonce) })
+            .put("same_login_again", outcomeOf { session.logIn(idToken, nonce) })
             .put("after_logout", outcomeOf { another.accessToken() })
             .put("logged_out", loggedOut)
             .put("stored", JSONObject(memory.texts))
+    }
+
+    /** The app of a public client after the phone has lost its key: a copy of the tokens shows the login, and is forgotten. */
+    private suspend fun withLostKey(idToken: String, nonce: String): JSONObject {
+        val copied = Memory(memory.texts.toMutableMap())
+        val key = KeyPairGenerator.getInstance("EC").apply { initialize(ECGenParameterSpec("secp256r1")) }.generateKeyPair()
+        val copy = sessionWith(copied, key)
+        val rejected = copied.field("access_token")
+        val lostKey = outcomeOf { copy.accessToken(rejected) }
+        return JSONObject()
+            .put("lost_key", lostKey)
+            .put("kept", copied.texts.size)
+            .put("stolen_login", outcomeOf { copy.logIn(idToken, nonce) })
     }
 
     suspend fun next(stored: JSONObject): JSONObject {

@@ -1,4 +1,11 @@
-import { createPrivateKey, createPublicKey, randomUUID, sign } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  sign,
+} from 'node:crypto';
 import { jwtSignature, type PhoneKey, publicClient } from './public-client';
 import { backendAt, ServiceError, Session, type TokenSource, type Vault } from './session';
 
@@ -10,6 +17,11 @@ interface Input {
   subject: string;
   /** What an earlier start has stored. */
   stored?: Record<string, string>;
+}
+
+/** What the service tells of the person. */
+interface Account {
+  identities: { profile?: { given_name?: string } }[];
 }
 
 const { source, base_url, sandbox_url, subject, stored }: Input = JSON.parse(process.argv[2] ?? '');
@@ -32,10 +44,10 @@ function vaultOf(texts: Map<string, string>): Vault {
   };
 }
 
-function sourceOf(): TokenSource {
+/** @param key that of the public client, unless the phone has lost it */
+function sourceOf(key = keyOfClient()): TokenSource {
   if (typeof source === 'string') return backendAt(source);
-  const { private_key, ...client } = source;
-  const key = createPrivateKey({ key: Buffer.from(private_key, 'base64'), format: 'der', type: 'pkcs8' });
+  const { private_key: _, ...client } = source;
   const { x = '', y = '' } = createPublicKey(key).export({ format: 'jwk' });
   const phoneKey: PhoneKey = {
     publicJwk: async () => ({ kty: 'EC', crv: 'P-256', x, y }),
@@ -45,12 +57,21 @@ function sourceOf(): TokenSource {
   return publicClient({ ...client, service: base_url, key: phoneKey, random: randomUUID });
 }
 
-/** What has logged the person in. */
+function keyOfClient(): KeyObject {
+  if (typeof source === 'string') return newKey();
+  const key = Buffer.from(source.private_key, 'base64');
+  return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+}
+
+const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+
+/** What has logged the person in. With Apple's code and name, which the service ignores or reads as the settings say. */
 async function logIn(session: Session, person = subject): Promise<[string, string]> {
   const nonce = await session.nonce();
-  const query = new URLSearchParams({ subject: person, nonce });
-  const { id_token } = await (await untold(`${sandbox_url}/provider_f/credentials?${query}`)).json();
-  await session.logIn(id_token, nonce);
+  const query = new URLSearchParams({ subject: person, nonce, with_code: 'true' });
+  const issued = await untold(`${sandbox_url}/provider_f/credentials?${query}`);
+  const { id_token, authorization_code } = await issued.json();
+  await session.logIn(id_token, nonce, authorization_code, '{"name":{"firstName":"Ada"}}');
   return [id_token, nonce];
 }
 
@@ -78,7 +99,9 @@ async function firstStart(): Promise<object> {
   const atOnce = refreshes;
   change({ access_token: 'rejected' });
   await session.call('GET', path);
+  const inAll = refreshes;
 
+  const { identities } = await session.call<Account>('GET', '/v2/marketing/login/user');
   const another = new Session(sourceOf(), base_url, vaultOf(new Map()));
   await logIn(another);
   const logged_out = await another.accessToken();
@@ -86,12 +109,23 @@ async function firstStart(): Promise<object> {
   return {
     devices: devices.length,
     renewed: one !== before && one === other,
-    refreshes: [atOnce, refreshes],
-    same_nonce: await outcomeOf(session.logIn(...used)),
+    refreshes: [atOnce, inAll],
+    same_login_again: await outcomeOf(session.logIn(...used)),
     after_logout: await outcomeOf(another.accessToken()),
+    ...(typeof source === 'object' ? await withLostKey(used) : {}),
+    told_by_app: identities[0]?.profile?.given_name,
     logged_out,
     stored: Object.fromEntries(texts),
   };
+}
+
+/** The app of a public client after the phone has lost its key: a copy of the tokens shows the login, and is forgotten. */
+async function withLostKey(used: [string, string]): Promise<object> {
+  const copied = new Map(texts);
+  const copy = new Session(sourceOf(newKey()), base_url, vaultOf(copied));
+  const rejected = await copy.accessToken();
+  const lost_key = await outcomeOf(copy.accessToken(rejected));
+  return { lost_key, kept: copied.size, stolen_login: await outcomeOf(copy.logIn(...used)) };
 }
 
 async function nextStart(): Promise<object> {
