@@ -95,6 +95,16 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   };
 }
 
+/** The parameters that a public client must send for a grant; undefined if it can't use it. @see requireBoundCode */
+export function requiredOfPublicClient(stored: object, { grant_type, required }: Grant) {
+  const { authorization_code: exchange } = readLoginSettings(stored);
+  const isByCode = grant_type === 'provider_authorization_code';
+  const bringsIdToken = isByCode ? exchange?.id_token !== undefined : required.includes('id_token');
+  if (bringsIdToken) return [...new Set([...required, 'nonce'])];
+  if (!isByCode) return required;
+  return exchange?.pkce === undefined ? undefined : [...new Set([...required, 'code_verifier'])];
+}
+
 const storedSchema = v.object({
   provider: v.picklist(providerIds),
   settings: v.record(v.string(), v.unknown()),

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator, succeeded } from '../support/operator.ts';
+import { newPublicClient } from '../support/phone.ts';
 import { asClient, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -161,8 +162,8 @@ describe('npm run operator: login-apps describe', () => {
     expect(stdout.split('\n')).toEqual([
       '# How to log in to Shop \\| \\<b\\>',
       '',
-      'Send the form to `POST /v2/marketing/oauth/token`, with the client id and client secret of the Login App (HTTP Basic):',
-      '`grant_type`, `provider` and the parameters of a row. The client guide of the service has examples.',
+      'Send a form to `POST /v2/marketing/oauth/token`: `grant_type`, `provider` and the parameters of a row. A server authenticates with its',
+      'client id and client secret (HTTP Basic), or with a client assertion. The client guide of the service has examples.',
       '',
       '| Provider | Company | Protocol | `grant_type` | Parameters | Issuers of id tokens |',
       '| --- | --- | --- | --- | --- | --- |',
@@ -171,5 +172,40 @@ describe('npm run operator: login-apps describe', () => {
       '',
     ]);
     expect(await succeeded(...words, '--json')).toEqual({ login_app_id, page: stdout.trimEnd() });
+  });
+
+  test('says what public clients send: a proof, a nonce and, at X, the verifier of the code', async () => {
+    const x = {
+      preset: 'x',
+      'app-id': 'us',
+      'app-secret': 'our-secret',
+      'redirect-uri': 'https://app.example/',
+    };
+    const app = await appWith({
+      provider_a: { preset: 'facebook', 'app-id': 'us', 'app-secret': 'our-secret' },
+      provider_b: x,
+      provider_f: twoIssuers,
+    });
+    const { login_app_id } = app;
+    const phone = await newPublicClient(service, { login_app_id });
+    const providers = 'provider_b,provider_f';
+    const both = await newPublicClient(service, { login_app_id, platform: 'android', providers });
+    const { page } = await operate('login-apps', 'describe', { 'login-app': login_app_id });
+    const [servers, phones] = String(page).split('\n## From an app without a server\n');
+    expect(servers).toContain(
+      '| `provider_b` | X | OAuth 2.0 | `provider_authorization_code` | `authorization_code`, `code_verifier`, `redirect_uri` (optional) |',
+    );
+    for (const named of ['`client_id`', '`DPoP`', '`DPoP-Nonce`', '`POST /v2/marketing/oauth/nonce`'])
+      expect(phones).toContain(named);
+    const rows = phones?.split('\n').filter((line) => line.startsWith('| `'));
+    const byIdToken = '`provider_f` | `provider_credentials` | `id_token`, `nonce` |';
+    const byCode = '`provider_b` | `provider_authorization_code` | `authorization_code`, `code_verifier` |';
+    expect(rows?.toSorted()).toEqual(
+      [
+        `| \`${phone}\` | ios | ${byIdToken}`,
+        `| \`${both}\` | android | ${byCode}`,
+        `| \`${both}\` | android | ${byIdToken}`,
+      ].toSorted(),
+    );
   });
 });

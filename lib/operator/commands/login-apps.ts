@@ -1,4 +1,5 @@
 import { invalid } from '../../foundation/service-error.ts';
+import type { LoginAppClient } from '../../login-apps/clients.ts';
 import * as loginApps from '../../login-apps/login-app.ts';
 import {
   createLoginAppToken,
@@ -7,13 +8,14 @@ import {
 } from '../../login-apps/login-app-tokens.ts';
 import { endAllSessions, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
-import { offerOf } from '../../providers/offer.ts';
+import { offerOf, requiredOfPublicClient } from '../../providers/offer.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
+import { providersOf } from '../../providers/public-clients.ts';
 import { deleteItem, setTimestamp, updateOwnItem } from '../../storage/items.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { named } from '../../storage/lists.ts';
-import { tokenPath } from '../../tokens/issuer.ts';
+import { noncePath, tokenPath } from '../../tokens/issuer.ts';
 import { choice, defineCommands, existing, id, onOff } from '../command.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
@@ -184,12 +186,60 @@ function pageOfLogins(app: loginApps.LoginApp): string {
   return [
     `# How to log in to ${literal(app.name)}`,
     '',
-    `Send the form to \`POST ${tokenPath}\`, with the client id and client secret of the Login App (HTTP Basic):`,
-    '`grant_type`, `provider` and the parameters of a row. The client guide of the service has examples.',
+    `Send a form to \`POST ${tokenPath}\`: \`grant_type\`, \`provider\` and the parameters of a row. A server authenticates with its`,
+    'client id and client secret (HTTP Basic), or with a client assertion. The client guide of the service has examples.',
     '',
-    ...[heading, heading.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`),
+    ...tableOf(heading, lines),
+    ...aboutPublicClients(app),
   ].join('\n');
 }
+
+/** The section for those who write an app that is a public client; no lines if there is none. */
+function aboutPublicClients(app: loginApps.LoginApp): string[] {
+  const publicClients = [...app.clients.values()].filter(({ public_on }) => public_on !== undefined);
+  if (publicClients.length === 0) return [];
+  const lines = publicClients.flatMap((client) =>
+    loginsOfPublicClient(app, client).map(({ provider, grant_type, required }) => [
+      code(client.client_id),
+      client.public_on ?? '',
+      code(provider),
+      code(grant_type),
+      required.map(code).join(', '),
+    ]),
+  );
+  return [
+    '',
+    '## From an app without a server',
+    '',
+    'A public client has no secret, and sends no `Authorization`. It sends',
+    '',
+    '- `client_id` in the form;',
+    '- in the header `DPoP` of each request for tokens, a proof of a key of the phone (RFC 9449). The header `DPoP-Nonce` of each',
+    '  answer is the claim `nonce` of the next proof, which a refresh needs;',
+    `- with an id token, the \`nonce\` for which it was issued, from \`POST ${noncePath}\`.`,
+    '',
+    'The quickstarts for phones, a page of the service, have the code.',
+    '',
+    ...tableOf(['Client', 'Platform', 'Provider', '`grant_type`', 'Required'], lines),
+  ];
+}
+
+/** The ways to log in that a public client may use, each with the parameters that it must send. */
+const loginsOfPublicClient = ({ providers }: loginApps.LoginApp, client: LoginAppClient) =>
+  providerIds
+    .filter((id) => providersOf(client).includes(id))
+    .flatMap((provider) => {
+      const settings = providers.get(provider);
+      if (!settings) return [];
+      return offerOf(provider, settings).grants.flatMap((grant) => {
+        const required = requiredOfPublicClient(settings, grant);
+        return required ? [{ provider, grant_type: grant.grant_type, required }] : [];
+      });
+    });
+
+/** A table in Markdown. */
+const tableOf = (heading: string[], rows: string[][]): string[] =>
+  [heading, heading.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 
 const code = (name: string): string => `\`${name}\``;
 
