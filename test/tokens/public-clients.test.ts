@@ -220,6 +220,59 @@ describe('the nonce of a login', () => {
   });
 });
 
+/** Nobody who writes an app for phones may learn from an error to ship a secret in it. */
+describe('an app that says wrongly who it is', () => {
+  const { client_id } = demo.login_app;
+  const unknown = `${client_id.split('.')[0]}.c_${'A'.repeat(22)}`;
+  const noSuch =
+    /^There is no public client of this client_id\. .* clients create --public; a phone can't keep a secret\./;
+  const inForm = /^A public client sends its client_id in the form, and no Authorization\./;
+  const withClientId = /^Send the client_id of a public client in the form or, from a server, /;
+  const itIsPublic =
+    /^The client is public: it has no secret\. .* client_id in the form, and no Authorization\.$/;
+  const form = { grant_type: 'refresh_token', refresh_token: 'x' };
+
+  test.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
+    ['with no client_id', {}, {}, withClientId],
+    ['with an empty one', { client_id: '' }, {}, withClientId],
+    ['with one of nobody', { client_id: unknown }, {}, noSuch],
+    ['with a mistyped one', { client_id: 'my-app' }, {}, /a client id has the form la_\*\.c_\*\.$/i],
+    ['with that of a server', { client_id }, {}, noSuch],
+    [
+      'with its client_id as a user without a password',
+      {},
+      { authorization: `Basic ${btoa(`${client}:`)}` },
+      inForm,
+    ],
+    [
+      'with its client_id and a made-up secret',
+      {},
+      asClient({ client_id: client, client_secret: 'x' }),
+      itIsPublic,
+    ],
+    ['with its client_id as a token', {}, { authorization: `Bearer ${client}` }, inForm],
+    ['with its client_id in a header', {}, { client_id: client }, withClientId],
+  ])('%s: a 401 that names what to do', async (_, more, headers, naming) => {
+    for (const endpoint of ['token', 'revoke', 'nonce']) {
+      const answer = await service.form(`/v2/marketing/oauth/${endpoint}`, { ...form, ...more }, headers);
+      expectError(answer, { ...invalidClient, naming });
+    }
+  });
+
+  test('in the query, or in JSON: the form is named', async () => {
+    const query = await service.form(`/v2/marketing/oauth/token?client_id=${client}`, form);
+    expectError(query, { ...invalidClient, naming: withClientId });
+    const inJson = await service.json('/v2/marketing/oauth/token', { ...form, client_id: client });
+    const naming = 'The content type must be application/x-www-form-urlencoded.';
+    expectError(inJson, { ...invalidRequest, naming });
+  });
+
+  test('at an endpoint for servers: it says so', async () => {
+    const naming = /A public client can't call this endpoint\.$/;
+    expectError(await phone.send('introspect', { token: 'x' }), { ...invalidClient, naming });
+  });
+});
+
 describe('what a public client may not', () => {
   test('introspect, list the providers, read recipients, or act for itself', async () => {
     const token = await session();
