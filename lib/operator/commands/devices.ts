@@ -120,7 +120,7 @@ const toLine = (found: devices.Device) =>
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
 async function deviceShown(stored: devices.Device) {
   const [current = stored] = await endLeftoverRelations([stored]);
-  const { token: _, login_user_since, expires_at, ...device } = current;
+  const { token: _, login_user_since, confirmed_login_user_id, expires_at, ...device } = current;
   return {
     ...device,
     token_type: devices.tokenTypeOf(device),

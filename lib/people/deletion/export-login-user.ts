@@ -1,4 +1,4 @@
-import { tokenTypeOf } from '../../devices/device.ts';
+import { type Device, tokenTypeOf } from '../../devices/device.ts';
 import { readRelatedDevices } from '../../devices/related-devices.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { type LoginUser, latestLoginOf } from '../../login-users/login-user.ts';
@@ -27,14 +27,17 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
     },
     identities: identitiesOf(user),
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),
-    devices: devices.map(({ token: _, login_user_since, expires_at, ...device }) => ({
-      ...device,
-      token_type: tokenTypeOf(device),
-    })),
+    devices: devices.map(exported),
     log_lines: {
       where:
         'the CloudWatch log groups of the stack, for as long as each keeps its lines, and the audit log: the log group in the output AuditLogGroup of the stack',
       filter_pattern: `{ $.login_user_id = "${login_user_id}" }`,
     },
   };
+}
+
+/** A device as a person may see it, without what only the service needs. */
+function exported(found: Device): Record<string, unknown> {
+  const { token: _, login_user_since, confirmed_login_user_id, expires_at, ...device } = found;
+  return { ...device, token_type: tokenTypeOf(device) };
 }
