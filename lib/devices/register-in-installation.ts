@@ -47,7 +47,7 @@ interface Registration {
   device: Device | undefined;
 }
 
-/** What a registration does to the device that the installation has so far. */
+/** The effect of a registration on the device that the installation has so far. */
 interface Effect {
   predecessor?: Device;
   /** The write of the predecessor. */
