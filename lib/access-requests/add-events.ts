@@ -69,6 +69,14 @@ export const addReviewFor = (accountId: string, id: number, body: NewEvent, key:
 export const addEvents = (request: AccessRequest, drafts: Draft[]): Promise<Appended[]> =>
   appendEvents(request.access_request_id, drafts, request);
 
+/** The outcomes that `addEvents` would have, unless the access request is full. */
+export async function foreseeEvents({ access_request_id }: AccessRequest, drafts: Draft[]) {
+  const { written } = await readTails(access_request_id, drafts);
+  return drafts.map(({ idempotencyKey = '' }): Pick<Appended, 'outcome'> => {
+    return { outcome: written.get(idempotencyKey) ? 'repeated' : 'added' };
+  });
+}
+
 /** An access request as it is stored, and as it is with all reviews counted. */
 interface Known {
   stored: AccessRequest;

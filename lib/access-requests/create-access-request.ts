@@ -191,8 +191,16 @@ type Refused = NonNullable<Awaited<ReturnType<typeof create>>>;
 export function refusalOf({ request, reference }: Creation, refused: Refused): Error {
   const owner = reference && refused.get(reference);
   if (!owner) return idIsTaken(request.access_request_id);
-  const { access_request_id } = referenceItem.parse(owner);
-  return new ServiceError('conflict', `The access request ${access_request_id} has this reference.`);
+  return isReferenceOf(referenceItem.parse(owner).access_request_id);
+}
+
+const isReferenceOf = (id: number) =>
+  new ServiceError('conflict', `The access request ${id} has this reference.`);
+
+/** The error that the creation of an access request would end with now; undefined if there is none. */
+export async function foreseeRefusal({ account_id, reference }: Attributes) {
+  const owner = reference === undefined ? undefined : await readItem(referenceItem(account_id, reference));
+  return owner && isReferenceOf(owner.access_request_id);
 }
 
 const sent = ['title', 'reference', 'requested_by', 'approvals_needed', 'self_review', 'open_until'] as const;

@@ -15,11 +15,12 @@ import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';
 import { put } from '../storage/transactions.ts';
 import { accessRequestItem, readAccessRequest, takeIds } from './access-request.ts';
 import { accessItem } from './accesses.ts';
-import { addEvents, type Draft } from './add-events.ts';
+import { addEvents, type Draft, foreseeEvents } from './add-events.ts';
 import {
   attributesOf,
   create,
   creationOf,
+  foreseeRefusal,
   grantLeftOut,
   namesRequester,
   newAccessRequestFields,
@@ -58,18 +59,33 @@ const importedItem = itemKind(
   (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id)),
 );
 
+interface Options {
+  /** Whether to write nothing, and compare each line with what is stored. */
+  dryRun: boolean;
+}
+
 /**
  * Creates an access request for each line, unless the account has imported one with this id before, each in one transaction
  * with the memory of its id.
  * @returns also the ids that the access requests had and have
  * @throws ServiceError when it has to stop; what was created so far stays, and the same lines can be sent again
  */
-export async function importAccessRequests(accountId: string, lines: ImportLine[], operator: string) {
+export async function importAccessRequests(
+  accountId: string,
+  lines: ImportLine[],
+  operator: string,
+  { dryRun }: Options,
+) {
   const { read, result, note } = readLines(lines, lineOfRequestSchema);
   const wanted = [...new Set(read.map(({ content }) => content.id))];
   const found = await readItems(wanted.map((id) => importedItem(accountId, id)));
   const known = found.filter((item) => item !== undefined);
   const ids = new Map(known.map((item) => [item.imported_id, item.access_request_id]));
+  if (dryRun) {
+    for (const { line, content } of read)
+      note(line, ids.has(content.id) ? 'repeated' : await foresee(accountId, content));
+    return { ...result, ids: [] };
+  }
   await grantAllLeftOut(accountId, [...ids.values()]);
   const missing = wanted.filter((id) => !ids.has(id));
   const firstId = missing.length > 0 ? await takeIds(missing.length) : 0;
@@ -83,6 +99,12 @@ export async function importAccessRequests(accountId: string, lines: ImportLine[
     note(line, await made);
   }
   return { ...result, ids: [...ids].map(([id, access_request_id]) => ({ id, access_request_id })) };
+}
+
+/** The outcome that the import of an access request would have. */
+async function foresee(account_id: string, { id: _, created_at: __, ...fields }: ImportedLine) {
+  const refused = await foreseeRefusal({ ...attributesOf(fields), account_id });
+  return refused ? refusal(refused) : 'added';
 }
 
 export const findImported = async (accountId: string, id: string): Promise<number | undefined> =>
@@ -139,7 +161,11 @@ const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema :
  * nothing: its event has the hash of the line's text as its idempotency key.
  * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
  */
-export async function importEvents(lines: ImportLine[], writer: Writer): Promise<ImportResult> {
+export async function importEvents(
+  lines: ImportLine[],
+  writer: Writer,
+  { dryRun }: Options,
+): Promise<ImportResult> {
   const { read, result, note } = readLines(lines, anyLineSchema);
   const groups = Map.groupBy(read, ({ content }) => content.access_request_id);
   await Promise.all(
@@ -150,7 +176,8 @@ export async function importEvents(lines: ImportLine[], writer: Writer): Promise
         const idempotencyKey = hashOf('import', text, String(repetition));
         return { event, writer, idempotencyKey, created_at, updated_at };
       });
-      const appended = request && (await addEvents(request, drafts));
+      const add = dryRun ? foreseeEvents : addEvents;
+      const appended = request && (await add(request, drafts));
       for (const [place, { line }] of group.entries())
         note(line, appended?.[place]?.outcome ?? { reason: 'There is no such access request.' });
     }),

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { createAccount } from '../support/login-app.ts';
 import { linesByReason, operatorWithFiles } from '../support/operator.ts';
+import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { failing, isWrite } from '../support/store-proxy.ts';
+import { failing, isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const { running, service, proxy } = await sharedServiceWithStore();
 const { operate } = service;
@@ -58,6 +59,30 @@ test('an id that comes again after a refused line is imported under an id that n
   const file = fileOf([{ id: 1, reference: 'case-2' }, { id: 2, reference: 'case-2' }, { id: 2 }]);
   expect((await importFile(file)).summary).toMatchObject({ added: 2, refused: 1 });
   expect((await service.createAccessRequest({ account })).status).toBe(201);
+});
+
+test('--dry-run says what an import would do, and writes neither an access request nor a map of ids', async () => {
+  const { account, importFile } = await newImporter();
+  const taken = unique('case');
+  await importFile(fileOf([{ id: 1, reference: taken }]));
+  const mapFile = join(folder, unique('ids'));
+  const file = fileOf([{ id: 1 }, { id: 2, more: 1 }, { id: 3, reference: taken }, { id: 4, title: 1 }]);
+  const writes: StoreCall[] = [];
+  proxy.hook = (call) => {
+    if (isWrite(call)) writes.push(call);
+    return undefined;
+  };
+  const dry = await importFile(file, '--dry-run', '--ids-to', mapFile);
+  expect(writes).toEqual([]);
+  expect(existsSync(mapFile)).toBe(false);
+  const real = await importFile(file);
+  expect(dry).toEqual(real);
+  expect(dry).toMatchObject({
+    code: 2,
+    summary: { added: 1, already_there: 1, refused: 2, ignored_fields: [{ field: 'more', lines: 1 }] },
+  });
+  const { body } = await service.accessRequests('', account);
+  expect(body.results).toHaveLength(2);
 });
 
 const done = (counts: object) => ({

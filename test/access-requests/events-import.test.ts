@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import type { StoreCall } from '../support/store-proxy.ts';
+import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
 const { run, fileOf, importFile } = operatorWithFiles(own.running);
@@ -48,6 +48,28 @@ describe('operator events import FILE.ndjson', () => {
       );
       expect(await problemsOfEvents(own.dynamoDb, own.tableName, id)).toEqual([]);
     }
+  });
+
+  test('--dry-run says what an import would do, and writes nothing; ignored fields are named', async () => {
+    const id = await newAccessRequest();
+    await importLines([line(id, 1)]);
+    const unknown = { ...line(999_999_999, 2) };
+    const lines = [line(id, 1), line(id, 1), { ...line(id, 2), id: 7, author: 'ann' }, unknown, { type: 1 }];
+    const file = fileOf(lines);
+    const writes: StoreCall[] = [];
+    own.proxy.hook = (call) => {
+      if (isWrite(call)) writes.push(call);
+      return undefined;
+    };
+    const dry = await importFile('events', file, '--dry-run');
+    expect(writes).toEqual([]);
+    expect(dry).toEqual(await importFile('events', file));
+    const ignored_fields = [
+      { field: 'id', lines: 1 },
+      { field: 'author', lines: 1 },
+    ];
+    const counts = { lines: 5, added: 2, already_there: 1, refused: 2 };
+    expect(dry).toMatchObject({ code: 2, summary: { ...counts, ignored_fields } });
   });
 
   test('run again, it adds what is new and doubles nothing; the same line twice is two events', async () => {

@@ -17,7 +17,7 @@ import { accessRequestsList, accessRequestsOfAccountList } from '../../storage/k
 import { readLastOrdinal } from '../../storage/lists.ts';
 import { choice, defineCommands, lines, number, optional, text, textOrNone } from '../command.ts';
 import { readPage } from '../pages.ts';
-import { accessRequest, account, accountId, after, nextPage } from './shared.ts';
+import { accessRequest, account, accountId, after, dryRun, nextPage } from './shared.ts';
 
 const event = {
   'access-request': accessRequest,
@@ -87,10 +87,11 @@ export const accessRequestCommands = defineCommands({
     flags: {
       account,
       'access-requests': lines('A file of JSON objects, one per line, with id and created_at'),
+      'dry-run': dryRun,
     },
     files: { 'ids-to': 'Write which id became which to this file, for events import (optional)' },
-    run: ({ account: { account_id }, 'access-requests': lines }, operator) =>
-      importAccessRequests(account_id, lines, operator),
+    run: ({ account: { account_id }, 'access-requests': lines, 'dry-run': dryRun = false }, operator) =>
+      importAccessRequests(account_id, lines, operator, { dryRun }),
   },
   'access-requests index': {
     summary:
@@ -145,9 +146,12 @@ export const accessRequestCommands = defineCommands({
   },
   'events import': {
     summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
-    flags: { events: lines('A file of JSON objects, one per line, like search results') },
+    flags: {
+      events: lines('A file of JSON objects, one per line, like search results'),
+      'dry-run': dryRun,
+    },
     files: { 'ids-from': 'Replace the access_request_id of each line by what this file says (optional)' },
-    run: ({ events }, operator) => importEvents(events, { operator }),
+    run: ({ events, 'dry-run': dryRun = false }, operator) => importEvents(events, { operator }, { dryRun }),
   },
   'events export': {
     summary: 'Print the comments and reviews of an access request, as import reads them or for a spreadsheet',
