@@ -112,7 +112,8 @@ let sign: ReturnType<typeof requestSigner> | undefined;
 
 /**
  * Invokes the owner's function once, since it may have effects: on a connection of its own, which
- * can't have died while Lambda had frozen the instance. The SDK's client would enlarge the bundle by half.
+ * can't have died while Lambda had frozen the instance. The SDK's client would enlarge the bundle by
+ * half.
  */
 async function invoke(event: object): Promise<v.InferOutput<typeof answerSchema>> {
   const { text, status, fault } = await sendEvent(event);

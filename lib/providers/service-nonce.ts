@@ -55,8 +55,10 @@ const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
 export const isServiceNonce = (text: unknown): boolean => typeof text === 'string' && nonceForm.test(text);
 
 /**
- * Checks the nonce of a login or a link, if the service made it. A public client may not send another, which its id token shows.
- * @returns a function that uses the nonce up for a person: from then on, it counts for this caller and the same login alone
+ * Checks the nonce of a login or a link, if the service made it. A public client may not send another,
+ * which its id token shows.
+ * @returns a function that uses the nonce up for a person: from then on, it counts for this caller and
+ *   the same login alone
  * @throws ServiceError `invalid_grant`, as that function does when the nonce has had another use
  */
 export async function checkNonce(caller: CredentialCaller, nonce: string | undefined) {

@@ -94,7 +94,10 @@ export async function refreshSession(client: AuthenticatedClient, content: Sessi
   return latest;
 }
 
-/** The session of an item that did not meet a condition. @throws ServiceError `invalid_grant` unless it is active */
+/**
+ * The session of an item that did not meet a condition.
+ * @throws ServiceError `invalid_grant` unless it is active
+ */
 function activeSessionIn(found: Item | undefined, { session_id }: Session, status: LoginAppStatus): Session {
   const session = sessionWithId(session_id, found && sessionItem.parse(found));
   if (!session || !isActive(session, status)) throw invalidToken('session_ended');
@@ -105,13 +108,13 @@ function activeSessionIn(found: Item | undefined, { session_id }: Session, statu
 const isLate = ({ refreshed_at = 0 }: Session): boolean => epochSeconds() - refreshed_at > replaySeconds();
 
 /**
- * Lets a late predecessor have the same successor again, with the claims that the login hook gives now.
+ * Gives a late predecessor the same successor again, with the claims that the login hook gives now.
  * @throws ServiceError `invalid_grant` when it comes back once too often, or the hook refuses
  */
 async function repeatLate(session: Session, user: LoginUser, status: LoginAppStatus): Promise<Session> {
   const { login_user_id, session_id, generation, replayed_generation } = session;
 
-  // 1. One late replay may be a lost response. Several generations in a row are two parties who take turns.
+  // 1. One late replay may be a lost response. Several in a row are two parties who take turns.
   const late_replays = lateReplaysOf(session);
   if (late_replays >= mostGenerations) {
     logEvent('refresh_token_replayed', { login_user_id, session_id, generation });

@@ -68,7 +68,10 @@ interface Told {
   auth_time?: number | undefined;
 }
 
-/** Rejects an access token of another app. @see RFC 6749 section 10.16 */
+/**
+ * Rejects an access token of another app.
+ * @see RFC 6749 section 10.16
+ */
 export async function validateAudience(
   settings: AudienceValidation,
   token: string,
@@ -177,7 +180,10 @@ function rejectExpired(body: unknown, url: string): void {
   if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
 }
 
-/** The person of an access token that is a JWT which the issuer has signed for one of our apps. @see RFC 9068 section 4 */
+/**
+ * The person of an access token that is a JWT which the issuer has signed for one of our apps.
+ * @see RFC 9068 section 4
+ */
 async function verifyJwtAccessToken(settings: ValidationBy<'jwt'>, token: string) {
   try {
     const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {

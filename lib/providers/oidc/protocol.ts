@@ -69,7 +69,11 @@ const userSchema = v.message(
   'The parameter user must be a JSON object of at most 2048 bytes.',
 );
 
-/** The person and refresh token of a code, which may come beside an id token (`isSecond`). @throws ServiceError, ProviderFailure @see OpenID Connect Core 1.0, section 3.1.3 */
+/**
+ * The person and refresh token of a code, which may come beside an id token (`isSecond`).
+ * @throws ServiceError, ProviderFailure
+ * @see OpenID Connect Core 1.0, section 3.1.3
+ */
 export async function verifyCode(
   exchange: CodeExchange,
   issuer: Omit<TrustedIssuer, 'audiences'>,

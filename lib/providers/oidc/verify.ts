@@ -171,8 +171,9 @@ export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonc
 }
 
 /**
- * Rejects an id token without the nonce of the request, literally or as its SHA-256 in hex or base64url: iOS apps send the
- * hash to the provider. Where the form that counts is the hash, whoever has seen a token could send that as the nonce.
+ * Rejects an id token without the nonce of the request, literally or as its SHA-256 in hex or
+ * base64url: iOS apps send the hash to the provider. Where the form that counts is the hash, whoever
+ * has seen a token could send that as the nonce.
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
 function rejectOtherNonce({ nonce_form: form = 'either' }: TrustedIssuer, claim: unknown, nonce?: string) {
@@ -186,8 +187,8 @@ function rejectOtherNonce({ nonce_form: form = 'either' }: TrustedIssuer, claim:
 }
 
 /**
- * Without a nonce in the request, any counts, since some SDKs add one on their own. But a token with a nonce of the service
- * was made to count with it alone. A hash doesn't tell whose it is; no SDK adds one on its own.
+ * Accepts any nonce where the request has none, since some SDKs add one on their own. But a token with
+ * a nonce of the service was made to count with it alone. A hash doesn't tell whose it is.
  * @throws ServiceError `invalid_request`
  */
 function requireOwnNonce(form: TrustedIssuer['nonce_form'], claim: unknown): void {
