@@ -15,7 +15,7 @@ export const proofErrors = {
     example: 'The proof has been used; make a new one for each request.',
   },
   use_dpop_nonce: {
-    when: 'The proof is not of this minute: the clock of the phone is wrong. Make one with the nonce in the header `DPoP-Nonce`.',
+    when: 'The proof of a refresh has no nonce of the service, or one that has expired; or the proof is not of this minute, since the clock of the phone is wrong. Make one with the nonce in the header `DPoP-Nonce`.',
     example: 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.',
   },
 } satisfies Record<string, ErrorRecord>;

@@ -71,8 +71,11 @@ export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, 
         code(metric.name),
         [
           metric.of.map(code).join(', '),
-          ...('with' in metric ? Object.values(metric.with).map(code) : []),
-        ].join(' with '),
+          ...('with' in metric ? Object.values(metric.with).map((value) => `with ${code(value)}`) : []),
+          ...('without' in metric
+            ? Object.values(metric.without).map((value) => `without ${code(value)}`)
+            : []),
+        ].join(' '),
         metric.by.map((one) => [one].flat().join(' and ')).join(', '),
       ]),
     ],
