@@ -119,15 +119,12 @@ export async function verifyProof(
     throw refused(`The claim htu of the proof must be ${address}.`, 'proof_for_another_request');
 
   // 3. It has a nonce or, where it need not have one, is of this minute by the clock of the phone.
-  const end = nonce === undefined && !needsNonce ? endByClock(iat) : await endByNonce(nonce);
-  if (end === undefined) {
-    const isByClock = nonce === undefined && !needsNonce;
-    throw new ServiceError('use_dpop_nonce', isByClock ? outdated : withoutNonce, {
-      reason: isByClock ? 'proof_outdated' : 'proof_without_nonce',
-      proofNonce: await newProofNonce(),
-    });
-  }
-  return { key: thumbprintOf(jwk), jti, end };
+  const isByClock = nonce === undefined && !needsNonce;
+  const end = isByClock ? endByClock(iat) : await endByNonce(nonce);
+  if (end !== undefined) return { key: thumbprintOf(jwk), jti, end };
+  const proofNonce = await newProofNonce();
+  if (isByClock) throw new ServiceError('use_dpop_nonce', outdated, { reason: 'proof_outdated', proofNonce });
+  throw new ServiceError('use_dpop_nonce', withoutNonce, { reason: 'proof_without_nonce', proofNonce });
 }
 
 const outdated = 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.';
