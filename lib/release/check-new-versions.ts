@@ -163,7 +163,7 @@ const errorBodySchema = v.pipe(
   v.object({ error: v.string(), error_description: v.string() }),
 );
 
-/** What an error response says about itself; nothing of any other answer, which may hold tokens. */
+/** The code and description of an error response; nothing of any other answer, which may hold tokens. */
 function reasonIn(body: string): string {
   const { success, output } = v.safeParse(errorBodySchema, body);
   return success ? ` It says ${output.error}: ${output.error_description}` : '';
