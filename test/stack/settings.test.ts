@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
+import { startVariables } from '../../infra/local/start-settings.ts';
 import { readSettings, settingNames } from '../../infra/settings/settings.ts';
 import { withEdge, withEdgeLogs } from '../support/deployments.ts';
 import { resources, root, stacksWith, template, templateWith } from '../support/template.ts';
@@ -299,4 +300,12 @@ test('the tags are those of each stack, which CloudFormation gives to what it ma
   const { service, edge } = await stacksWith({ ...withEdge, tags });
   for (const one of [service, edge])
     expect(one?.tags).toMatchObject({ ...tags, 'login-service:version': expect.any(String) });
+});
+
+test('the pages name every variable of npm start but the one that is for tests', () => {
+  const pages = ['README.md', 'docs/settings.md', 'docs/CONTRIBUTING.md'].map((page) =>
+    readFileSync(page, 'utf8'),
+  );
+  const isNamed = (variable: string) => new RegExp(`\\b${variable}\\b`).test(pages.join());
+  expect(startVariables.filter((variable) => !isNamed(variable))).toEqual(['AWS_CALL_MILLISECONDS']);
 });
