@@ -7,6 +7,7 @@ import { partsOf, readFunctions } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
+import { assumptions } from '../capacity/prices.ts';
 import { withEdge } from '../support/deployments.ts';
 import { edgeWith, resources, stacksWith, template, templateWith, watching } from '../support/template.ts';
 
@@ -198,6 +199,25 @@ test('the fixed costs count the alarms that a deployment has', () => {
   expect(`docs/capacity.md: ${costs}`).toBe(
     `docs/capacity.md: ${metrics.length} alarms over ${sum} metrics at $0.10 each: $${(sum * 0.1).toFixed(2)}`,
   );
+});
+
+test('the fixed costs are the sum of their list, here, in the README and in test/capacity/prices.ts', () => {
+  const [, list = ''] = capacity.match(/^\*\*Fixed costs\*\*.*?\n\n(.*?)\n\n/ms) ?? [];
+  const parts = [...list.matchAll(/^- .*?: (?:about )?\$(\d+(?:\.\d+)?)/gms)].map(([, dollars]) =>
+    Number(dollars),
+  );
+  expect(parts).toHaveLength(5);
+  const together = Math.round(parts.reduce((total, part) => total + part, 0));
+  const readme = textOf('README.md').replaceAll(/\s+/g, ' ');
+  expect({
+    'docs/capacity.md': capacity.match(/\*\*Fixed costs\*\* are about \$(\d+)/)?.[1],
+    'README.md': readme.match(/fixed costs \([^)]*\) are about \$(\d+)/)?.[1],
+    'test/capacity/prices.ts': String(assumptions.fixed),
+  }).toEqual({
+    'docs/capacity.md': String(together),
+    'README.md': String(together),
+    'test/capacity/prices.ts': String(together),
+  });
 });
 
 test('the README has what a million people cost, in tens of dollars', () => {
