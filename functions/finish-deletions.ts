@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { accessOf } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
-import { finishDeletions } from '../lib/people/deletion/delete-login-user.ts';
+import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
 
 export const access = accessOf({
   summary: 'Finishes deletions that were interrupted',

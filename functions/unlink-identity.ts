@@ -2,7 +2,7 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
-import { unlinkIdentity } from '../lib/people/identities/link-identity.ts';
+import { unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
 import { textField } from '../lib/schema/json-schema.ts';
 import { stepUpErrors } from './shared/errors.ts';
 

@@ -84,8 +84,11 @@ export const logEvents = {
     'It could not be stored that an access request has expired; it is tried again every minute',
     { access_request_id: of<number>('the access request'), failure },
   ),
-  identity_linked: line('A person linked an identity', { login_user_id, identity_id, provider }),
-  identity_unlinked: line('A person unlinked an identity', { login_user_id, identity_id }),
+  identity_linked: line('An identity was linked to a person', { login_user_id, identity_id, provider }),
+  identity_unlinked: line('An identity was unlinked from a person, by them, an operator or its provider', {
+    login_user_id,
+    identity_id,
+  }),
   provider_token_revoked: line(
     'A provider revoked its token of a person who was deleted, unlinked the identity or was not let in',
     { login_user_id: maybe('the person, if they are known') },

@@ -1,23 +1,20 @@
 import * as v from 'valibot';
 import { endRelationsWhere } from '../../devices/relate-device.ts';
-import { ago, timestamp } from '../../foundation/clock.ts';
-import { logAudit, logEvent, logFailure } from '../../log/log.ts';
-import { idsAmong } from '../../log/request-fields.ts';
+import { timestamp } from '../../foundation/clock.ts';
+import { logEvent } from '../../log/log.ts';
 import { identitiesIn } from '../../login-users/linked-identity.ts';
 import { blockedError, listAttributes, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
-import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
 import type { Conditions } from '../../storage/expressions.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
-import { readMemberPages } from '../../storage/lists.ts';
 import { put, update, writeTogether } from '../../storage/transactions.ts';
 import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
-import { removeLeftoverLink } from '../identities/link-identity.ts';
 import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, sessionItem } from '../sessions/session.ts';
 
 /** The mark of a deletion: it begins and ends with it, so the mark leads to an interrupted one. */
-const deletionItem = itemKind(
+export const deletionItem = itemKind(
   v.object({ login_user_id: v.string(), by: v.picklist(['operator', 'person', 'provider']) }),
   deletionKey,
 );
@@ -45,23 +42,10 @@ export async function deleteLoginUser(
   by: DeletionMark['by'],
   { last, signal, when = {} }: Options = {},
 ) {
-  const place = { list: unfinishedList, list_position: timestamp() };
-  const marks = put(deletionItem(loginUserId), { login_user_id: loginUserId, by, ...place });
-  const begins = update(loginUserItem(loginUserId), {
-    setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
-    when: {
-      ...when,
-      created_at: { exists: true },
-      ...(by !== 'operator' && { blocked_at: { exists: false } }),
-    },
-  });
-  const outcome = await writeTogether([marks, begins]);
-  const found = outcome.done ? undefined : outcome.refused.get(begins);
-  const isStored = outcome.done || found?.created_at !== undefined;
-  if (!outcome.done && isStored && found?.deleted_at === undefined) {
-    if (by === 'person') throw blockedError('forbidden');
-    return undefined;
-  }
+  const { isStored, isRefused } = await begin(loginUserId, by, when);
+  if (isRefused && by === 'person') throw blockedError('forbidden');
+  if (isRefused) return undefined;
+
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
   await forEachInBatches(others, ({ session_id }) => deleteItem(sessionItem(loginUserId, session_id)));
@@ -79,6 +63,26 @@ export async function deleteLoginUser(
     tokens_not_revoked: stored.not_revoked || undefined,
     deleted: true,
   };
+}
+
+/**
+ * Marks the deletion of a person, and keeps them out from now on.
+ * @returns whether there is something of theirs, and whether they stay: blocked, or as a condition says
+ */
+async function begin(loginUserId: string, by: DeletionMark['by'], when: Conditions) {
+  const place = { list: unfinishedList, list_position: timestamp() };
+  const marks = put(deletionItem(loginUserId), { login_user_id: loginUserId, by, ...place });
+  const mayBeBlocked = by === 'operator' ? {} : { blocked_at: { exists: false } };
+  const begins = update(loginUserItem(loginUserId), {
+    setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
+    when: { ...when, ...mayBeBlocked, created_at: { exists: true } },
+  });
+  const outcome = await writeTogether([marks, begins]);
+  if (outcome.done) return { isStored: true, isRefused: false };
+  const { created_at, deleted_at } = outcome.refused.get(begins) ?? {};
+  const isStored = created_at !== undefined;
+  // A deletion that has begun goes on, also that of a blocked person by an operator.
+  return { isStored, isRefused: isStored && deleted_at === undefined };
 }
 
 const nothingStored = { identities: 0, revoked: 0, not_revoked: 0 };
@@ -101,61 +105,3 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
 
 /** The attributes that remain, so that nobody gets the id again. */
 const remaining = /^(pk|sk|login_user_id|login_app_id|deleted_at|next_slot|write_id|created_by)$/;
-
-/** Milliseconds after which no function can still be working on a deletion. */
-const underWayFor = 600_000;
-
-/**
- * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next call goes on. One that fails is
- * marked anew, so it comes last. Links that 1.0.0 did not finish are removed, too.
- */
-export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
-  const writeAuditLine = (mark: Item, result: 'done' | 'failed') =>
-    logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
-  const removed = { login_users: 0, links: 0 };
-  let failed = 0;
-  let isAll = true;
-  const hasTime = timeLimit();
-  for await (const mark of readInterrupted()) {
-    isAll = hasTime();
-    if (!isAll) break;
-    try {
-      const kind = await finish(mark);
-      if (kind === undefined) continue;
-      removed[kind] += 1;
-      writeAuditLine(mark, 'done');
-    } catch (error) {
-      failed += 1;
-      writeAuditLine(mark, 'failed');
-      logFailure('deletion_not_finished', error, { login_user_id: String(mark.login_user_id) });
-    }
-  }
-  return {
-    deleted: isAll && failed === 0,
-    removed,
-    not_finished: failed || undefined,
-    again_after_seconds: isAll ? undefined : 0,
-  };
-}
-
-async function* readInterrupted(): AsyncGenerator<Item> {
-  for await (const interrupted of readMemberPages(unfinishedList, ago(underWayFor))) yield* interrupted;
-}
-
-/** The mark of a link, which 1.0.0 wrote before it, and removed after it. */
-const linkMarkSchema = v.object({ login_user_id: v.string(), identity_id: v.string() });
-
-/** Finishes what a mark leads to. @returns what was removed; undefined when there was only the mark */
-async function finish(mark: Item): Promise<'login_users' | 'links' | undefined> {
-  if (mark.identity_id !== undefined) {
-    const isLeftover = await removeLeftoverLink(v.parse(linkMarkSchema, mark));
-    await deleteItem(mark);
-    return isLeftover ? 'links' : undefined;
-  }
-  const { login_user_id, by } = deletionItem.parse(mark);
-  const hasBegun = (await readItem(loginUserItem(login_user_id)))?.deleted_at !== undefined;
-  if (hasBegun) return (await deleteLoginUser(login_user_id, by)) && 'login_users';
-  // 1.0.0 wrote the mark by itself. It goes, unless somebody has made another since.
-  await deleteItem(mark, { list_position: { is: String(mark.list_position) } });
-  return undefined;
-}

@@ -4,8 +4,15 @@ import {
   type StoredIdentity,
   type UserIdentity,
 } from '../../login-users/linked-identity.ts';
-import { type LoginUser, type LoginUserItem, newIndexId } from '../../login-users/login-user.ts';
+import {
+  blockedError,
+  deletedError,
+  type LoginUser,
+  type LoginUserItem,
+  newIndexId,
+} from '../../login-users/login-user.ts';
 import type { Change } from '../../storage/expressions.ts';
+import type { Item } from '../../storage/items.ts';
 import { isFirst, type Owner } from './identity-index.ts';
 
 /** The most identities that a person may link. Each login reads them all. */
@@ -23,6 +30,16 @@ export const roomOf = ({ identities }: Pick<LoginUser, 'identities'>): number =>
 /** The attribute of a Login User that exists while they have an identity. */
 export const attributeOf = (owner: Owner): string =>
   isFirst(owner) ? 'subject' : identityAttributes.linked(owner.identity_id);
+
+/**
+ * @param found the item of a person whose change was refused; undefined if it was not theirs
+ * @throws ServiceError `invalid_token` or `forbidden` if they were deleted or blocked
+ */
+export function requireChangeable(found: Item | undefined, byOperator: boolean): void {
+  if (!found) return;
+  if (found.deleted_at !== undefined) throw deletedError();
+  if (found.blocked_at !== undefined && !byOperator) throw blockedError('forbidden');
+}
 
 interface IdentityChange {
   added?: StoredIdentity[];

@@ -5,7 +5,7 @@ import {
   identityIndexItem,
   type UserIdentity,
 } from '../../login-users/linked-identity.ts';
-import { firstIndexId, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
+import { firstIndexId, type LoginUser, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
 import type { Conditions } from '../../storage/expressions.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { externalIdKey } from '../../storage/keys.ts';
@@ -60,10 +60,19 @@ export async function findIndexItem(loginAppId: string, identity: Identity, know
  * The person to whom an index item leads, and their identity. Undefined for a free identity, and for
  * one of which 1.0.0 freed only half: the item leads to somebody who no longer has the identity.
  */
-export async function ownerOf({ owner }: Pick<IdentityIndexItem, 'owner'>) {
-  const user = owner && (await readLoginUser(owner.login_user_id));
-  const identity = user?.identities.find(({ identity_id }) => identity_id === owner?.identity_id);
+export async function ownerOf({
+  owner,
+}: Pick<IdentityIndexItem, 'owner'>): Promise<IdentityOwner | undefined> {
+  if (!owner) return undefined;
+  const user = await readLoginUser(owner.login_user_id);
+  const identity = user?.identities.find(({ identity_id }) => identity_id === owner.identity_id);
   return user && identity && { user, identity };
+}
+
+/** A person with one of their identities. */
+export interface IdentityOwner {
+  user: LoginUser;
+  identity: UserIdentity;
 }
 
 /** Conditions that an index item leads to nobody. */

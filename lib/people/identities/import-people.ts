@@ -34,7 +34,7 @@ import {
   ownerOf,
   whileUnchanged,
 } from './identity-index.ts';
-import { afterUnlinking } from './link-identity.ts';
+import { afterUnlinking } from './unlink-identity.ts';
 
 const textField = (name: string, longest: number) => {
   const message = `${name} must be a string of 1 to ${longest} characters.`;

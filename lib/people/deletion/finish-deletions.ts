@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import { ago } from '../../foundation/clock.ts';
+import { logAudit, logFailure } from '../../log/log.ts';
+import { idsAmong } from '../../log/request-fields.ts';
+import { loginUserItem } from '../../login-users/login-user.ts';
+import { timeLimit } from '../../storage/batches.ts';
+import { deleteItem, type Item, readItem } from '../../storage/items.ts';
+import { unfinishedList } from '../../storage/keys.ts';
+import { readMemberPages } from '../../storage/lists.ts';
+import { deleteLoginUser, deletionItem } from './delete-login-user.ts';
+import { removeLeftoverLink } from './leftover-link.ts';
+
+/** Milliseconds after which no function can still be working on a deletion. */
+const underWayFor = 600_000;
+
+/**
+ * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next call goes on. One that fails is
+ * marked anew, so it comes last. Links that 1.0.0 did not finish are removed, too.
+ */
+export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
+  const writeAuditLine = (mark: Item, result: 'done' | 'failed') =>
+    logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
+  const removed = { login_users: 0, links: 0 };
+  let failed = 0;
+  let isAll = true;
+  const hasTime = timeLimit();
+  for await (const mark of readInterrupted()) {
+    isAll = hasTime();
+    if (!isAll) break;
+    try {
+      const kind = await finish(mark);
+      if (kind === undefined) continue;
+      removed[kind] += 1;
+      writeAuditLine(mark, 'done');
+    } catch (error) {
+      failed += 1;
+      writeAuditLine(mark, 'failed');
+      logFailure('deletion_not_finished', error, { login_user_id: String(mark.login_user_id) });
+    }
+  }
+  return {
+    deleted: isAll && failed === 0,
+    removed,
+    not_finished: failed || undefined,
+    again_after_seconds: isAll ? undefined : 0,
+  };
+}
+
+async function* readInterrupted(): AsyncGenerator<Item> {
+  for await (const interrupted of readMemberPages(unfinishedList, ago(underWayFor))) yield* interrupted;
+}
+
+/** The mark of a link, which 1.0.0 wrote before it, and removed after it. */
+const linkMarkSchema = v.object({ login_user_id: v.string(), identity_id: v.string() });
+
+/** Finishes what a mark leads to. @returns what was removed; undefined when there was only the mark */
+async function finish(mark: Item): Promise<'login_users' | 'links' | undefined> {
+  if (mark.identity_id !== undefined) {
+    const isLeftover = await removeLeftoverLink(v.parse(linkMarkSchema, mark));
+    await deleteItem(mark);
+    return isLeftover ? 'links' : undefined;
+  }
+  const { login_user_id, by } = deletionItem.parse(mark);
+  const hasBegun = (await readItem(loginUserItem(login_user_id)))?.deleted_at !== undefined;
+  if (hasBegun) return (await deleteLoginUser(login_user_id, by)) && 'login_users';
+  // 1.0.0 wrote the mark by itself. It goes, unless somebody has made another since.
+  await deleteItem(mark, { list_position: { is: String(mark.list_position) } });
+  return undefined;
+}
