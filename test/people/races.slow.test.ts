@@ -220,7 +220,7 @@ describe('deleting: nobody stays in', () => {
     let relation: Promise<Answer> | undefined;
     const hook = async ({ operation, body }: StoreCall) => {
       if (operation !== 'UpdateItem' || !JSON.stringify(body.Key).includes(phone)) return undefined;
-      const isEnd = String(body.UpdateExpression).includes('REMOVE');
+      const isEnd = !JSON.stringify(body.ExpressionAttributeValues).includes(other.sessionId);
       (isEnd ? released : arrived).resolve();
       await (isEnd ? relation : released.promise);
       return undefined;

@@ -6,7 +6,7 @@ import { identitiesIn } from '../../login-users/linked-identity.ts';
 import { blockedError, listAttributes, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import type { Conditions } from '../../storage/expressions.ts';
-import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
+import { deleteItem, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
 import { put, update, writeTogether } from '../../storage/transactions.ts';
 import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
