@@ -11,7 +11,7 @@ import { otherThan, unlinkForProvider } from '../identities/unlink-identity.ts';
 import { endSessionsAtProvider, endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
-/** What a notification did, and to whom. */
+/** The effect of a notification, and the person whom it was about. */
 export type Outcome = LogEvents['provider_notified'];
 
 /** Does what a notification of a provider says, about a person or about a session alone. */

@@ -123,7 +123,7 @@ async function readWithRoom({ login_user_id, byOperator }: Link): Promise<LoginU
   return user;
 }
 
-/** Where an identity leads before the link. */
+/** The place to which an identity leads before the link, and its owner there. */
 interface Before {
   indexItem: IdentityIndexItem;
   former: IdentityOwner | undefined;
