@@ -228,3 +228,48 @@ describe('search', () => {
     await expectRounds(() => service.search(query), status, rounds);
   });
 });
+
+describe('access requests', () => {
+  const create = (body = {}) => service.createAccessRequest({ body });
+  const ends = ['Query', 'Query', 'Query', 'Query'];
+
+  test('a creation: the id, then 1 transaction', async () => {
+    await create();
+    const body = { reference: unique('case'), approvals_needed: 1 };
+    await expectRounds(() => create(body), 201, [['UpdateItem'], ['TransactWriteItems']]);
+  });
+
+  test.each([
+    ['that decides: also who has access', { approvals_needed: 1 }, [['Query'], ['TransactWriteItems']]],
+    ['that counts', { approvals_needed: 2 }, [['TransactWriteItems']]],
+  ])('a review %s: 2 reads, the ends of the lists, then 1 transaction', async (_, body, last) => {
+    const { id } = (await create(body)).body;
+    const event = { actor_type: 'custom', actor_id: 'ann', status: 'approved' };
+    const add = () => service.addEvent('reviews', event, { id });
+    await expectRounds(add, 201, [['GetItem'], ['GetItem'], ['Query'], ends, ...last]);
+    // The same actor again does not count.
+    await expectRounds(add, 201, [['GetItem'], ['GetItem'], ['Query'], ends, ['PutItem']]);
+  });
+
+  test('a review where no decision is computed, or a comment: 1 read, the ends of the lists, then 1 write', async () => {
+    const { id } = (await create()).body;
+    const event = { actor_type: 'custom', actor_id: 'ann', comment: '' };
+    const review = () => service.addEvent('reviews', { ...event, status: 'approved' }, { id });
+    await expectRounds(review, 201, [['GetItem'], ['Query'], ends, ['PutItem']]);
+    const comment = () => service.addEvent('comments', event, { id });
+    await expectRounds(comment, 201, [['GetItem'], ['Query'], ends.slice(1), ['PutItem']]);
+  });
+
+  test('one that is shown: the access, then itself and its last event; a pending one also its new reviews', async () => {
+    const { id } = (await create({ approvals_needed: 1 })).body;
+    const show = () => service.accessRequests(`/${id}`);
+    await expectRounds(show, 200, [['GetItem'], ['GetItem', 'Query'], ['Query']]);
+    await service.addEvent('reviews', { actor_type: 'custom', actor_id: 'ann', status: 'approved' }, { id });
+    await expectRounds(show, 200, [['GetItem'], ['GetItem', 'Query']]);
+  });
+
+  test('a search: 1 query, then 1 batch read', async () => {
+    const search = () => service.accessRequests('?decision=approved&order=oldest&page_size=1');
+    await expectRounds(search, 200, [['Query'], ['BatchGetItem']]);
+  });
+});
