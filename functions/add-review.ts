@@ -33,7 +33,7 @@ export const { endpoint, handler } = serve({
   },
   table: {
     access_requests: [...addEventRecord.table.access_requests, 'UpdateItem'],
-    access_request_lists: ['PutItem'],
+    access_request_lists: ['GetItem', 'PutItem'],
   },
   example: {
     path: { access_request_id: '1' },

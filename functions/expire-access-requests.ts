@@ -7,7 +7,7 @@ export const access = accessOf({
   summary: 'Stores that access requests have expired',
   table: {
     access_requests: ['BatchGetItem', 'Query', 'UpdateItem'],
-    access_request_lists: ['PutItem'],
+    access_request_lists: ['GetItem', 'PutItem'],
   },
   seconds: 60,
 });

@@ -62,12 +62,12 @@ export async function addEventFor(
 export const addReviewFor = (accountId: string, id: number, body: NewEvent, key: string | undefined) =>
   addEventFor(accountId, id, body, key, async ({ is_decided = true }, drafts) => {
     const request = is_decided ? await readAccessRequest(id) : undefined;
-    return appendEvents(id, drafts, request);
+    return request ? addEvents(request, drafts) : appendEvents(id, drafts);
   });
 
-/** Adds events as `appendEvents` does. */
+/** Adds events as `appendEvents` does. A review that counts is put in one transaction with what it makes of the access request. */
 export const addEvents = (request: AccessRequest, drafts: Draft[]): Promise<Appended[]> =>
-  appendEvents(request.access_request_id, drafts, request);
+  appendEvents(request.access_request_id, drafts, putterFor(request));
 
 /** The outcomes that `addEvents` would have, unless the access request is full. */
 export async function foreseeEvents({ access_request_id }: AccessRequest, drafts: Draft[]) {
@@ -77,36 +77,83 @@ export async function foreseeEvents({ access_request_id }: AccessRequest, drafts
   });
 }
 
-/** An access request as it is stored, and as it is with all reviews counted. */
-interface Known {
-  stored: AccessRequest;
-  current: AccessRequest;
+/** The way in which events of an access request are put. */
+interface EventPutter {
+  /** Begins an attempt, for events that follow others. */
+  begin: (tails: Tails) => Promise<void>;
+  /** Tells whether an event counts. @param ordinal that of a review among the reviews */
+  judge: (event: AccessRequestEvent, ordinal: number) => AccessRequestEvent;
+  /** Puts the event that was judged last. False if another writer has taken its id, or changed the access request. */
+  put: (item: AccessRequestEvent & Writer) => Promise<boolean>;
+}
+
+/** Puts events that decide nothing. */
+const plainPutter: EventPutter = {
+  begin: async () => {},
+  judge: (event) => event,
+  put: (item) => putItem(eventItem(item.access_request_id, item.id), item, { ifAbsent: true }),
+};
+
+/** Puts events of an access request for which a decision may be computed. */
+function putterFor(found: AccessRequest): EventPutter {
+  let stored = found;
+  /** With all reviews counted. */
+  let current = found;
+  /** After the event, if that changes it. */
+  let after: AccessRequest | undefined;
+  return {
+    begin: async (tails) => {
+      current = await countEarlier(stored, tails);
+    },
+    judge: (event, ordinal) => {
+      after = undefined;
+      if (event.type !== 'review' || decisionOf(stored) === 'none') return event;
+      const counted = withReview(current, event);
+      const result = counted ?? current;
+      if (result !== stored) after = { ...result, reviews_counted: ordinal };
+      return counted ? event : { ...event, counts: false };
+    },
+    put: async (item) => {
+      if (!after) return plainPutter.put(item);
+      const key = eventItem(item.access_request_id, item.id);
+      const itself = put(key, item, { pk: { exists: false } });
+      const { done, request } = await storeResult(stored, after, [itself]);
+      stored = request;
+      current = request;
+      return done;
+    },
+  };
+}
+
+/** An access request with the reviews counted that did not count, or that a version without decisions added. */
+async function countEarlier(request: AccessRequest, { ordinals }: Tails): Promise<AccessRequest> {
+  const { access_request_id: id, reviews_counted = 0 } = request;
+  const { reviews } = eventLists(id);
+  const last = ordinals.get(reviews.name) ?? 0;
+  if (!isPending(request) || last <= reviews_counted) return request;
+  const earlier = await readRange(reviews, reviews_counted + 1, last);
+  return withReviews(request, earlier.map(parseEvent));
 }
 
 /**
- * Adds events in the given order, each by one conditional put under the next id. A review that counts is put in one
- * transaction with what it makes of the access request. When another writer has taken that id, or has changed the access
- * request, it reads the ends of the lists again and repeats the write.
- * @param request the access request, if a decision may be computed for it
+ * Adds events in the given order, each by one conditional put under the next id. When another writer has taken that id, it
+ * reads the ends of the lists again and repeats the put.
  * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
  *   8 s; the events added so far stay
  */
-async function appendEvents(id: number, drafts: Draft[], request?: AccessRequest): Promise<Appended[]> {
+async function appendEvents(id: number, drafts: Draft[], putter = plainPutter): Promise<Appended[]> {
   const appended: Appended[] = [];
   const giveUpAt = performance.now() + patience;
-  let stored = request;
   for (let attempt = 0; ; attempt += 1) {
     const startedAt = performance.now();
     const missing = drafts.slice(appended.length);
     const tails = await readTails(id, missing);
-    let known = stored && { stored, current: await countEarlier(stored, tails) };
+    await putter.begin(tails);
     for (const draft of missing) {
-      const result = await append(id, tails, draft, known);
-      known = result.known;
-      if (!result.appended) break;
-      appended.push(result.appended);
+      const result = await append(id, tails, draft, putter);
+      if (!result) break;
+      appended.push(result);
     }
-    stored = known?.stored;
     if (appended.length === drafts.length) return appended;
     // Up to four times as long as the attempt took, doubled each time: a busy table is asked less often.
     const took = performance.now() - startedAt;
@@ -120,32 +167,21 @@ async function appendEvents(id: number, drafts: Draft[], request?: AccessRequest
   }
 }
 
-/** An access request with the reviews counted that did not count, or that a version without decisions added. */
-async function countEarlier(request: AccessRequest, { ordinals }: Tails): Promise<AccessRequest> {
-  const { access_request_id: id, reviews_counted = 0 } = request;
-  const { reviews } = eventLists(id);
-  const last = ordinals.get(reviews.name) ?? 0;
-  if (!isPending(request) || last <= reviews_counted) return request;
-  const earlier = await readRange(reviews, reviews_counted + 1, last);
-  return withReviews(request, earlier.map(parseEvent));
-}
-
 export interface Appended {
   event: AccessRequestEvent;
   outcome: 'added' | 'repeated';
 }
 
-/** Adds an event under the next id. Nothing is appended when another writer has taken it, or changed the access request. */
+/** Adds an event under the next id; undefined when others have kept it from being put. */
 async function append(
   accessRequestId: number,
   { ordinals, written }: Tails,
   draft: Draft,
-  known: Known | undefined,
-): Promise<{ appended?: Appended; known: Known | undefined }> {
+  putter: EventPutter,
+): Promise<Appended | undefined> {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
   const earlier = key === undefined ? undefined : written.get(key);
-  if (earlier && earlier.created_at >= keyCountsSince)
-    return { appended: { event: earlier, outcome: 'repeated' }, known };
+  if (earlier && earlier.created_at >= keyCountsSince) return { event: earlier, outcome: 'repeated' };
 
   const next = ({ name }: NumberedList): number => (ordinals.get(name) ?? 0) + 1;
   const { all, reviews } = eventLists(accessRequestId);
@@ -153,47 +189,21 @@ async function append(
   const { created_at = timestamp(), updated_at = created_at } = draft;
   const identity = { id, access_request_id: accessRequestId };
   const made = v.parse(eventSchema, { ...draft.event, ...identity, created_at, updated_at });
-  const { event, after } = judge(made, known, next(reviews));
+  const event = putter.judge(made, next(reviews));
   const lists = listsOf(accessRequestId, event);
   const placement = lists.map((list) => [sortKeyOf(list.index), ordinalIn(list.name, next(list))]);
   const idempotency_key = key === undefined ? undefined : ordinalIn(key, id);
   const item = { ...event, ...draft.writer, ...Object.fromEntries(placement), idempotency_key };
-  const result = await putEvent(item, known, after).catch(refusalOf);
-  if (!result) return { known };
-  if (!result.isPut) return { known: result.known };
+  const isPut = await putter.put(item).catch(refusalOf);
+  if (!isPut) return undefined;
   for (const list of [all, ...lists]) ordinals.set(list.name, next(list));
   if (key !== undefined) written.set(key, event);
-  return { appended: { event, outcome: 'added' }, known: result.known };
+  return { event, outcome: 'added' };
 }
 
-/** An event with whether it counts, and the access request after it if that changes. @param ordinal that of a review */
-function judge(event: AccessRequestEvent, known: Known | undefined, ordinal: number) {
-  if (!known || event.type !== 'review' || decisionOf(known.stored) === 'none') return { event };
-  const counted = withReview(known.current, event);
-  const after = counted ?? known.current;
-  const isChanged = after !== known.stored;
-  return {
-    event: counted ? event : { ...event, counts: false as const },
-    after: isChanged ? { ...after, reviews_counted: ordinal } : undefined,
-  };
-}
-
-/** Puts an event under its id, if it is free, with what it makes of the access request, if anything. */
-async function putEvent(
-  item: AccessRequestEvent & Writer,
-  known: Known | undefined,
-  after: AccessRequest | undefined,
-) {
-  const key = eventItem(item.access_request_id, item.id);
-  if (!known || !after) return { isPut: await putItem(key, item, { ifAbsent: true }), known };
-  const itself = put(key, item, { pk: { exists: false } });
-  const { done, request } = await storeResult(known.stored, after, [itself]);
-  return { isPut: done, known: { stored: request, current: request } };
-}
-
-/** Undefined for a write that others have kept from being made. @throws ServiceError `conflict`, or any other error */
-function refusalOf(error: unknown): undefined {
-  if (isConflict(error)) return undefined;
+/** False for a write that others have kept from being made. @throws ServiceError `conflict`, or any other error */
+function refusalOf(error: unknown): false {
+  if (isConflict(error)) return false;
   if (!isPartitionFull(error)) throw error;
   const message = 'The access request is full: it takes no more events. Create another one to go on.';
   throw new ServiceError('conflict', message, 'access_request_full');

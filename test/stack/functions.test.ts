@@ -8,7 +8,12 @@ import * as v from 'valibot';
 import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
-import { issuerKeysKey, publicSigningKeysKey } from '../../lib/storage/keys.ts';
+import {
+  accessRequestKey,
+  issuerKeysKey,
+  listEntryKey,
+  publicSigningKeysKey,
+} from '../../lib/storage/keys.ts';
 import { table as storage } from '../../lib/storage/table.ts';
 import { everything } from '../support/deployments.ts';
 import {
@@ -171,6 +176,20 @@ describe('functions', () => {
     expect([writers(pk, 'UpdateItem'), writers(pk, ...others)]).toEqual([['RotateSigningKeys'], []]);
     const issuer = issuerKeysKey('https://accounts.example').pk;
     expect(writers(issuer, 'UpdateItem', ...others)).toEqual(['IssueToken']);
+  });
+
+  test('nobody but operators deletes events, decisions, accesses and entries, and who only reads writes none', () => {
+    const may = (pk: string, ...actions: string[]) =>
+      functions
+        .filter(({ properties: { Role } }) => actions.some((one) => mayOn(Role, `dynamodb:${one}`, pk)))
+        .map(({ id }) => id);
+    const entries = listEntryKey('ac_7Yt', 42).pk;
+    const writers = ['AddReview', 'CreateAccessRequest', 'ExpireAccessRequests', 'Operator'];
+    const of = (ids: string[]) => ids.toSorted();
+    for (const pk of [accessRequestKey(42).pk, entries]) expect(may(pk, 'DeleteItem')).toEqual(['Operator']);
+    expect(of(may(entries, 'PutItem', 'UpdateItem'))).toEqual(writers);
+    expect(of(may(accessRequestKey(42).pk, 'PutItem', 'UpdateItem'))).toEqual(['AddComment', ...writers]);
+    expect(of(may(accessRequestKey(42).pk, 'UpdateItem'))).toEqual(writers);
   });
 
   test('the forms of keys that let a role at others are known', () => {
