@@ -163,6 +163,17 @@ describe('operator login-users import FILE.ndjson', () => {
     expect((await importPeople([line(id, next)], ['--replace'])).summary).toMatchObject({ already_there: 1 });
   });
 
+  test('of more than 20 identities besides the first, the last lines are refused', async () => {
+    const id = unique('ext');
+    const lines = Array.from({ length: 23 }, () => line(id));
+    const reason = 'The Login User has 20 linked identities, which is the most. Unlink one first.';
+    const { summary } = await importPeople(lines);
+    expect(summary).toMatchObject({ added: 21, reasons: [{ reason, count: 2, lines: [22, 23] }] });
+    const { summary: again } = await importPeople(lines);
+    expect(again).toMatchObject({ added: 0, already_there: 21, refused: 2 });
+    expect(subjectsOf(await find(id))).toHaveLength(21);
+  });
+
   test('the external id leaves with the person', async () => {
     const [id, subject] = [unique('ext'), unique('leaving')];
     await importPeople([line(id, subject)]);

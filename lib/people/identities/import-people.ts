@@ -126,6 +126,8 @@ async function placeOf(loginAppId: string, identity: ImportedIdentity) {
   return { identity, indexItem, user: owner?.user };
 }
 
+type Outcomes = Map<ImportedIdentity, LineOutcome>;
+
 /**
  * Imports a person, all in one transaction.
  * @returns the outcome for each identity; undefined when somebody else was faster
@@ -135,65 +137,84 @@ async function importPerson(
   externalId: string,
   identities: ImportedIdentity[],
   { dryRun, replace }: Options,
-): Promise<Map<ImportedIdentity, LineOutcome> | undefined> {
-  const outcomes = new Map<ImportedIdentity, LineOutcome>();
-  const refuseAll = (reason: string) => {
-    for (const identity of identities) outcomes.set(identity, { reason });
-    return outcomes;
-  };
-
+): Promise<Outcomes | undefined> {
   // 1. Everything leads to one person, or to nobody.
   const [holder, ...places] = await Promise.all([
     findExternalId(login_app_id, externalId),
     ...identities.map((identity) => placeOf(login_app_id, identity)),
   ]);
-  const found = [holder, ...places].flatMap(({ user }) => user ?? []);
-  const [user] = found;
-  if (new Set(found.map(({ login_user_id }) => login_user_id)).size > 1) {
-    const lines = identities.map(({ line }) => line);
-    const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
-    return refuseAll(`The external_id belongs to several people: see ${named}.`);
+  const people = [holder, ...places].flatMap(({ user }) => user ?? []);
+  const problem = problemWith(people, externalId, identities);
+  if (problem !== undefined) {
+    const refusal = { reason: problem };
+    return new Map(identities.map((identity) => [identity, refusal]));
   }
-  const hasExternalId = user?.external_id === externalId;
-  if (user?.external_id !== undefined && !hasExternalId)
-    return refuseAll('The person has another external_id.');
 
-  // 2. They get the identities that are nobody's, as long as there is room.
-  const distinct = places.filter((place, at) => places.findIndex(isSame(place)) === at);
-  const [first, ...others] = distinct;
-  if (!first) return outcomes;
-  const further = (user ? distinct : others).filter((place) => place.user === undefined);
-  const added = further.slice(0, roomOf(user ?? { identities: [] }));
-  const refused = further.slice(added.length);
-  for (const place of places) {
-    const isTheirs = hasExternalId && place.user !== undefined;
-    const outcome = isTheirs || !distinct.includes(place) ? 'repeated' : 'added';
-    const isRefused = refused.some(isSame(place));
-    outcomes.set(place.identity, isRefused ? { reason: tooManyLinked } : outcome);
-  }
-  if (dryRun) return outcomes;
+  // 2. They get the identities that are nobody's.
+  const [user] = people;
+  const plan = planOf(places, user, externalId);
+  if (dryRun) return plan.outcomes;
 
   // 3. With --replace they lose the others in the same namespaces.
-  const imported = identities.filter((identity) => typeof outcomes.get(identity) === 'string');
+  const imported = identities.filter((one) => typeof plan.outcomes.get(one) === 'string');
   const replaced = replace ? (user?.identities ?? []).filter(isReplacedBy(imported)) : [];
 
   // 4. All of it is written, or nothing.
-  const person = { login_user_id: user?.login_user_id ?? first.indexItem.id, login_app_id };
-  const links = added.map((place) => linkOf(place, person.login_user_id));
+  const login_user_id = user?.login_user_id ?? plan.first.indexItem.id;
+  const person = { login_user_id, login_app_id };
+  const links = plan.added.map((place) => linkOf(place, login_user_id));
   const writes = links.map(({ write }) => write);
   writes.push(...leadNowhere(replaced));
-  if (!hasExternalId)
-    writes.push(claimExternalId(login_app_id, externalId, person.login_user_id, holder.item));
-  if (!user) writes.push(creation(first, person, externalId, links));
-  else if (writes.length > 0) writes.push(changeOf(user, externalId, links, replaced));
-  if (writes.length === 0) return outcomes;
-  if (!(await writeTogether(writes)).done) return undefined;
+  if (user?.external_id === undefined)
+    writes.push(claimExternalId(login_app_id, externalId, login_user_id, holder.item));
+  if (writes.length === 0) return plan.outcomes;
+  writes.push(
+    user ? changeOf(user, externalId, links, replaced) : creation(plan.first, person, externalId, links),
+  );
+  const { done } = await writeTogether(writes);
+  if (!done) return undefined;
   for (const { stored } of links) {
     const { identity_id, provider } = stored;
-    logEvent('identity_linked', { login_user_id: person.login_user_id, identity_id, provider });
+    logEvent('identity_linked', { login_user_id, identity_id, provider });
   }
-  await afterUnlinking(person.login_user_id, replaced);
-  return outcomes;
+  await afterUnlinking(login_user_id, replaced);
+  return plan.outcomes;
+}
+
+/** The reason why no line of a person can be imported; undefined if they can. */
+function problemWith(
+  people: LoginUser[],
+  externalId: string,
+  identities: ImportedIdentity[],
+): string | undefined {
+  const ids = new Set(people.map(({ login_user_id }) => login_user_id));
+  if (ids.size > 1) {
+    const lines = identities.map(({ line }) => line);
+    const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
+    return `The external_id belongs to several people: see ${named}.`;
+  }
+  const known = people[0]?.external_id;
+  return known === undefined || known === externalId ? undefined : 'The person has another external_id.';
+}
+
+/** The identities that a person gets, as long as there is room, and the outcome for each line. */
+function planOf(places: Place[], user: LoginUser | undefined, externalId: string) {
+  const distinct = places.filter((place, at) => places.findIndex(isSame(place)) === at);
+  const [first, ...others] = distinct;
+  if (!first) throw new Error('A person has no line.');
+  // The first identity creates somebody new.
+  const further = (user ? distinct : others).filter((place) => place.user === undefined);
+  const added = further.slice(0, roomOf(user ?? { identities: [] }));
+  const refused = further.slice(added.length);
+  const outcomes: Outcomes = new Map();
+  for (const place of places) {
+    const isTheirs = user?.external_id === externalId && place.user !== undefined;
+    const isRepeated = isTheirs || !distinct.includes(place);
+    const isRefused = refused.some(isSame(place));
+    const outcome = isRepeated ? 'repeated' : 'added';
+    outcomes.set(place.identity, isRefused ? { reason: tooManyLinked } : outcome);
+  }
+  return { first, added, outcomes };
 }
 
 /** Whether another line has the same identity. */
