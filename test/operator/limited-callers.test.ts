@@ -131,7 +131,8 @@ test('a key, and a client without a secret, are of no use 30 seconds after they 
   expect(await both(recipients)).toEqual(twice(200));
   await operate('clients', 'revoke', about);
   advance(30);
-  expect([await both(by(left)), await both(recipients)]).toEqual([invalid, invalid]);
+  expect(await both(by(left))).toEqual(invalid);
+  expect(await both(recipients)).toEqual(twice([401, 'invalid_token']));
 });
 
 describe('an account', () => {

@@ -179,7 +179,7 @@ describe('another company in the place of a provider', () => {
   test('a preset for another company is refused until it is said to be one', async () => {
     await preset('github');
     expect(await namespaceShown()).toBe('api.github.com');
-    await expect(preset('discord')).rejects.toThrow('namespace: must be set');
+    await expect(preset('discord')).rejects.toThrow('--namespace must be set');
     await preset('discord', undefined, { namespace: 'discord.com' });
     expect(await namespaceShown()).toBe('discord.com');
   });

@@ -21,7 +21,7 @@ const insufficient = (seconds: number) => ({
 
 test.each<[string, Service]>([
   ['a confidential client', service],
-  ['a phone', await asPhone(service)],
+  ['a phone', await asPhone(service, { providers: 'provider_a,provider_f' })],
 ])(
   '%s: a login of more than 15 minutes ago does not link, unlink or delete, even refreshed; a new one does',
   async (_, service) => {

@@ -73,8 +73,8 @@ export async function newPhone(
 }
 
 /** The same service, in which a phone logs in, refreshes and logs out. It heeds the nonces that the clock makes necessary. */
-export async function asPhone(service: Service): Promise<Service> {
-  const phone = await newPhone(service, await newPublicClient(service));
+export async function asPhone(service: Service, flags: Flags = {}): Promise<Service> {
+  const phone = await newPhone(service, await newPublicClient(service, flags));
   const send = async (endpoint: string, form: Record<string, string>): Promise<Answer> => {
     const answer = await phone.send(endpoint, form);
     return answer.body?.error === 'use_dpop_nonce' ? phone.send(endpoint, form) : answer;
