@@ -154,6 +154,34 @@ test('a partition that is full: 409 that says what to do, and a reason in the lo
   expect(running.output()).toContain('"reason":"access_request_full"');
 });
 
+describe('a transaction that the store cancels', () => {
+  const review = { actor_type: 'custom', actor_id: '7', status: 'approved' };
+  const cancelled = (Code: string) =>
+    exception('TransactionCanceledException', { CancellationReasons: [{ Code: 'None' }, { Code }] });
+  const during = (answer: StoreAnswer, action: () => Promise<Answer>) =>
+    proxy.during(({ operation }) => (operation === 'TransactWriteItems' ? answer : undefined), action);
+  const newPending = async () =>
+    (await service.createAccessRequest({ body: { approvals_needed: 1 } })).body.id;
+
+  test('since a partition is full: 409 that says what to do', async () => {
+    const id = await newPending();
+    const full = cancelled('ItemCollectionSizeLimitExceeded');
+    const reviewed = await during(full, () => service.addEvent('reviews', review, { id }));
+    expectError(reviewed, { status: 409, error: 'conflict', naming: /full.*Create another one/ });
+    const created = await during(full, () => service.createAccessRequest());
+    expectError(created, { status: 409, error: 'conflict', naming: /takes no more access requests/ });
+  });
+
+  test('since others keep changing the same: 503 for a review, and nothing is written', async () => {
+    const id = await newPending();
+    const busy = cancelled('TransactionConflict');
+    const answer = await during(busy, () => service.addEvent('reviews', review, { id }));
+    expectError(answer, { status: 503, error: 'temporarily_unavailable' });
+    const { body } = await service.accessRequests(`/${id}`);
+    expect(body).toMatchObject({ decision: 'pending', last_event_id: 0 });
+  });
+});
+
 test.each([
   ['ProvisionedThroughputExceededException', 400],
   ['ThrottlingException', 400],
