@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { Agent, request as requestHttps } from 'node:https';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { logEvent } from '../log/log.ts';
 import { rejected } from './credential.ts';
@@ -53,9 +53,13 @@ export async function callProvider(call: ProviderCall): Promise<{ status: number
 }
 
 /**
- * Sends a call once, on a connection of its own, by Node's `http`, which takes a third of the CPU
- * time of `fetch`.
+ * Keeps the TLS sessions of providers, which the next handshakes resume, but no connection. A socket
+ * may die while Lambda has frozen the instance, and a request with a code must not be sent twice.
+ * @see AWS Lambda developer guide, "Best practices": idle connections are purged
  */
+const tlsSessions = new Agent({ keepAlive: false });
+
+/** Sends a call once, on a connection of its own, by Node's `http`: `fetch` needs more CPU time. */
 export async function responseTo({
   url,
   headers,
@@ -65,12 +69,11 @@ export async function responseTo({
 }: ProviderCall): Promise<IncomingMessage> {
   const body = form ? new URLSearchParams(form).toString() : json && JSON.stringify(json);
   const type = form ? 'application/x-www-form-urlencoded;charset=UTF-8' : json && 'application/json';
-  const send = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
+  const isHttps = new URL(url).protocol === 'https:';
+  const send = isHttps ? requestHttps : requestHttp;
   const request = send(url, {
     method: body === undefined ? 'GET' : 'POST',
-    // A socket may die while Lambda has frozen the instance, and a request with a code must not be sent twice.
-    // @see AWS Lambda developer guide, "Best practices": idle connections are purged
-    agent: false,
+    agent: isHttps ? tlsSessions : false,
     headers: definedOnly({
       accept: 'application/json',
       'accept-encoding': 'identity',

@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { partsOf, readFunctions } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
+import { metrics } from '../../lib/log/metrics.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
 import { assumptions } from '../capacity/prices.ts';
@@ -199,6 +200,26 @@ test('the fixed costs count the alarms that a deployment has', () => {
   expect(`docs/capacity.md: ${costs}`).toBe(
     `docs/capacity.md: ${metrics.length} alarms over ${sum} metrics at $0.10 each: $${(sum * 0.1).toFixed(2)}`,
   );
+});
+
+test('the pages have what the two alarms of each new version cost, and how many metrics are our own', () => {
+  const versions = Object.keys(watching.findResources('AWS::CloudWatch::Alarm')).filter((id) =>
+    /NewVersion/.test(id),
+  );
+  const { size } = readFunctions().endpoints;
+  expect(versions).toHaveLength(2 * size);
+  // One reads two metrics, the other three.
+  const dollars = `$${(size * 5 * 0.1).toFixed(2)}`;
+  const told = [capacity, textOf('docs/CHANGELOG.md')].map(
+    (page) => page.match(/\$[\d.]+(?= (of the sum|a month together))/)?.[0],
+  );
+  expect(told).toEqual([dollars, dollars]);
+  // By name and dimensions, if each dimension has one value.
+  const own = new Set(
+    metrics.flatMap(({ name, by }) => [[], ...by].map((dimensions) => `${name} ${dimensions}`)),
+  );
+  expect(capacity.match(/about (\w+) metrics of our own at \$0.30 each: about \$9/)?.[1]).toBe('thirty');
+  expect(Math.round(own.size / 10)).toBe(3);
 });
 
 test('the fixed costs are the sum of their list, here, in the README and in test/capacity/prices.ts', () => {

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
@@ -345,10 +345,18 @@ describe('endpoints', () => {
   });
 });
 
-/** CloudFormation takes 500. Each endpoint has nine or ten: docs/CONTRIBUTING.md says what to do when there are more. */
+/** The most resources of a stack: CloudFormation takes 500. docs/CONTRIBUTING.md says what to do when there are more. */
+const mostResources = 400;
+
 test('a deployment with every option has at most 400 resources', async () => {
   for (const one of [await templateWith(everything), await watchingWith(everything)])
-    expect(Object.keys(one.toJSON().Resources).length).toBeLessThanOrEqual(400);
+    expect(Object.keys(one.toJSON().Resources).length).toBeLessThanOrEqual(mostResources);
+});
+
+test.each(['CONTRIBUTING', 'embedding', 'CHANGELOG'])('docs/%s.md says how many that are', (page) => {
+  const text = readFileSync(`docs/${page}.md`, 'utf8').replaceAll(/\s+/g, ' ');
+  const [, told] = text.match(/(?:holds the stack to|up to|more than) (\d+) (?:resources|of the 500)/) ?? [];
+  expect(Number(told)).toBe(mostResources);
 });
 
 const longestArn = `arn:aws:lambda:ap-southeast-1:123456789012:function:${'a'.repeat(64)}`;

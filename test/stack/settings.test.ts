@@ -53,10 +53,25 @@ describe('the page about the settings', () => {
   test('says how long a deployment takes', () => {
     const { canaryMinutes, canariesAtOnce } = readSettings({});
     const groups = Math.ceil(endpoints.size / canariesAtOnce);
-    const told = page.match(/\d+\s+functions\s+in\s+\d+\s+groups,\s+so\s+at\s+least\s+\d+\s+minutes/);
-    expect(`docs/settings.md: ${told?.[0].replaceAll(/\s+/g, ' ')}`).toBe(
-      `docs/settings.md: ${endpoints.size} functions in ${groups} groups, so at least ${groups * canaryMinutes} minutes`,
-    );
+    const minutes = groups * canaryMinutes;
+    const told = (name: string, pattern: RegExp): string => {
+      const text = readFileSync(join(root, 'docs', name), 'utf8').replaceAll(/\s+/g, ' ');
+      return `${name}: ${text.match(pattern)?.[0]}`;
+    };
+    expect([
+      told('settings.md', /\d+ functions in \d+ groups, so at least \d+ minutes/),
+      told('maintenance.md', /takes \[at least \d+ minutes\]/),
+      told('CHANGELOG.md', /takes \d+ minutes by default, and a deployment of all functions \d+;/),
+    ]).toEqual([
+      `settings.md: ${endpoints.size} functions in ${groups} groups, so at least ${minutes} minutes`,
+      `maintenance.md: takes [at least ${minutes} minutes]`,
+      `CHANGELOG.md: takes ${canaryMinutes} minutes by default, and a deployment of all functions ${minutes};`,
+    ]);
+    const [, atOnce, faster, shorter] =
+      page.match(/`canariesAtOnce` (\d+), it takes (\d+) minutes, and with `canaryMinutes` (\d+) as well/) ??
+      [];
+    expect(Math.ceil(endpoints.size / Number(atOnce)) * canaryMinutes).toBe(Number(faster));
+    expect(groups * Number(shorter)).toBe(Number(faster));
   });
 
   test('says from which share of failing requests a new version is rolled back, at five expected errors', () => {
