@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { partsOf, readFunctions } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
+import { statuses } from '../../lib/foundation/service-error.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
@@ -64,6 +65,15 @@ test('the client guide has a request to paste for every endpoint', async () => {
       `docs/client-guide.md has no curl command with "$BASE${path}" and the method ${method}.`,
   );
   expect(problems).toEqual([]);
+});
+
+test("the client guide's table of errors has each code, with its status", () => {
+  const rows = [...textOf('docs/client-guide.md').matchAll(/^\| (\d{3}) \| ((?:`\w+`(?:, )?)+) \|/gm)];
+  const told = rows.flatMap(([, status, codes = '']) =>
+    [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`),
+  );
+  const all = Object.entries({ ...statuses, internal_server_error: 500 });
+  expect(told.toSorted()).toEqual(all.map(([code, status]) => `${status} ${code}`).toSorted());
 });
 
 test('the commands of the section about restoring name what the table has', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempDisposableSync,
   readdirSync,
@@ -50,7 +51,7 @@ runCheck(async (cleanUps) => {
     const { stdout } = await execa('tar', ['-tzf', tarball]);
     const files = stdout.split('\n');
     const known =
-      /^package\/(package\.json|README\.md|docs\/[\w-]+\.md|dist\/(package\.json|README\.md|docs\/openapi\.json|bundles\/[\w-]+\/index\.mjs|(functions|infra|lib)\/.*(\.js|\.d\.ts|\/examples\.json)|infra\/docs\/page\/browser\/.*|infra\/local\/dynamodb-local\/(\w+\.java|pom\.xml)))$/;
+      /^package\/(package\.json|README\.md|docs\/[\w-]+\.md|dist\/(package\.json|README\.md|docs\/openapi\.json|bundles\/[\w-]+\/index\.mjs|(functions|infra|lib)\/.*(\.js|\.d\.ts|\/examples\.json)|infra\/docs\/page\/browser\/.*|infra\/local\/(sam\/reach-host\.mjs|dynamodb-local\/(\w+\.java|pom\.xml))))$/;
     assert.deepEqual(
       files.filter((file) => !known.test(file)),
       [],
@@ -98,6 +99,8 @@ runCheck(async (cleanUps) => {
     });
     const [url = ''] = server.output().match(/(?<=runs at )\S+(?=,)/) ?? [];
     assert.equal((await fetch(`${url}/docs/page.js`)).status, 200);
+    for (const file of ['template.json', 'code/issue-token.mjs', 'code/reach-host.mjs'])
+      assert.ok(existsSync(join(app, '.local/sam', file)), `It wrote no ${file} for SAM.`);
     const operator = (...words: string[]) => execa('npx', ['login-service', 'operator', ...words], inApp);
     const { stdout } = await operator('login-apps', 'create', '--name', 'My app', '--local');
     assert.match(JSON.parse(stdout).login_app_id, /^la_/);

@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import * as v from 'valibot';
 import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
-import type { Access, SecretName } from '../../lib/http/endpoint.ts';
+import { type Access, isAudited, type SecretName } from '../../lib/http/endpoint.ts';
 import {
   accessRequestKey,
   issuerKeysKey,
@@ -351,6 +351,21 @@ const mostResources = 400;
 test('a deployment with every option has at most 400 resources', async () => {
   for (const one of [await templateWith(everything), await watchingWith(everything)])
     expect(Object.keys(one.toJSON().Resources).length).toBeLessThanOrEqual(mostResources);
+});
+
+test('each endpoint has nine resources, or ten if it is audited, as docs/CONTRIBUTING.md says', () => {
+  const { Resources } = template.toJSON();
+  const ids = Object.keys(Resources).map((id) => id.toLowerCase());
+  const names = [...endpoints.keys()].map((key) => key.replaceAll('-', ''));
+  const counts = [...endpoints].map(([key, endpoint]) => {
+    const name = key.replaceAll('-', '');
+    // `unlinkidentity` has the name of another endpoint in it.
+    const longer = names.filter((other) => other !== name && other.includes(name));
+    const own = ids.filter((id) => id.includes(name) && !longer.some((other) => id.includes(other)));
+    // Its route is named after its path.
+    return [key, own.length + 1 - Number(isAudited(endpoint))];
+  });
+  expect(counts.filter(([, count]) => count !== 9)).toEqual([]);
 });
 
 test.each(['CONTRIBUTING', 'embedding', 'CHANGELOG'])('docs/%s.md says how many that are', (page) => {
