@@ -4,13 +4,13 @@ import * as keys from '../../lib/storage/keys.ts';
 /** Builders that take no ids, or take numbers or what other builders made, which have nothing to encode. */
 const withoutIds = `accessRequestPartition accessRequestKey eventKey ordinalIn ordinalOf
   publicSigningKeysKey accessRequestCounterKey tableFormatKey
-  hashOf namePosition namePrefix listBlockKey changeMarkKey dueMarkKey`.split(/\s+/);
-const isShard = (name: string): boolean => name.endsWith('Shard');
+  hashOf namePosition namePrefix`.split(/\s+/);
+const isNumbered = (name: string): boolean => name.endsWith('Shard') || name === 'listEntryKey';
 const builders = Object.entries(keys).flatMap(([name, value]) => {
   if (typeof value !== 'function' || withoutIds.includes(name)) return [];
   const build = (a: string, b: string): string[] => {
     const numbered = name === 'accessKey' ? [7, a] : [a, b];
-    const ids = isShard(name) ? [a, 7] : numbered;
+    const ids = isNumbered(name) ? [a, 7] : numbered;
     const key: unknown = Reflect.apply(value, undefined, ids);
     return typeof key === 'string' ? [key] : Object.values(Object(key));
   };

@@ -39,4 +39,6 @@ export const laterSettings = [
   'code_exchange',
   'user_profile',
   'notifications',
+  'pkce',
+  'nonce_form',
 ];

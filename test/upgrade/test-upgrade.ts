@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { localDirectory } from '../../infra/local/local-files.ts';
+import { documentedFetch } from '../support/api-document.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
@@ -23,7 +24,9 @@ runCheck(async (cleanUps) => {
   const serving = async <Result>(root: string, data: string, work: (service: Service) => Promise<Result>) => {
     const running = await startService({ LOCAL_DATA: localDirectory('upgrade', data) }, { root });
     cleanUps.defer(() => running.kill().then(() => {}));
-    const result = await work(serviceOf(running.demo, running.directory));
+    // The API document is that of this version.
+    const send = root === today ? documentedFetch : fetch;
+    const result = await work(serviceOf(running.demo, running.directory, send));
     await running.stop();
     return result;
   };
