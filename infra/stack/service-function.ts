@@ -6,7 +6,7 @@ import { Architecture, CfnFunction, Code, Runtime, Tracing } from 'aws-cdk-lib/a
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Access, AnyEndpoint, SecretName, TableRights } from '../../lib/http/endpoint.ts';
+import type { Access, AnyEndpoint, SecretName, TableAction, TableRights } from '../../lib/http/endpoint.ts';
 import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
@@ -51,10 +51,22 @@ const secretVariables: Record<SecretName, string> = {
 
 /** Rights on the table that only functions of 1.0.0 needed. Their roles keep them with the others of 1.0.0. */
 const formerRights: Record<string, TableRights> = {
-  'create-access-request': { access_requests: ['Query'] },
+  'add-comment': { ...withLists(['GetItem', 'BatchGetItem', 'PutItem', 'Query']), accounts: ['GetItem'] },
+  'add-review': withLists(['BatchGetItem', 'Query']),
+  'create-access-request': {
+    ...withLists(['GetItem', 'BatchGetItem', 'UpdateItem', 'Query']),
+    accounts: ['GetItem', 'UpdateItem'],
+  },
+  'search-events': { ...withLists(['GetItem', 'BatchGetItem', 'Query']), accounts: ['GetItem'] },
+  'search-reviews': { ...withLists(['GetItem', 'BatchGetItem', 'Query']), accounts: ['GetItem'] },
   'link-identity': { issuer_keys: ['PutItem'], login_users: ['PutItem', 'DeleteItem'] },
   'receive-notification': { issuer_keys: ['PutItem'], login_users: ['PutItem'] },
 };
+
+/** Rights on access requests and on the lists of accounts, which were one kind of items in 1.0.0. */
+function withLists(actions: TableAction[]): TableRights {
+  return { access_requests: actions, access_request_lists: actions };
+}
 
 /**
  * A Lambda function: the file in `functions/` that its key names, its log, and its role, which may do with the table and the

@@ -7,6 +7,7 @@ import { deletionKey, loginAppKey, loginUserKey, unfinishedList } from '../../li
 import { demoSettings } from '../support/login-app.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { newPerson } from '../support/people.ts';
+import { newPublicClient } from '../support/phone.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 
@@ -92,6 +93,12 @@ const ofClient = async () => {
   return { 'login-app': login_app_id, client: client_id };
 };
 
+const ofPublicClient = async () => {
+  const flags = await ofApp();
+  const client = await newPublicClient(service, { login_app_id: flags['login-app'] });
+  return { ...flags, client };
+};
+
 /** Every operator command that writes, as `NOUN VERB`. */
 const commandScenarios: Record<string, Scenario> = Object.fromEntries(
   Object.entries<() => Promise<Flags>>({
@@ -123,6 +130,10 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'clients create': ofApp,
     'clients update': async () => ({ ...(await ofClient()), 'grant-types': 'none' }),
     'clients revoke': ofClient,
+    'clients set-providers': async () => ({
+      ...(await ofPublicClient()),
+      providers: 'provider_a,provider_f',
+    }),
     'mobile-applications set': async () => ({ ...(await ofApp()), platform: 'ios' }),
     'mobile-applications remove': async () => ({ ...(await ofApp()), platform: 'android' }),
     'providers set': async () => ({
