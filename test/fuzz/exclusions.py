@@ -80,7 +80,13 @@ REJECTIONS = [
             "Send either the parameter logout_token or signed_request.",
             "The parameters limit and cursor go with the parameter shard.",
             "The parameter cursor must be the next_cursor of the page before, with the same shard and platform.",
+            "The parameter cursor must be the next_cursor of the page before, with the same filters and order.",
         ),
+    ),
+    (
+        "The document says in words that one field takes another, which generated clients understand better.",
+        422,
+        lambda body: naming("self_review")(body) and "needs requested_by" in description_of(body),
     ),
 ]
 
