@@ -92,7 +92,7 @@ describe('a stack on this machine', () => {
       for (const method of ['OPTIONS', 'POST', 'GET']) expect(await isStrange({ origin }, method)).toBe(true);
   });
 
-  test('a request that is turned away is told by which header, and how to let it in; the terminal shows it, too', async () => {
+  test('control: a request that is turned away is told by which header, and how to let it in; the terminal shows it, too', async () => {
     const own = await startService({ HOSTS: 'my-machine.local,localhost' });
     const { base_url, sandbox_url } = own.demo;
     const { host, port } = new URL(base_url);
@@ -132,7 +132,7 @@ describe('a stack on this machine', () => {
     .filter(({ internal, family }) => !internal && family === 'IPv4');
 
   test.each(['0.0.0.0', ...(network ? [network.address] : [])])(
-    'HOST=%s lets a phone in, with its address as issuer of the tokens, and keeps the stores to this machine',
+    'control: HOST=%s lets a phone in, with its address as issuer of the tokens, and keeps the stores to this machine',
     async (HOST) => {
       if (!network) {
         await expect(startService({ HOST })).rejects.toThrow('this machine has no address on a network.');
