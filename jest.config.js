@@ -15,7 +15,10 @@ export default {
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
-      { jsc: { target: 'es2024', experimental: { keepImportAttributes: true } }, module: { type: 'es6' } },
+      {
+        jsc: { target: 'es2024', experimental: { keepImportAttributes: true } },
+        module: { type: 'es6' },
+      },
     ],
   },
 };

@@ -31,5 +31,12 @@ export const { endpoint, handler } = serve({
     body: { actor_type: 'login_user', actor_id: '1001', comment: 'Looks good.' },
   },
   handle: async ({ caller, path, headers, body }) =>
-    created(await addEventFor(caller.account_id, path.access_request_id, body, headers['idempotency-key'])),
+    created(
+      await addEventFor(
+        caller.account_id,
+        path.access_request_id,
+        body,
+        headers['idempotency-key'],
+      ),
+    ),
 });

@@ -40,5 +40,12 @@ export const { endpoint, handler } = serve({
     body: { actor_type: 'login_user', actor_id: '1001', status: 'approved', comment: '' },
   },
   handle: async ({ caller, path, headers, body }) =>
-    created(await addReviewFor(caller.account_id, path.access_request_id, body, headers['idempotency-key'])),
+    created(
+      await addReviewFor(
+        caller.account_id,
+        path.access_request_id,
+        body,
+        headers['idempotency-key'],
+      ),
+    ),
 });

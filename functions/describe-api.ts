@@ -6,7 +6,8 @@ import { issuer } from '../lib/tokens/issuer.ts';
 export const { endpoint, handler } = serve({
   route: 'GET /openapi.json',
   summary: 'This API as an OpenAPI 3.1 document',
-  description: 'Generated from the records that serve the requests. Tools can read it from here at any time.',
+  description:
+    'Generated from the records that serve the requests. Tools can read it from here at any time.',
   tag: 'Metadata',
   authenticate: anybody,
   responses: {

@@ -13,11 +13,16 @@ export const { endpoint, handler } = serve({
   authenticate: sender,
   parameters: { path: { device_id: textField('The `device_id` of the recipient.') } },
   responses: {
-    204: { description: 'The device gets no more messages. Sending the request again changes nothing.' },
+    204: {
+      description: 'The device gets no more messages. Sending the request again changes nothing.',
+    },
   },
   errors: {
     ...senderErrors,
-    not_found: { when: 'The Login App has no such device.', example: 'The Login App has no such device.' },
+    not_found: {
+      when: 'The Login App has no such device.',
+      example: 'The Login App has no such device.',
+    },
   },
   table: { devices: ['GetItem', 'UpdateItem'] },
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },

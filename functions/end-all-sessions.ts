@@ -12,7 +12,9 @@ export const { endpoint, handler } = serve({
   tag: 'People',
   authenticate: loginUserToken,
   parameters: {
-    query: { except: queryChoice('except', ['current'], '`current` keeps the session of the request.') },
+    query: {
+      except: queryChoice('except', ['current'], '`current` keeps the session of the request.'),
+    },
   },
   responses: { 204: { description: 'The sessions have ended.' } },
   errors: {
@@ -28,6 +30,8 @@ export const { endpoint, handler } = serve({
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
     const user = requireActiveUser(caller);
-    return noContent(endSessions(user.login_user_id, user, 'person', query.except && caller.session_id));
+    return noContent(
+      endSessions(user.login_user_id, user, 'person', query.except && caller.session_id),
+    );
   },
 });

@@ -24,5 +24,6 @@ export const { endpoint, handler } = serve({
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
   example: { path: { session_id: `s_${'A'.repeat(22)}` } },
-  handle: async ({ caller, path }) => noContent(endOwnSession(requireActiveUser(caller), path.session_id)),
+  handle: async ({ caller, path }) =>
+    noContent(endOwnSession(requireActiveUser(caller), path.session_id)),
 });

@@ -12,5 +12,7 @@ export const access = accessOf({
   seconds: 60,
 });
 
-export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
-  withRequest({ request_id: awsRequestId }, settleExpired);
+export const handler = (
+  _: unknown,
+  { awsRequestId }: Pick<Context, 'awsRequestId'>,
+): Promise<void> => withRequest({ request_id: awsRequestId }, settleExpired);

@@ -16,7 +16,10 @@ export const access = accessOf({
 });
 
 /** @throws Error when something could not be finished, so that the alarm goes off */
-export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
+export const handler = (
+  _: unknown,
+  { awsRequestId }: Pick<Context, 'awsRequestId'>,
+): Promise<void> =>
   withRequest({ request_id: awsRequestId }, async () => {
     const { not_finished: failed = 0 } = await finishDeletions({ caller: 'schedule' });
     if (failed > 0) throw new Error(`${failed} could not be finished.`);

@@ -31,7 +31,10 @@ export const { endpoint, handler } = serve({
       when: 'The body is no form, or `client_id` is repeated.',
       example: 'The parameter client_id is repeated.',
     },
-    unauthorized_client: { when: 'The Login App is disabled.', example: 'The Login App is disabled.' },
+    unauthorized_client: {
+      when: 'The Login App is disabled.',
+      example: 'The Login App is disabled.',
+    },
   },
   writes: false,
   secrets: ['refresh-tokens'],

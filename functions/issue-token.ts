@@ -33,7 +33,10 @@ export const { endpoint, handler } = serve({
         Refresh: {
           operationId: 'issue-token',
           description: 'The refresh token gets the next tokens. `client_credentials` has none.',
-          requestBody: { grant_type: 'refresh_token', refresh_token: '$response.body#/refresh_token' },
+          requestBody: {
+            grant_type: 'refresh_token',
+            refresh_token: '$response.body#/refresh_token',
+          },
         },
         Revoke: {
           operationId: 'revoke-token',

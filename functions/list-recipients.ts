@@ -1,4 +1,8 @@
-import { listRecipients, recipientListSchema, recipientsQuery } from '../lib/devices/list-recipients.ts';
+import {
+  listRecipients,
+  recipientListSchema,
+  recipientsQuery,
+} from '../lib/devices/list-recipients.ts';
 import { sender } from '../lib/http/auth/sender.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { senderErrors } from './shared/errors.ts';
@@ -34,7 +38,8 @@ export const { endpoint, handler } = serve({
       links: {
         Disable: {
           operationId: 'disable-device',
-          description: 'When the push service reports the token of a device as dead; here, of the first one.',
+          description:
+            'When the push service reports the token of a device as dead; here, of the first one.',
           parameters: { device_id: '$response.body#/recipients/0/device_id' },
         },
       },

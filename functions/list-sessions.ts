@@ -1,7 +1,11 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { listSessions, sessionListSchema, sessionsQuery } from '../lib/people/sessions/session-list.ts';
+import {
+  listSessions,
+  sessionListSchema,
+  sessionsQuery,
+} from '../lib/people/sessions/session-list.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user/sessions',

@@ -4,7 +4,14 @@ import { withRequest } from '../lib/log/request-fields.ts';
 import { operate } from '../lib/operator/operate.ts';
 import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
 
-const everything = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'] as const;
+const everything = [
+  'GetItem',
+  'BatchGetItem',
+  'Query',
+  'PutItem',
+  'UpdateItem',
+  'DeleteItem',
+] as const;
 
 /** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
 export const access = accessOf({

@@ -6,4 +6,5 @@ import { publishRecords } from '../lib/publishing/publish-records.ts';
 /** Rights of the function. Those on the table's stream, the event bus and the dead-letter queue come with them. */
 export const access = accessOf({ summary: 'Publishes what happened on the event bus' });
 
-export const handler = (event: unknown) => publishRecords(v.parse(streamBatchSchema, event).Records);
+export const handler = (event: unknown) =>
+  publishRecords(v.parse(streamBatchSchema, event).Records);

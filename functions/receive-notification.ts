@@ -16,7 +16,12 @@ const mostBytes = 32 * 1024;
 
 const appleSchema = v.pipe(
   v.object(
-    { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
+    {
+      payload: v.pipe(
+        v.string('payload must be a string.'),
+        v.nonEmpty('payload must not be empty.'),
+      ),
+    },
     (issue) => (issue.path ? keyRequired()(issue) : 'The body must be a JSON object.'),
   ),
   v.transform(({ payload }): Message => ({ form: 'payload', text: payload })),
@@ -120,7 +125,10 @@ export const { endpoint, handler } = serve({
         badRequest: badSecurityEvent,
         example: 'SECURITY_EVENT_TOKEN',
       },
-      { ...form(formSchema, invalidRequest, { mostBytes }), example: { logout_token: 'LOGOUT_TOKEN' } },
+      {
+        ...form(formSchema, invalidRequest, { mostBytes }),
+        example: { logout_token: 'LOGOUT_TOKEN' },
+      },
     ],
   },
   responses: {

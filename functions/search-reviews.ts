@@ -6,8 +6,11 @@ export const { endpoint, handler } = serve({
   ...searchRecord,
   route: 'GET /v1/rbac/access_requests/{access_request_id}/reviews',
   summary: 'Searches the reviews of an access request',
-  description: 'The same search over the events of type `review` alone: same parameters, same envelope.',
-  responses: { 200: { description: 'One page of the reviews, in the order of their ids.', ...pageOfEvents } },
+  description:
+    'The same search over the events of type `review` alone: same parameters, same envelope.',
+  responses: {
+    200: { description: 'One page of the reviews, in the order of their ids.', ...pageOfEvents },
+  },
   example: { path: { access_request_id: '1' }, query: { actor_type: 'custom' } },
   handle: async ({ caller, path, query }) =>
     ok(await searchEvents(caller.account_id, { ...path, ...query, type: 'review' })),

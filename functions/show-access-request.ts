@@ -1,5 +1,8 @@
 import { accessRequestIdSchema } from '../lib/access-requests/search-request.ts';
-import { oneAccessRequestSchema, showAccessRequest } from '../lib/access-requests/shown-access-request.ts';
+import {
+  oneAccessRequestSchema,
+  showAccessRequest,
+} from '../lib/access-requests/shown-access-request.ts';
 import { account } from '../lib/http/auth/account.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { exampleOfAccessRequest, searchRecord } from './shared/search-events.ts';
@@ -28,5 +31,6 @@ export const { endpoint, handler } = serve({
   },
   table: { access_requests: ['GetItem', 'Query'] },
   example: { path: { access_request_id: '1' } },
-  handle: async ({ caller, path }) => ok(await showAccessRequest(caller.account_id, path.access_request_id)),
+  handle: async ({ caller, path }) =>
+    ok(await showAccessRequest(caller.account_id, path.access_request_id)),
 });

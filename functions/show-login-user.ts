@@ -1,7 +1,10 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { showLoginUser, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
+import {
+  showLoginUser,
+  shownLoginUserSchema,
+} from '../lib/people/identities/identities-of-person.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user',
@@ -26,7 +29,11 @@ export const { endpoint, handler } = serve({
             last_login_at: '2026-03-01T09:30:00.000Z',
             profile: { email: 'alice@example.com', email_verified: true, name: 'Alice Example' },
           },
-          { id: 'i_b2FhJ7yDk4GqXe9AoMnC5t', provider: 'provider_b', linked_at: '2026-02-14T18:20:00.000Z' },
+          {
+            id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
+            provider: 'provider_b',
+            linked_at: '2026-02-14T18:20:00.000Z',
+          },
         ],
       },
       links: {

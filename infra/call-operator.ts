@@ -12,7 +12,11 @@ import {
 import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
 /** Runs a command in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
-export async function callOperator(target: FunctionTarget, words: string, flags: Record<string, unknown>) {
+export async function callOperator(
+  target: FunctionTarget,
+  words: string,
+  flags: Record<string, unknown>,
+) {
   const [noun = '', ...rest] = words.split(' ');
   const command = { noun, verb: rest.join(' '), flags };
   const call: OperatorCall = { ...command, proof: await proveIdentity(target, command) };
@@ -30,7 +34,8 @@ export async function callOperator(target: FunctionTarget, words: string, flags:
 
 /** Whether a failed call may have arrived: the connection broke, or the answer came from something between. */
 function isLost(error: unknown): boolean {
-  const { name, $metadata }: { name?: string; $metadata?: { httpStatusCode?: number } } = Object(error);
+  const { name, $metadata }: { name?: string; $metadata?: { httpStatusCode?: number } } =
+    Object(error);
   return name === 'TimeoutError' || ($metadata?.httpStatusCode ?? 0) >= 500;
 }
 
@@ -38,9 +43,14 @@ function isLost(error: unknown): boolean {
 const lifetime = 60;
 
 /** Proves whose AWS credentials these are, for one command. On this machine, the proof names the user who is logged in. */
-export async function proveIdentity(target: FunctionTarget, command: OperatorCall): Promise<string> {
+export async function proveIdentity(
+  target: FunctionTarget,
+  command: OperatorCall,
+): Promise<string> {
   const config = target.endpoint ? localAws(target.endpoint, userName()) : {};
-  return String(await presignQuestion(config, hashOfCommand(target.name, command), { expiresIn: lifetime }));
+  return String(
+    await presignQuestion(config, hashOfCommand(target.name, command), { expiresIn: lifetime }),
+  );
 }
 
 /** The query of a presigned GetCallerIdentity request. @param config of an SDK client @param hash of the command, signed too */
@@ -54,7 +64,14 @@ export async function presignQuestion(
   const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 });
   const headers = { host: hostname, [commandHeader]: hash };
   const { query = {} } = await signer.presign(
-    { method: 'GET', protocol: 'https:', hostname, path: '/', query: { ...identityQuestion }, headers },
+    {
+      method: 'GET',
+      protocol: 'https:',
+      hostname,
+      path: '/',
+      query: { ...identityQuestion },
+      headers,
+    },
     options,
   );
   return new URLSearchParams(

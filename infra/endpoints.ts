@@ -27,7 +27,8 @@ export function partsOf({ route }: Pick<AnyEndpoint, 'route'>) {
 }
 
 /** Compares endpoints by their paths. */
-export const byPath = (a: AnyEndpoint, b: AnyEndpoint) => (partsOf(a).path < partsOf(b).path ? -1 : 1);
+export const byPath = (a: AnyEndpoint, b: AnyEndpoint) =>
+  partsOf(a).path < partsOf(b).path ? -1 : 1;
 
 /** A name in Pascal case: `issue-token` is `IssueToken`, its logical id, which `sam local invoke` takes. */
 export const pascal = (name: string): string =>

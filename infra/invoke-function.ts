@@ -18,7 +18,11 @@ export interface FunctionTarget {
 const requestTimeout = 60_000;
 
 /** Invokes a function and returns its result. @param attempts at most @throws Error when it fails or cannot be invoked */
-export async function invokeFunction(target: FunctionTarget, event: unknown, attempts = 3): Promise<unknown> {
+export async function invokeFunction(
+  target: FunctionTarget,
+  event: unknown,
+  attempts = 3,
+): Promise<unknown> {
   const { name, endpoint } = target;
   const client = new LambdaClient({
     maxAttempts: attempts,

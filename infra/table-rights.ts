@@ -11,9 +11,14 @@ export interface TableRight {
 export class MissingRight extends Error {}
 
 /** All that a function may do with the table, for its role in the stack and for the local stack. */
-export function tableRightsOf({ table, authenticate }: Pick<Access, 'table' | 'authenticate'>): TableRight[] {
+export function tableRightsOf({
+  table,
+  authenticate,
+}: Pick<Access, 'table' | 'authenticate'>): TableRight[] {
   const rights = [table, authenticate?.table].flatMap((kinds) =>
-    Object.entries(kinds ?? {}).flatMap(([kind, actions]) => actions.map((action) => ({ kind, action }))),
+    Object.entries(kinds ?? {}).flatMap(([kind, actions]) =>
+      actions.map((action) => ({ kind, action })),
+    ),
   );
   return [...Map.groupBy(rights, ({ action }) => action)].map(([action, group]) => ({
     action,

@@ -3,7 +3,9 @@ import packageJson from '../package.json' with { type: 'json' };
 /** Whether this is the installed package, which is JavaScript, and not a clone. */
 export const isInstalled = import.meta.filename.endsWith('.js');
 
-export const operatorCommand = isInstalled ? 'npx login-service operator' : 'npm run -s operator --';
+export const operatorCommand = isInstalled
+  ? 'npx login-service operator'
+  : 'npm run -s operator --';
 export const startCommand = isInstalled ? 'npx login-service start' : 'npm start';
 
 export const { version } = packageJson;

@@ -48,7 +48,10 @@ export const eventAdded = (
       Find: {
         operationId,
         description: `A search for the id returns the ${name}.`,
-        parameters: { access_request_id: '$response.body#/access_request_id', ids: '$response.body#/id' },
+        parameters: {
+          access_request_id: '$response.body#/access_request_id',
+          ids: '$response.body#/id',
+        },
       },
     },
   },

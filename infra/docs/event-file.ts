@@ -4,7 +4,8 @@ import { partsOf } from '../endpoints.ts';
 import { mapValues } from './openapi/json-schema.ts';
 
 /** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
-const formInBase64 = (fields = {}): string => btoa(String(new URLSearchParams(mapValues(fields, String))));
+const formInBase64 = (fields = {}): string =>
+  btoa(String(new URLSearchParams(mapValues(fields, String))));
 
 /** The header of each scheme, with placeholders for the credentials. */
 const credentials: Record<SchemeName, Record<string, string>> = {
@@ -69,10 +70,13 @@ export function eventOf(endpoint: AnyEndpoint, example: ExampleRequest = {}, cre
  * credentials of those that only read. The others write nothing: their placeholders are rejected, or, where anybody may call,
  * name a Login App that does not exist.
  */
-export const exampleRequests = (endpoints: ReadonlyMap<string, AnyEndpoint>): Record<string, object> =>
+export const exampleRequests = (
+  endpoints: ReadonlyMap<string, AnyEndpoint>,
+): Record<string, object> =>
   Object.fromEntries(
     [...endpoints].map(([key, endpoint]) => {
-      const { version, rawPath, requestContext, routeKey, headers, ...event } = exampleEvent(endpoint);
+      const { version, rawPath, requestContext, routeKey, headers, ...event } =
+        exampleEvent(endpoint);
       return [key, { status: statusOf(endpoint), routeKey, headers, ...event }];
     }),
   );

@@ -36,7 +36,9 @@ const eventSchemas = () => ({
 
 /** Replaces the block between `<!-- NAME:begin -->` and `<!-- NAME:end -->` of a page. @throws Error if it has no such block */
 function withBlock(page: string, [name, [head, rows]]: [string, Table]): string {
-  const text = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const text = [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
   const block = new RegExp(`(<!-- ${name}:begin -->\n).*(\n<!-- ${name}:end -->)`, 's');
   if (!block.test(page)) throw new Error(`A page lacks its block ${name}.`);
   return page.replace(block, (_, begin, end) => begin + text + end);

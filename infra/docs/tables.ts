@@ -5,7 +5,11 @@ import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
-import { authorizationCodeProvider, type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
+import {
+  authorizationCodeProvider,
+  type ProviderId,
+  providerIds,
+} from '../../lib/providers/provider-ids.ts';
 import { protocolOf } from '../../lib/providers/providers.ts';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { byPath } from '../endpoints.ts';
@@ -71,7 +75,9 @@ export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, 
         code(metric.name),
         [
           metric.of.map(code).join(', '),
-          ...('with' in metric ? Object.values(metric.with).map((value) => `with ${code(value)}`) : []),
+          ...('with' in metric
+            ? Object.values(metric.with).map((value) => `with ${code(value)}`)
+            : []),
           ...('without' in metric
             ? Object.values(metric.without).map((value) => `without ${code(value)}`)
             : []),
@@ -89,7 +95,12 @@ function settingRowsOf(): string[][] {
     const [, docstring] = new RegExp(`/\\*\\* (.*) \\*/\n  ${name}: v\\.`).exec(source) ?? [];
     if (!docstring) throw new Error(`The setting ${name} lacks a docstring of one line.`);
     const [meaning = '', standard = ''] = docstring.split(/\.? @default /);
-    return [code(name), meaning, allowedFor(name), /^\S+$/.test(standard) ? code(standard) : standard];
+    return [
+      code(name),
+      meaning,
+      allowedFor(name),
+      /^\S+$/.test(standard) ? code(standard) : standard,
+    ];
   });
 }
 
@@ -107,7 +118,8 @@ function allowedFor(name: string): string {
 /** Sorts the endpoints of a group: the token first, then from general to particular, deletions last. */
 function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
   const placeOf = ({ route }: AnyEndpoint): number =>
-    (route.startsWith('DELETE') ? 100 : 0) + (route.endsWith('/token') ? 0 : route.split('/').length);
+    (route.startsWith('DELETE') ? 100 : 0) +
+    (route.endsWith('/token') ? 0 : route.split('/').length);
   return endpoints.sort((a, b) => placeOf(a) - placeOf(b) || byPath(a, b));
 }
 

@@ -39,7 +39,11 @@ export async function startLocalAws(
   const answer = async (request: IncomingMessage, requestId: string): Promise<AwsAnswer> => {
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
     if (searchParams.get('Action') === 'GetCallerIdentity') {
-      const xml = await answerIdentity(searchParams, request.headers[commandHeader], secret_access_key);
+      const xml = await answerIdentity(
+        searchParams,
+        request.headers[commandHeader],
+        secret_access_key,
+      );
       return xml === undefined ? unsigned : { status: 200, xml };
     }
     if (!(await isSigned(request, secret_access_key))) return unsigned;
@@ -75,7 +79,10 @@ async function invoke(
   if (!handler) return rejected('ResourceNotFoundException', 'Function not found', 404);
   const invokedFunctionArn = `arn:aws:lambda:us-east-1:${localAccount}:function:${name}`;
   try {
-    return { status: 200, body: (await handler(event, { awsRequestId, invokedFunctionArn })) ?? null };
+    return {
+      status: 200,
+      body: (await handler(event, { awsRequestId, invokedFunctionArn })) ?? null,
+    };
   } catch (error) {
     const body = { errorType: 'Error', errorMessage: String(error) };
     return { status: 200, headers: { 'x-amz-function-error': 'Unhandled' }, body };
@@ -113,5 +120,8 @@ export function sendMessage({ takeDeadLetter }: Bus, body: unknown) {
   const { MessageBody } = v.parse(v.object({ MessageBody: v.string() }), body);
   takeDeadLetter?.(MessageBody);
   // The SDK compares it.
-  return { MessageId: randomUUID(), MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex') };
+  return {
+    MessageId: randomUUID(),
+    MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex'),
+  };
 }

@@ -47,13 +47,19 @@ const setProviders = ({ operator, sandbox }: DemoStack, login_app: string) =>
   Promise.all(
     providerIds.map((provider) => {
       const settings = sandbox.settings[provider];
-      return callOperator(operator, 'providers set', { 'login-app': login_app, provider, settings });
+      return callOperator(operator, 'providers set', {
+        'login-app': login_app,
+        provider,
+        settings,
+      });
     }),
   );
 
 async function createLoginApp(stack: DemoStack, name: string, platforms = ['ios', 'android']) {
   const { operator } = stack;
-  const login_app_id = String((await callOperator(operator, 'login-apps create', { name })).login_app_id);
+  const login_app_id = String(
+    (await callOperator(operator, 'login-apps create', { name })).login_app_id,
+  );
   const [client] = await Promise.all([
     callOperator(operator, 'clients create', { 'login-app': login_app_id }),
     setProviders(stack, login_app_id),
@@ -61,7 +67,11 @@ async function createLoginApp(stack: DemoStack, name: string, platforms = ['ios'
       callOperator(operator, 'mobile-applications set', { 'login-app': login_app_id, platform }),
     ),
   ]);
-  return { login_app_id, client_id: String(client.client_id), client_secret: String(client.client_secret) };
+  return {
+    login_app_id,
+    client_id: String(client.client_id),
+    client_secret: String(client.client_secret),
+  };
 }
 
 async function createAccount({ operator }: DemoStack, name: string) {
@@ -70,7 +80,9 @@ async function createAccount({ operator }: DemoStack, name: string) {
 }
 
 async function createAccessRequest({ operator }: DemoStack, account: string): Promise<number> {
-  const { access_request_id: id } = await callOperator(operator, 'access-requests create', { account });
+  const { access_request_id: id } = await callOperator(operator, 'access-requests create', {
+    account,
+  });
   const add = (command: string, type: string, actor: string, flags: object) =>
     callOperator(operator, command, {
       'access-request': id,
@@ -79,17 +91,28 @@ async function createAccessRequest({ operator }: DemoStack, account: string): Pr
       ...flags,
     });
   await add('comments add', 'login_user', '1001', { comment: 'Please have a look at this.' });
-  await add('reviews add', 'custom', 'risk-desk', { status: 'rejected', comment: 'A page is missing.' });
+  await add('reviews add', 'custom', 'risk-desk', {
+    status: 'rejected',
+    comment: 'A page is missing.',
+  });
   await add('reviews add', 'login_user', '1002', { status: 'approved', comment: '' });
   return Number(id);
 }
 
 /** The README's lines after the variables: requests with curl and sed. */
 const [requests = ''] =
-  readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').match(/^field\(\).*?(?=^```$)/ms) ?? [];
+  readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').match(
+    /^field\(\).*?(?=^```$)/ms,
+  ) ?? [];
 
 /** The README's lines to paste into a shell, with this demo's values. */
-export const tryIt = ({ base_url, sandbox_url, login_app, account, access_request_id }: Demo): string => `\
+export const tryIt = ({
+  base_url,
+  sandbox_url,
+  login_app,
+  account,
+  access_request_id,
+}: Demo): string => `\
 BASE=${base_url}
 SANDBOX=${sandbox_url}
 CLIENT='${login_app.client_id}:${login_app.client_secret}'

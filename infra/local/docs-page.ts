@@ -39,7 +39,11 @@ const serve = (route: Route['endpoint']['route'], handler: Route['handler']): Ro
 
 const answer = (statusCode: number, body: string, contentType: string) => ({
   statusCode,
-  headers: { 'content-type': contentType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
+  headers: {
+    'content-type': contentType,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  },
   body,
 });
 
@@ -49,19 +53,26 @@ const read = async (url: string, init?: RequestInit) =>
 /** New credentials for each scheme of the API document, and values for the placeholders in its examples: some work only once. */
 async function demoCredentials({ base_url, sandbox_url, login_app, account }: Demo) {
   const from = (provider: ProviderId, query: Record<string, string> = {}) =>
-    read(`${sandbox_url}/${provider}/credentials?${new URLSearchParams({ subject: 'alice', ...query })}`);
+    read(
+      `${sandbox_url}/${provider}/credentials?${new URLSearchParams({ subject: 'alice', ...query })}`,
+    );
   const post = (path: string, authorization: string, body: URLSearchParams | Blob) =>
     read(`${base_url}/v2/marketing/${path}`, { method: 'POST', headers: { authorization }, body });
   const json = (value: object) => new Blob([JSON.stringify(value)], { type: 'application/json' });
   const client = `Basic ${btoa(`${login_app.client_id}:${login_app.client_secret}`)}`;
-  const token = (form: Record<string, string>) => post('oauth/token', client, new URLSearchParams(form));
+  const token = (form: Record<string, string>) =>
+    post('oauth/token', client, new URLSearchParams(form));
   const logIn = async (subject: string) => {
     const id_token = String((await from('provider_f', { subject })).id_token);
     return token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token });
   };
   const { access_token: appToken } = await token({ grant_type: 'client_credentials' });
   const recipients = await token({ grant_type: 'client_credentials', scope: 'recipients' });
-  const consentRevoked = JSON.stringify({ type: 'consent-revoked', sub: 'alice', event_time: Date.now() });
+  const consentRevoked = JSON.stringify({
+    type: 'consent-revoked',
+    sub: 'alice',
+    event_time: Date.now(),
+  });
   const phone = json({ device: { platform: 'android', token: 'alices-phone' } });
   // Two people: revoking the token of the example leaves the other one logged in.
   const [alice, bob, a, b, c, f, elsewhere, notification, { id: device }] = await Promise.all([

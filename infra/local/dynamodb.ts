@@ -33,31 +33,44 @@ const keys = (partitionKey: string, sortKey: string): KeySchemaElement[] => [
 type Index = { partitionKey?: string; sortKey: string; projection: ProjectionType };
 
 const indexesOf = (indexes: Record<string, Index>) =>
-  Object.entries(indexes).map(([IndexName, { partitionKey = table.partitionKey, sortKey, projection }]) => ({
-    IndexName,
-    KeySchema: keys(partitionKey, sortKey),
-    Projection: { ProjectionType: projection },
-  }));
+  Object.entries(indexes).map(
+    ([IndexName, { partitionKey = table.partitionKey, sortKey, projection }]) => ({
+      IndexName,
+      KeySchema: keys(partitionKey, sortKey),
+      Projection: { ProjectionType: projection },
+    }),
+  );
 
 /** Creates the service's table and waits for it. @returns the ARN of its stream; undefined for a store without streams */
-export async function createTable(client: DynamoDBClient, TableName: string): Promise<string | undefined> {
+export async function createTable(
+  client: DynamoDBClient,
+  TableName: string,
+): Promise<string | undefined> {
   const KeySchema = keys(table.partitionKey, table.sortKey);
   const LocalSecondaryIndexes = indexesOf(table.localIndexes);
   const GlobalSecondaryIndexes = indexesOf(table.globalIndexes);
   const keySchemas = [{ KeySchema }, ...LocalSecondaryIndexes, ...GlobalSecondaryIndexes];
-  const names = new Set(keySchemas.flatMap((one) => one.KeySchema.map(({ AttributeName }) => AttributeName)));
+  const names = new Set(
+    keySchemas.flatMap((one) => one.KeySchema.map(({ AttributeName }) => AttributeName)),
+  );
   const { TableDescription } = await client.send(
     new CreateTableCommand({
       TableName,
       BillingMode: 'PAY_PER_REQUEST',
       StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
-      AttributeDefinitions: [...names].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+      AttributeDefinitions: [...names].map((AttributeName) => ({
+        AttributeName,
+        AttributeType: 'S',
+      })),
       KeySchema,
       LocalSecondaryIndexes,
       GlobalSecondaryIndexes,
     }),
   );
-  await waitUntilTableExists({ client, minDelay: 0.05, maxDelay: 0.05, maxWaitTime: 60 }, { TableName });
+  await waitUntilTableExists(
+    { client, minDelay: 0.05, maxDelay: 0.05, maxWaitTime: 60 },
+    { TableName },
+  );
   return TableDescription?.LatestStreamArn;
 }
 

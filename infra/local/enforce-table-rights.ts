@@ -7,11 +7,16 @@ import { MissingRight, tableRightsOf } from '../table-rights.ts';
 const running = new AsyncLocalStorage<(action: string, keys: string[]) => void>();
 
 /** Runs a function with the rights of its role to the table. @throws MissingRight as on AWS, even if the function caught it */
-export async function withTableRights<Result>(key: string, access: Access, run: () => Promise<Result>) {
+export async function withTableRights<Result>(
+  key: string,
+  access: Access,
+  run: () => Promise<Result>,
+) {
   const rights = tableRightsOf(access);
   let missing: MissingRight | undefined;
   const check = (action: string, keys: string[]): void => {
-    if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
+    if (keys.length === 0)
+      throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
     const right = rights.find((one) => one.action === action);
     if (keys.every((pk) => right?.keys.some((form) => fits(pk, form)))) return;
     missing = new MissingRight(`The record of ${key} does not let it ${action} ${keys}.`);
@@ -57,6 +62,7 @@ store.call = async (operation, input) => {
   // Outside of a function, the local stack itself asks.
   const check = running.getStore();
   if (check)
-    for (const needed of neededRights(operation, input)) check(needed.action, leadingKeysOf(needed.call));
+    for (const needed of neededRights(operation, input))
+      check(needed.action, leadingKeysOf(needed.call));
   return call(operation, input);
 };

@@ -16,7 +16,9 @@ const answerSchema = v.object({
   Records: v.optional(v.array(recordSchema), []),
   NextShardIterator: v.optional(v.string()),
 });
-const batchAnswerSchema = v.object({ batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })) });
+const batchAnswerSchema = v.object({
+  batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })),
+});
 
 /** Calls a function with the records of a table's stream, each shard in its order, as Lambda does. @returns what ends it */
 export function followStream(endpoint: string, StreamArn: string, call: Call) {
@@ -29,7 +31,10 @@ export function followStream(endpoint: string, StreamArn: string, call: Call) {
       for (const { ShardId } of StreamDescription?.Shards ?? []) {
         if (!iterators.has(ShardId)) {
           const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
-          iterators.set(ShardId, (await request(endpoint, 'GetShardIterator', input)).ShardIterator);
+          iterators.set(
+            ShardId,
+            (await request(endpoint, 'GetShardIterator', input)).ShardIterator,
+          );
         }
         const ShardIterator = iterators.get(ShardId);
         if (ShardIterator === undefined) continue;
@@ -70,7 +75,12 @@ async function request(endpoint: string, action: string, input: object) {
 }
 
 /** Calls a function until it has done all records: from the first that failed, or all. @param pause milliseconds between calls */
-export async function deliver(records: StreamRecord[], call: Call, signal: AbortSignal, pause = usualPause) {
+export async function deliver(
+  records: StreamRecord[],
+  call: Call,
+  signal: AbortSignal,
+  pause = usualPause,
+) {
   let left = records;
   while (left.length > 0 && !signal.aborted) {
     const failed = await call({ Records: left }).then(

@@ -17,7 +17,9 @@ export function forwardEvents(url: string, say: (line: string) => void, patience
     if (problem === undefined) waiting -= 1;
     else if (isOpen) {
       if (!isTold)
-        say(`${url} did not take the event ${event.id} (${problem}). It is sent again until it does.`);
+        say(
+          `${url} did not take the event ${event.id} (${problem}). It is sent again until it does.`,
+        );
       enqueue(event, true);
       await wait(pause, undefined, { ref: false });
     }

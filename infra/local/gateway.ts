@@ -11,7 +11,8 @@ import { readBody } from './loopback-server.ts';
 
 /** A route to a Lambda handler. */
 export interface Route {
-  endpoint: Pick<AnyEndpoint, 'route'> & Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>;
+  endpoint: Pick<AnyEndpoint, 'route'> &
+    Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>;
   handler: (event: ReturnType<typeof eventOf>, context: unknown) => Promise<unknown>;
 }
 
@@ -32,7 +33,10 @@ const mostHeaderBytes = 10_240;
  * @param print takes a line for each request: its error code, the reason for the log and the names of fields and headers without
  * effect, but no value of its query, headers or body
  */
-export function gateway(routes: readonly Route[], print: (line: string) => void = () => {}): RequestListener {
+export function gateway(
+  routes: readonly Route[],
+  print: (line: string) => void = () => {},
+): RequestListener {
   return (request, response) => {
     const startedAt = performance.now();
     const { pathname } = urlOf(request);
@@ -42,11 +46,22 @@ export function gateway(routes: readonly Route[], print: (line: string) => void 
       const milliseconds = Math.round(performance.now() - startedAt);
       const outcome = [noted.error, noted.reason].filter((text) => text !== undefined).join(': ');
       const without = ignored.length > 0 && `(ignored: ${ignored.join(', ')})`;
-      const parts = [request.method, pathname, response.statusCode, `${milliseconds} ms`, outcome, without];
+      const parts = [
+        request.method,
+        pathname,
+        response.statusCode,
+        `${milliseconds} ms`,
+        outcome,
+        without,
+      ];
       print(parts.filter(Boolean).join(' '));
     });
     withRequest(noted, () => answer(routes, request, response, ignored)).catch((error) =>
-      sendMessage(response, 500, error instanceof MissingRight ? error.message : 'Internal Server Error'),
+      sendMessage(
+        response,
+        500,
+        error instanceof MissingRight ? error.message : 'Internal Server Error',
+      ),
     );
   };
 }
@@ -71,7 +86,11 @@ async function answer(
     const awsRequestId = event.requestContext.requestId;
     // More than on Lambda: all functions share one process.
     const getRemainingTimeInMillis = () => 60_000;
-    const result = await handler(event, { awsRequestId, functionName: 'local', getRemainingTimeInMillis });
+    const result = await handler(event, {
+      awsRequestId,
+      functionName: 'local',
+      getRemainingTimeInMillis,
+    });
     const { statusCode, headers, body: sent } = v.parse(handlerResultSchema, result);
     return void response.writeHead(statusCode, headers).end(sent);
   }
@@ -84,11 +103,19 @@ async function answer(
 }
 
 /** The fields of an event in payload format 2.0 that the service's handlers read. */
-function eventOf(request: IncomingMessage, routeKey: string, { groups }: RegExpMatchArray, body: Buffer) {
+function eventOf(
+  request: IncomingMessage,
+  routeKey: string,
+  { groups }: RegExpMatchArray,
+  body: Buffer,
+) {
   const headers = Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(',')]),
   );
-  const decoded = Object.entries(groups ?? {}).map(([name, value]) => [name, querystring.unescape(value)]);
+  const decoded = Object.entries(groups ?? {}).map(([name, value]) => [
+    name,
+    querystring.unescape(value),
+  ]);
   const isText = isTextType(headers['content-type']);
   return {
     version: '2.0',
@@ -107,9 +134,13 @@ const patternOf = (route: string): RegExp =>
 
 /** Whether API Gateway passes on a body of this type as text; it encodes others in base64. */
 const isTextType = (contentType = 'application/json'): boolean =>
-  /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(contentType);
+  /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(
+    contentType,
+  );
 
 const sendMessage = (response: ServerResponse, status: number, message: string): void =>
-  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+  void response
+    .writeHead(status, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ message }));
 
 const urlOf = (request: IncomingMessage): URL => new URL(`http://127.0.0.1${request.url ?? '/'}`);

@@ -8,7 +8,9 @@ type Reader = Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>
 /** The names of what a request sends in vain: fields of a body that is accepted, and headers like one of another endpoint. */
 export function ignoredNames(reader: Reader, headers: IncomingHttpHeaders, body: string): string[] {
   const read = reader.parameters?.headers ?? {};
-  const similar = Object.keys(headers).filter((name) => name.includes('idempotency') && !(name in read));
+  const similar = Object.keys(headers).filter(
+    (name) => name.includes('idempotency') && !(name in read),
+  );
   return [...ignoredInBody(reader, body), ...similar.map((name) => `the header ${name}`)];
 }
 
@@ -16,7 +18,9 @@ function ignoredInBody({ authenticate, body }: Reader, text: string): string[] {
   if (!body || text.length > body.mostBytes) return [];
   const byAuthentication = authenticate?.parameters ?? [];
   const isJson = body.contentType === 'application/json';
-  const sent = isJson ? v.safeParse(jsonSchema, text).output : Object.fromEntries(new URLSearchParams(text));
+  const sent = isJson
+    ? v.safeParse(jsonSchema, text).output
+    : Object.fromEntries(new URLSearchParams(text));
   const { success, output } = v.safeParse(body.schema, sent);
   const unread = success ? ignoredFields(sent, output) : [];
   return unread.filter((name) => !byAuthentication.includes(name));
@@ -33,7 +37,8 @@ export function nearestRoute(routeKeys: string[], wanted: string): string | unde
 }
 
 /** The Jaccard index of two routes' pairs of letters, from 0 to 1. */
-const similarityOf = (a: Set<string>, b: Set<string>): number => a.intersection(b).size / a.union(b).size;
+const similarityOf = (a: Set<string>, b: Set<string>): number =>
+  a.intersection(b).size / a.union(b).size;
 
 const pairsOf = (key: string): Set<string> => {
   const text = key.toLowerCase().replaceAll(/\{\w+\}|\d/g, '');

@@ -55,7 +55,8 @@ export function setEnvironment(addresses: Omit<Addresses, 'sandbox_url'>, aws: A
 /** Loads every endpoint's handler into the routes of the gateway. */
 export async function loadRoutes(routes: Route[]): Promise<void> {
   const { endpoints } = readFunctions();
-  for (const [key, endpoint] of endpoints) routes.push({ endpoint, handler: await handlerOf(key, endpoint) });
+  for (const [key, endpoint] of endpoints)
+    routes.push({ endpoint, handler: await handlerOf(key, endpoint) });
 }
 
 export async function loadOtherFunctions(functions: Map<string, InvocableFunction>): Promise<void> {

@@ -35,7 +35,9 @@ export async function openLocalData(folder: string) {
   const entries = entriesOf(folder);
   const isOther = entries.length > 0 && !existsSync(stackFile);
   if (isOther || entries.some((entry) => entry.isSymbolicLink()))
-    throw new Error(`LOCAL_DATA=${folder} holds other files or a symbolic link. Name an empty folder.`);
+    throw new Error(
+      `LOCAL_DATA=${folder} holds other files or a symbolic link. Name an empty folder.`,
+    );
   const found =
     entries.length === 0 ? {} : readWhole(stackFile, v.union([savedStackSchema, firstStartSchema]));
   const saved = v.is(savedStackSchema, found) ? found : undefined;
@@ -61,7 +63,9 @@ function entriesOf(folder: string): Dirent[] {
     makeFolder(folder, 0o700);
     return readdirSync(folder, { recursive: true, withFileTypes: true });
   } catch (cause) {
-    throw new Error(`LOCAL_DATA=${folder} is no folder and cannot be made one. Name another.`, { cause });
+    throw new Error(`LOCAL_DATA=${folder} is no folder and cannot be made one. Name another.`, {
+      cause,
+    });
   }
 }
 
@@ -72,8 +76,11 @@ function entriesOf(folder: string): Dirent[] {
  */
 async function requireUnused(folder: string, pid = process.pid, url?: string): Promise<void> {
   if (pid === process.pid || !(await isRunning({ pid, url }))) return;
-  const user = url === undefined ? `process ${pid}, which starts` : `the stack at ${url} (process ${pid})`;
-  throw new Error(`LOCAL_DATA=${folder} is in use by ${user}. Stop it first, or name another folder.`);
+  const user =
+    url === undefined ? `process ${pid}, which starts` : `the stack at ${url} (process ${pid})`;
+  throw new Error(
+    `LOCAL_DATA=${folder} is in use by ${user}. Stop it first, or name another folder.`,
+  );
 }
 
 /** The port of an HTTP address; 80 where it names none. */

@@ -54,7 +54,13 @@ export async function runningStack(files: LocalFiles): Promise<StackFile | undef
 }
 
 /** Whether there is a process with this id and, if an address is known, a server. */
-export async function isRunning({ pid, url }: { pid: number; url?: string | undefined }): Promise<boolean> {
+export async function isRunning({
+  pid,
+  url,
+}: {
+  pid: number;
+  url?: string | undefined;
+}): Promise<boolean> {
   try {
     process.kill(pid, 0);
     if (url !== undefined) await fetch(url, { signal: AbortSignal.timeout(5_000) });
@@ -70,7 +76,9 @@ export function requireFolder({ directory }: LocalFiles): void {
     makeFolder(directory);
     readdirSync(directory);
   } catch (cause) {
-    throw new Error(`LOCAL_DIR=${directory} is no folder and cannot be made one. Name another.`, { cause });
+    throw new Error(`LOCAL_DIR=${directory} is no folder and cannot be made one. Name another.`, {
+      cause,
+    });
   }
 }
 
@@ -87,15 +95,23 @@ export function writeAuditLinesTo({ audit }: LocalFiles): void {
 }
 
 /** Writes the demo last: once it exists, everything does. */
-export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
+export function writeLocalFiles(
+  files: LocalFiles,
+  stack: Omit<StackFile, 'pid'>,
+  demo: object,
+): void {
   writeWhole(files.stack, { pid: process.pid, ...stack });
   writeWhole(files.demo, demo);
 }
 
-export const readStackFile = ({ stack }: LocalFiles): StackFile => readWhole(stack, stackFileSchema);
+export const readStackFile = ({ stack }: LocalFiles): StackFile =>
+  readWhole(stack, stackFileSchema);
 
 /** The content of a file that `writeWhole` wrote among the data of a stack. @throws Error naming the file when it is damaged */
-export function readWhole<Content>(file: string, schema: v.GenericSchema<unknown, Content>): Content {
+export function readWhole<Content>(
+  file: string,
+  schema: v.GenericSchema<unknown, Content>,
+): Content {
   try {
     return v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
   } catch (cause) {

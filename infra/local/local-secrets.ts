@@ -64,10 +64,19 @@ export const rejected = (__type: string, message: string, status = 400): AwsAnsw
   status,
   body: { __type, message },
 });
-const notFound = rejected('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
+const notFound = rejected(
+  'ResourceNotFoundException',
+  "Secrets Manager can't find the specified secret.",
+);
 
-const actions: Record<string, (secret: Secret, input: v.InferOutput<typeof callSchema>) => AwsAnswer> = {
-  GetSecretValue({ values, stages }, { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' }) {
+const actions: Record<
+  string,
+  (secret: Secret, input: v.InferOutput<typeof callSchema>) => AwsAnswer
+> = {
+  GetSecretValue(
+    { values, stages },
+    { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' },
+  ) {
     const staged = VersionStage && stages[VersionStage];
     const version = VersionId ?? staged;
     const agree = VersionStage === undefined || staged === version;
@@ -82,12 +91,21 @@ const actions: Record<string, (secret: Secret, input: v.InferOutput<typeof callS
   },
   DescribeSecret({ stages }) {
     const stagesOf = Map.groupBy(Object.entries(stages), ([, version]) => version);
-    const named = [...stagesOf].map(([version, staged]) => [version, staged.map(([stage]) => stage)]);
+    const named = [...stagesOf].map(([version, staged]) => [
+      version,
+      staged.map(([stage]) => stage),
+    ]);
     return done({ VersionIdsToStages: Object.fromEntries(named) });
   },
-  UpdateSecretVersionStage({ stages }, { VersionStage = '', MoveToVersionId, RemoveFromVersionId }) {
+  UpdateSecretVersionStage(
+    { stages },
+    { VersionStage = '', MoveToVersionId, RemoveFromVersionId },
+  ) {
     if (stages[VersionStage] !== RemoveFromVersionId)
-      return rejected('InvalidParameterException', 'The staging label is attached to another version.');
+      return rejected(
+        'InvalidParameterException',
+        'The staging label is attached to another version.',
+      );
     if (MoveToVersionId) stages[VersionStage] = MoveToVersionId;
     else delete stages[VersionStage];
     return done({});

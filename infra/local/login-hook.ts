@@ -10,7 +10,10 @@ import type { InvocableFunction } from './aws.ts';
  * @param path of the file, as `LOGIN_HOOK` names it
  * @throws Error saying what is wrong with the file
  */
-export async function loadLoginHook(path: string, print: (line: string) => void): Promise<InvocableFunction> {
+export async function loadLoginHook(
+  path: string,
+  print: (line: string) => void,
+): Promise<InvocableFunction> {
   const file = fromCaller(path);
   const { handler, ...others } = await load(path, file);
   if (typeof handler !== 'function') {
@@ -47,14 +50,18 @@ function withPlace(error: unknown, file: string): string {
   const [first] = String(error).split('\n');
   const frames = [...stack.matchAll(/^ +at .*?\(?(file:\/\/\/\S+?):(\d+:\d+)\)?$/gm)];
   const places = frames.map(([, url = '', position]) => `${fileURLToPath(url)}:${position}`);
-  const own = places.find((place) => place.startsWith(dirname(file)) && !place.includes('/node_modules/'));
+  const own = places.find(
+    (place) => place.startsWith(dirname(file)) && !place.includes('/node_modules/'),
+  );
   const place = own ?? places[0];
   return place === undefined ? `${first}` : `${first} (${place})`;
 }
 
 /** A syntax error with its place, which only Node's own output names. It may be in a file that the hook imports. */
 function syntaxErrorOf(href: string): string {
-  const { stderr } = spawnSync(process.execPath, ['--import', href, '--eval', ''], { encoding: 'utf8' });
+  const { stderr } = spawnSync(process.execPath, ['--import', href, '--eval', ''], {
+    encoding: 'utf8',
+  });
   const [, file = '', line] = stderr.match(/^(?:file:\/\/)?(\/.*):(\d+)$/m) ?? [];
   const [error = 'SyntaxError'] = stderr.match(/^SyntaxError.*$/m) ?? [];
   return `${error} (${decodeURIComponent(file)}:${line})`;

@@ -48,7 +48,10 @@ export async function serve(listener: RequestListener, port = 0, options: Listen
   const here = await listen(newServer(), port, { ...options, host: loopback });
   if (host === loopback) return here;
   const onNetwork = await listen(newServer(), here.port, options);
-  return { ...here, close: async () => void (await Promise.all([here.close(), onNetwork.close()])) };
+  return {
+    ...here,
+    close: async () => void (await Promise.all([here.close(), onNetwork.close()])),
+  };
 }
 
 function refuseStrangers(server: Server, print: (line: string) => void): void {
@@ -94,6 +97,9 @@ const adviceOn = (host: string): string =>
     : `Use ${loopback} or localhost.`;
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+  };
   response.writeHead(status, headers).end(JSON.stringify(value));
 }

@@ -13,7 +13,10 @@ const signingDateOf = (text: unknown): Date =>
   new Date(String(text).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /** Whether a request is signed with a secret access key (Signature Version 4). Its body counts by the hash in a header. */
-export async function isSigned(request: IncomingMessage, secretAccessKey: string): Promise<boolean> {
+export async function isSigned(
+  request: IncomingMessage,
+  secretAccessKey: string,
+): Promise<boolean> {
   const { method = '', url = '', headers } = request;
   const { authorization = '' } = headers;
   const [, credential, signed = ''] =
@@ -23,7 +26,12 @@ export async function isSigned(request: IncomingMessage, secretAccessKey: string
   const { sha256 } = new LambdaClient({ region }).config;
   const credentials = { accessKeyId, secretAccessKey };
   const { pathname: path, searchParams } = new URL(url, 'http://localhost');
-  const { headers: expected } = await new SignatureV4({ service, region, credentials, sha256 }).sign(
+  const { headers: expected } = await new SignatureV4({
+    service,
+    region,
+    credentials,
+    sha256,
+  }).sign(
     {
       method,
       path,
@@ -40,7 +48,11 @@ export async function isSigned(request: IncomingMessage, secretAccessKey: string
 }
 
 /** Answers a presigned GetCallerIdentity with the ARN of a user named as the key; undefined if the signature is wrong. */
-export async function answerIdentity(query: URLSearchParams, command: unknown, secret_access_key: string) {
+export async function answerIdentity(
+  query: URLSearchParams,
+  command: unknown,
+  secret_access_key: string,
+) {
   const [accessKeyId = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
   const config = localAws({ url: '', secret_access_key }, accessKeyId);
   const signingDate = signingDateOf(query.get('X-Amz-Date'));

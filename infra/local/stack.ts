@@ -50,10 +50,18 @@ export async function startStack(options: StackOptions) {
   const stackUrls = [...new Set([api.url, base_url])];
   const [aws, sandbox, { store, dynamoDb, table_name, streamArn }] = await Promise.all([
     startLocalAws(functions, { ...bus, print, secretsFile: data?.secretsFile }),
-    startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder, { ...listening, stackUrls }),
+    startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder, {
+      ...listening,
+      stackUrls,
+    }),
     openStore(startStore, data),
   ]);
-  const addresses = { base_url, sandbox_url: sandbox.url, dynamodb_endpoint: store.url, table_name };
+  const addresses = {
+    base_url,
+    sandbox_url: sandbox.url,
+    dynamodb_endpoint: store.url,
+    table_name,
+  };
 
   aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
   for (const id of serviceSecrets) aws.secrets.create(id, randomBytes(48).toString('base64url'));
@@ -68,18 +76,22 @@ export async function startStack(options: StackOptions) {
   const { LOGIN_HOOK } = process.env;
   if (LOGIN_HOOK) functions.set(LOGIN_HOOK, await loadLoginHook(LOGIN_HOOK, print));
   // RSA keys are generated on other threads while this one loads the routes.
-  const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
+  const rotateAll = () =>
+    Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
   await Promise.all([data?.saved ? followAlgorithm(aws) : rotateAll(), loadRoutes(routes)]);
 
   const call = async (key: string, event: object) =>
     functions.get(key)?.(event, { awsRequestId: randomUUID() });
-  const endStream = streamArn && followStream(store.url, streamArn, (event) => call('publish-events', event));
+  const endStream =
+    streamArn && followStream(store.url, streamArn, (event) => call('publish-events', event));
   const scheduled = ['finish-deletions', 'expire-access-requests'];
   const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
 
   const demoStack = { addresses, sandbox, operator: { name: 'operator', endpoint: aws.endpoint } };
-  const demo = data?.saved ? await reviveDemo(demoStack, data.saved.demo) : await seedDemo(demoStack);
+  const demo = data?.saved
+    ? await reviveDemo(demoStack, data.saved.demo)
+    : await seedDemo(demoStack);
   const { base_url: url, sandbox_url } = demo;
   const save = (stopped: boolean) => data?.save({ url, sandbox_url, table_name, stopped, demo });
   save(false);
@@ -144,7 +156,11 @@ async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) 
 export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
 
 /** Rotates a secret as Secrets Manager does. @param rotation the name of the rotation function */
-export async function rotateSecret(endpoint: AwsEndpoint, rotation: string, SecretId: string): Promise<void> {
+export async function rotateSecret(
+  endpoint: AwsEndpoint,
+  rotation: string,
+  SecretId: string,
+): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of rotationSteps) {
     await invokeFunction({ name: rotation, endpoint }, { SecretId, ClientRequestToken, Step });

@@ -30,7 +30,8 @@ const ownAddresses = (): string[] =>
     .filter(({ family, internal }) => family === 'IPv4' && !internal)
     .map(({ address }) => address);
 
-const isOwnAddress = (given: string): boolean => [loopback, everyAddress, ...ownAddresses()].includes(given);
+const isOwnAddress = (given: string): boolean =>
+  [loopback, everyAddress, ...ownAddresses()].includes(given);
 
 const near = 'terminal or an address of this machine such as http://127.0.0.1:9000';
 const hosts = `${loopback} (the default), ${everyAddress} for the whole network, or an address of this machine`;
@@ -74,7 +75,10 @@ const deploymentSettings = [
 const variableOf = (setting: string): string => setting.replace(/[A-Z]/g, '_$&').toUpperCase();
 
 /** The names of all variables of `npm start`. */
-export const startVariables = [...Object.keys(ownSchema.entries), ...deploymentSettings.map(variableOf)];
+export const startVariables = [
+  ...Object.keys(ownSchema.entries),
+  ...deploymentSettings.map(variableOf),
+];
 
 /** The names of those that functions read. */
 export const functionVariables = [
@@ -118,5 +122,7 @@ export function addressOf(host: string): string {
   if (host !== everyAddress) return host;
   const [first] = ownAddresses();
   if (first !== undefined) return first;
-  throw new Error(`HOST is ${everyAddress}, but this machine has no address on a network. Leave HOST out.`);
+  throw new Error(
+    `HOST is ${everyAddress}, but this machine has no address on a network. Leave HOST out.`,
+  );
 }

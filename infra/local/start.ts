@@ -48,7 +48,8 @@ async function main(): Promise<void> {
   const data = LOCAL_DATA ? await openLocalData(fromCaller(LOCAL_DATA)) : undefined;
   const knownAs = addressOf(HOST);
   const port = portFor(data, { PORT, knownAs });
-  const consumer = EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, print) : undefined;
+  const consumer =
+    EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, print) : undefined;
   const bus: Bus = {
     takeEvent: (event) => {
       print(`event ${JSON.stringify(event)}`);
@@ -85,7 +86,9 @@ async function main(): Promise<void> {
   if ('publishes' in stack)
     print(stack.publishes ? 'It publishes events, each of which is printed here.' : noEvents);
   if (knownAs !== loopback) print(onNetwork(demo.sandbox_url.replace(loopback, knownAs)));
-  print(`Its ids and secrets are in ${files.demo}. Ctrl-C stops it. Paste this into another shell:\n`);
+  print(
+    `Its ids and secrets are in ${files.demo}. Ctrl-C stops it. Paste this into another shell:\n`,
+  );
   print(tryIt(demo));
 }
 
@@ -94,7 +97,9 @@ const onNetwork = (sandbox: string): string =>
 
 /** Names flags, which have no effect. npm keeps those that it thinks are its own to itself, as variables. */
 function reportFlags(): void {
-  const kept = startVariables.filter((name) => process.env[`npm_config_${name.toLowerCase()}`] !== undefined);
+  const kept = startVariables.filter(
+    (name) => process.env[`npm_config_${name.toLowerCase()}`] !== undefined,
+  );
   const asTyped = kept.map((name) => `--${name.toLowerCase().replaceAll('_', '-')}`);
   const flags = [...asTyped, ...process.argv.slice(2)];
   if (flags.length > 0)
@@ -104,7 +109,10 @@ function reportFlags(): void {
 }
 
 /** The port to listen on: that of kept data, whose tokens name their issuer. @throws Error when another issuer is wanted */
-function portFor(data: LocalData | undefined, wanted: { PORT: number | undefined; knownAs: string }): number {
+function portFor(
+  data: LocalData | undefined,
+  wanted: { PORT: number | undefined; knownAs: string },
+): number {
   const { PORT, knownAs } = wanted;
   if (!data?.saved) return PORT ?? 3000;
   const { url } = data.saved;
@@ -146,7 +154,8 @@ const noEvents = `It publishes no events, since its store has no streams. EVENTS
 async function joinStack(directory: string, port: number, listening: ListenOptions) {
   const files = local.localFiles(directory);
   const running = await local.runningStack(files);
-  if (!running) throw new Error(`JOIN=${directory} has the files of no stack that runs. Start it first.`);
+  if (!running)
+    throw new Error(`JOIN=${directory} has the files of no stack that runs. Start it first.`);
   const { aws_endpoint: awsEndpoint } = running;
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
   const routes: Route[] = [];
@@ -163,7 +172,8 @@ const neededPort = (port: number): string =>
   `Port ${port} is taken, and the data in LOCAL_DATA belong to it. Stop whatever listens there, or name another folder.`;
 
 function fail(error: unknown): void {
-  const taken = isTakenPort(error) && `Port ${error.port} is taken. PORT=0 ${startCommand} takes a free one.`;
+  const taken =
+    isTakenPort(error) && `Port ${error.port} is taken. PORT=0 ${startCommand} takes a free one.`;
   process.stderr.write(`${taken || (error instanceof Error ? error.message : error)}\n`);
   process.exit(1);
 }

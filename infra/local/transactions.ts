@@ -100,7 +100,10 @@ export function addTransactions(server: Server, urlOf: () => string): () => Prom
     await before;
     await Promise.all(underWay);
     try {
-      const transaction = v.parse(transactionSchema, JSON.parse((await readBody(request)).toString()));
+      const transaction = v.parse(
+        transactionSchema,
+        JSON.parse((await readBody(request)).toString()),
+      );
       sendAnswer(response, await answerOnce(transaction));
     } catch (error) {
       sendAnswer(response, refusal('ValidationException', String(error)));
@@ -142,7 +145,10 @@ export function addTransactions(server: Server, urlOf: () => string): () => Prom
 type Call = (operation: string, input: object) => Promise<Answer>;
 
 /** Makes all writes of a transaction, or none. */
-async function transact({ TransactItems, ReturnConsumedCapacity }: Transaction, call: Call): Promise<Answer> {
+async function transact(
+  { TransactItems, ReturnConsumedCapacity }: Transaction,
+  call: Call,
+): Promise<Answer> {
   const inputs = TransactItems.map(writeOf);
   const problem = problemOf(inputs);
   if (problem !== undefined) return refusal('ValidationException', problem);
@@ -179,7 +185,8 @@ function problemOf(writes: { input: Write['input'] }[]): string | undefined {
   const tables = new Set(writes.map(({ input }) => input.TableName));
   if (tables.size > 1) return 'This store serves transactions on one table.';
   const keys = new Set(writes.map(({ input }) => JSON.stringify(keyOf(input))));
-  if (keys.size < writes.length) return 'Transaction request cannot include multiple operations on one item';
+  if (keys.size < writes.length)
+    return 'Transaction request cannot include multiple operations on one item';
   return undefined;
 }
 
@@ -255,7 +262,10 @@ function keyOf({ Key, Item = {} }: Write['input']): Item {
 }
 
 /** The names and values that an expression uses. The store refuses others. */
-function usedIn(expression: string, { ExpressionAttributeNames, ExpressionAttributeValues }: Write['input']) {
+function usedIn(
+  expression: string,
+  { ExpressionAttributeNames, ExpressionAttributeValues }: Write['input'],
+) {
   const used = new Set(expression.match(/[#:]\w+/g));
   return {
     ExpressionAttributeNames: only(used, ExpressionAttributeNames),
@@ -287,15 +297,24 @@ const refusal = (name: string, message: string): Answer => ({
   body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message },
 });
 
-const isNamed = ({ body }: Answer, name: string): boolean => String(body.__type).endsWith(`#${name}`);
+const isNamed = ({ body }: Answer, name: string): boolean =>
+  String(body.__type).endsWith(`#${name}`);
 
 function sendAnswer(response: ServerResponse, { status, body }: Answer): void {
-  const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': randomUUID() };
+  const headers = {
+    'content-type': 'application/x-amz-json-1.0',
+    'x-amzn-requestid': randomUUID(),
+  };
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
 /** Sends a call of a transaction to the store, which does not check the signature. */
-async function callStore(url: string, secret: string, operation: string, input: object): Promise<Answer> {
+async function callStore(
+  url: string,
+  secret: string,
+  operation: string,
+  input: object,
+): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -308,5 +327,8 @@ async function callStore(url: string, secret: string, operation: string, input: 
     },
     body: JSON.stringify(input),
   });
-  return { status: response.status, body: v.parse(v.record(v.string(), v.unknown()), await response.json()) };
+  return {
+    status: response.status,
+    body: v.parse(v.record(v.string(), v.unknown()), await response.json()),
+  };
 }

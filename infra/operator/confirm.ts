@@ -51,7 +51,10 @@ async function describeFlags(flags: CommandLine['flags'], call: Call): Promise<s
   for (const [flag, noun] of Object.entries({ 'login-app': 'login-apps', account: 'accounts' })) {
     const id = flags[flag];
     if (id === undefined) continue;
-    const shown = v.safeParse(namedSchema, await call(`${noun} show`, { [flag]: id }).catch(() => undefined));
+    const shown = v.safeParse(
+      namedSchema,
+      await call(`${noun} show`, { [flag]: id }).catch(() => undefined),
+    );
     if (!shown.success) continue;
     names.set(id, shown.output.name);
     for (const { token_id, name } of shown.output.tokens) names.set(token_id, name);

@@ -77,7 +77,8 @@ export async function runImport(
       });
     for (const { line, reason } of result.refused) refuse(line, reason);
     for (const { id, access_request_id } of result.ids) ids.set(id, access_request_id);
-    for (const { field, lines } of result.ignored) ignored.set(field, (ignored.get(field) ?? 0) + lines);
+    for (const { field, lines } of result.ignored)
+      ignored.set(field, (ignored.get(field) ?? 0) + lines);
     for (const { lines, ...about } of result.issuers) {
       const name = JSON.stringify(about);
       issuers.set(name, { ...about, lines: (issuers.get(name)?.lines ?? 0) + lines });
@@ -88,7 +89,9 @@ export async function runImport(
     progress(counts.lines / (batch[0]?.total ?? 1), counts.lines);
   }
   if (idsTo !== undefined) {
-    const pairs = [...ids].map(([id, access_request_id]) => JSON.stringify({ id, access_request_id }));
+    const pairs = [...ids].map(([id, access_request_id]) =>
+      JSON.stringify({ id, access_request_id }),
+    );
     replaceContent(idsTo, pairs.map((pair) => `${pair}\n`).join(''));
   }
   const ignored_fields = [...ignored].map(([field, lines]) => ({ field, lines }));
@@ -100,7 +103,11 @@ export async function runImport(
   };
   if (issuers.size === 0) return summary;
   const counted = [...issuers.values()];
-  return { ...summary, issuers: counted, unknown_issuers: counted.filter(({ known }) => !known).length };
+  return {
+    ...summary,
+    issuers: counted,
+    unknown_issuers: counted.filter(({ known }) => !known).length,
+  };
 }
 
 /** Lines, as many as a batch may have. A group is never divided. */
@@ -158,7 +165,8 @@ const withNewId = (ids: Map<string, number>) => (text: string) => {
   const event = v.safeParse(v.pipe(v.string(), v.parseJson()), text).output;
   if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
   const access_request_id = ids.get(String(event.access_request_id));
-  if (access_request_id === undefined) return { reason: 'The map of ids lacks its access_request_id.' };
+  if (access_request_id === undefined)
+    return { reason: 'The map of ids lacks its access_request_id.' };
   return { text: JSON.stringify({ ...event, access_request_id }) };
 };
 

@@ -60,7 +60,10 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
   for (const [about, summary] of aboutStacks) {
     const command = commandAt(program, about).description(summary);
     if (/back|forward/.test(about))
-      command.option('--function <name...>', 'Only these functions, such as issue-token (optional)');
+      command.option(
+        '--function <name...>',
+        'Only these functions, such as issue-token (optional)',
+      );
     command.action(() => {
       const { function: functions = [] } = command.opts();
       parsed.push({ about, functions, ...globalOptions(program) });
@@ -94,7 +97,10 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
 const aboutStacks = [
   ['check', 'Try a stack out: issue a token, verify it, search, and report what is wrong'],
   ['release show', 'Show which versions are live, since when, and their errors'],
-  ['release back', 'Take the last deployment back within seconds: make the versions before it live'],
+  [
+    'release back',
+    'Take the last deployment back within seconds: make the versions before it live',
+  ],
   ['release forward', 'Make the versions live that were deployed last, after a release back'],
 ] as const;
 
@@ -107,9 +113,12 @@ function globalOptions(program: Command): Pick<CommandLine, 'target' | 'isConfir
 
 /** The command with this name, which may be many words: `login-apps tokens create`. */
 const commandAt = (program: Command, words: string): Command =>
-  words.split(' ').reduce((parent, word) => commandIn(parent, word) ?? parent.command(word), program);
+  words
+    .split(' ')
+    .reduce((parent, word) => commandIn(parent, word) ?? parent.command(word), program);
 
-const commandIn = ({ commands }: Command, word?: string) => commands.find((one) => one.name() === word);
+const commandIn = ({ commands }: Command, word?: string) =>
+  commands.find((one) => one.name() === word);
 
 /** A command for the stack on this machine, as typed in a shell whose variables hold the ids and the texts. */
 export function exampleOf({ words, flags, example }: OperatorCommand): string {
@@ -143,7 +152,10 @@ function addFlag(command: Command, name: string, flag: Flag, typed: Typed): void
   const isSwitch = flag.kind === 'switch';
   command
     .option(isSwitch ? `--${typedAs}` : `--${typedAs} ${placeholder}`, help)
-    .on(`option:${typedAs}`, (text) => (typed.flags[name] = isSwitch || convert(typedAs, flag, text)));
+    .on(
+      `option:${typedAs}`,
+      (text) => (typed.flags[name] = isSwitch || convert(typedAs, flag, text)),
+    );
 }
 
 function convert(name: string, { kind }: Flag, text: string): unknown {
@@ -153,7 +165,8 @@ function convert(name: string, { kind }: Flag, text: string): unknown {
   // An editor ends the line; the secret doesn't.
   if (kind === 'secret') return content.replace(/\r?\n$/, '');
   const place = placeOfJsonError(content);
-  if (place !== undefined) throw new Error(`--${name}: ${givenAs(text)} is not JSON: see ${place}.`);
+  if (place !== undefined)
+    throw new Error(`--${name}: ${givenAs(text)} is not JSON: see ${place}.`);
   return JSON.parse(content);
 }
 
@@ -165,7 +178,8 @@ function readGiven(name: string, file: string): string {
   }
 }
 
-const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${fromCaller(file)}`);
+const givenAs = (file: string): string =>
+  file === '-' ? 'standard input' : `the file ${fromCaller(file)}`;
 const standardInput = 0;
 
 const leavesOf = ({ commands }: Command): Command[] =>
@@ -196,5 +210,7 @@ function aboutOption(message: string, { options }: Command): string {
   const flags = options.flatMap(({ long }) => long ?? []);
   const longer = flags.find((flag) => flag.startsWith(`${typed}-`));
   if (longer !== undefined) return `${line} (Did you mean ${longer}?). See --help.`;
-  return line.endsWith("'") && flags.length > 0 ? `${line}. ${chooseOneOf(flags)}` : `${line}. See --help.`;
+  return line.endsWith("'") && flags.length > 0
+    ? `${line}. ${chooseOneOf(flags)}`
+    : `${line}. See --help.`;
 }

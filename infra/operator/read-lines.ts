@@ -31,7 +31,8 @@ const lineSchema = v.object({
 export type ReadLine = v.InferOutput<typeof lineSchema>;
 
 /** A line that isn't grouped, or isn't sent, is a group of its own, whose person is the number of the line. */
-const table = 'CREATE TABLE lines (line INTEGER PRIMARY KEY, text TEXT, reason TEXT, person, member)';
+const table =
+  'CREATE TABLE lines (line INTEGER PRIMARY KEY, text TEXT, reason TEXT, person, member)';
 
 const rejectConflicts = `
   UPDATE lines SET person = line, reason = 'One subject has several external_ids: see lines ' || named || '.'
@@ -67,7 +68,11 @@ const readInGroups = `
   ORDER BY min(line) OVER (PARTITION BY person), line`;
 
 /** Reads a file's lines, each group at the place of its first; sorts on the disk, not in memory. @throws Error if unreadable */
-export async function* readLines(file: string, rewrite: Rewrite | undefined, grouping: Grouping | undefined) {
+export async function* readLines(
+  file: string,
+  rewrite: Rewrite | undefined,
+  grouping: Grouping | undefined,
+) {
   // Imported here, since it prints a warning before Node 24.15.
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync('');
@@ -104,7 +109,9 @@ async function* rawLines(file: string): AsyncGenerator<string> {
     }
   } catch (error) {
     const isFolder = Object(error).code === 'EISDIR';
-    throw new Error(isFolder ? `${file} is a folder, not a file.` : `The file ${file} cannot be read.`);
+    throw new Error(
+      isFolder ? `${file} is a folder, not a file.` : `The file ${file} cannot be read.`,
+    );
   }
   yield line;
 }

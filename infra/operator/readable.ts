@@ -14,13 +14,15 @@ export function readable({ next, ...fields }: Row): string {
     else lists.push(value.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : tableOf(value));
   }
   const parts = single.length > 0 ? [columns(single), ...lists] : lists;
-  if (typeof next === 'string') parts.push(`More follow: repeat the command with --after ${harmless(next)}`);
+  if (typeof next === 'string')
+    parts.push(`More follow: repeat the command with --after ${harmless(next)}`);
   return parts.join('\n\n');
 }
 
 /** A list of objects; an empty list counts as one. */
 const isRows = (value: unknown): value is Row[] =>
-  Array.isArray(value) && value.every((member) => member instanceof Object && !Array.isArray(member));
+  Array.isArray(value) &&
+  value.every((member) => member instanceof Object && !Array.isArray(member));
 
 function tableOf(rows: Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
@@ -65,5 +67,6 @@ export type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 /** Output that can't steer a terminal; escapes keep the value of JSON. A program gets everything as it is. */
 export const harmlessOn = (output: Output) => ({
   isTTY: output.isTTY,
-  write: (text: string) => output.write(output.isTTY ? text.split('\n').map(harmless).join('\n') : text),
+  write: (text: string) =>
+    output.write(output.isTTY ? text.split('\n').map(harmless).join('\n') : text),
 });

@@ -12,7 +12,9 @@ export async function printLines(
   print: (line: string) => void,
 ) {
   const lineOf = (member: unknown): string =>
-    format === 'csv' ? columns.map((name) => cell(Object(member)[name])).join(',') : JSON.stringify(member);
+    format === 'csv'
+      ? columns.map((name) => cell(Object(member)[name])).join(',')
+      : JSON.stringify(member);
   if (format === 'csv') print(columns.join(','));
   let next: number | string | undefined;
   do {
@@ -50,12 +52,16 @@ const stepSchema = v.looseObject({
 });
 
 /** Calls a command until it is done: a large deletion takes several steps. @returns the last result, with all that was removed */
-export async function untilDone(call: Run, pause: (seconds: number) => Promise<void>): ReturnType<Run> {
+export async function untilDone(
+  call: Run,
+  pause: (seconds: number) => Promise<void>,
+): ReturnType<Run> {
   const removed: Record<string, number> = {};
   for (;;) {
     const result = await call();
     if (!v.is(stepSchema, result)) return result;
-    for (const [name, count] of Object.entries(result.removed)) removed[name] = (removed[name] ?? 0) + count;
+    for (const [name, count] of Object.entries(result.removed))
+      removed[name] = (removed[name] ?? 0) + count;
     const { again_after_seconds: seconds } = result;
     if (seconds === undefined) return { ...result, removed };
     await pause(seconds);
@@ -71,7 +77,9 @@ export async function secretToFile(file: string, run: Run): ReturnType<Run> {
     descriptor = openSync(file, 'wx', 0o600);
   } catch (error) {
     const exists = Object(error).code === 'EEXIST';
-    throw new Error(`--secret-to: the file ${file} ${exists ? 'exists already' : 'cannot be created'}.`);
+    throw new Error(
+      `--secret-to: the file ${file} ${exists ? 'exists already' : 'cannot be created'}.`,
+    );
   }
   try {
     const fields = Object.entries(await run());
@@ -80,7 +88,9 @@ export async function secretToFile(file: string, run: Run): ReturnType<Run> {
     if (secret === undefined) rmSync(file);
     else writeFileSync(descriptor, `${String(secret)}\n`);
     return Object.fromEntries(
-      fields.map(([name, value]) => (secretFields.includes(name) ? [`${name}_file`, file] : [name, value])),
+      fields.map(([name, value]) =>
+        secretFields.includes(name) ? [`${name}_file`, file] : [name, value],
+      ),
     );
   } catch (error) {
     rmSync(file);

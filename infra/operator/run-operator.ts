@@ -16,7 +16,10 @@ type Streams = Record<'stdout' | 'stderr', Output> & Pick<Terminal, 'stdin'>;
  * terminal), or where the command says so a text or lines; warnings and errors go to standard error.
  * @returns the exit code: 1 after an error, 2 when lines of a file were rejected or a check found a problem, otherwise 0
  */
-export async function runOperator(words: string[], { stdin, ...outputs }: Streams): Promise<number> {
+export async function runOperator(
+  words: string[],
+  { stdin, ...outputs }: Streams,
+): Promise<number> {
   const stdout = harmlessOn(outputs.stdout);
   const stderr = harmlessOn(outputs.stderr);
   const terminal = { stdin, stderr };
@@ -57,7 +60,11 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     if (lines) {
       const send = (batch: unknown) => call({ [lines.flag]: batch });
       const isDryRun = flags['dry-run'] === true;
-      const summary = await runImport({ ...lines, files, isDryRun }, send, progressOn(outputs.stderr));
+      const summary = await runImport(
+        { ...lines, files, isDryRun },
+        send,
+        progressOn(outputs.stderr),
+      );
       print(JSON.stringify(summary, null, 2));
       return summary.refused > 0 ? 2 : 0;
     }

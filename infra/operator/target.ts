@@ -1,4 +1,8 @@
-import { CloudFormationClient, paginateListStacks, type StackStatus } from '@aws-sdk/client-cloudformation';
+import {
+  CloudFormationClient,
+  paginateListStacks,
+  type StackStatus,
+} from '@aws-sdk/client-cloudformation';
 import { callOperator } from '../call-operator.ts';
 import type { AwsEndpoint, FunctionTarget } from '../invoke-function.ts';
 import { localFiles, readStackFile, runningStack } from '../local/local-files.ts';
@@ -11,7 +15,10 @@ export type Target = { local: true } | { local: false; stack: string };
 const noStackHere = (): string =>
   `No stack runs with its files in ${localFiles().directory}. Start one with ${startCommand}, or name the folder of one that was started elsewhere: LOCAL_DIR=CLONE/.local.`;
 
-export type Call = (words: string, flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
+export type Call = (
+  words: string,
+  flags: Record<string, unknown>,
+) => Promise<Record<string, unknown>>;
 
 /** Returns what calls the operator function of a stack; its errors advise. @throws Error when no stack runs on this machine */
 export function callOf(target: Target): Call {
@@ -109,8 +116,12 @@ async function explainDeployed(): Promise<string> {
   const abortSignal = AbortSignal.timeout(patience);
   const listed = paginateListStacks({ client }, { StackStatusFilter: states }, { abortSignal });
   try {
-    const stacks = (await Array.fromAsync(listed)).flatMap(({ StackSummaries = [] }) => StackSummaries);
-    const ours = stacks.filter(({ TemplateDescription }) => TemplateDescription === stackDescription);
+    const stacks = (await Array.fromAsync(listed)).flatMap(
+      ({ StackSummaries = [] }) => StackSummaries,
+    );
+    const ours = stacks.filter(
+      ({ TemplateDescription }) => TemplateDescription === stackDescription,
+    );
     if (ours.length === 0) return 'This AWS account and region have no stack of the service.';
     const names = ours.map(({ StackName }) => StackName).toSorted();
     return `Deployed in this AWS account and region: ${names.join(', ')}.`;

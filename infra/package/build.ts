@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +42,10 @@ function bundleFunctions(): void {
 function usePackageJson(): void {
   const file = join(root, 'package.json');
   const { name, version, private: isPrivate, description, license, type } = packageJson;
-  const known: Record<string, string> = { ...packageJson.devDependencies, ...packageJson.dependencies };
+  const known: Record<string, string> = {
+    ...packageJson.devDependencies,
+    ...packageJson.dependencies,
+  };
   const peers = ['aws-cdk-lib', 'constructs'];
   const versionOf = (one: string): string => {
     if (known[one]) return known[one];
@@ -79,7 +90,9 @@ function importedPackages(): string[] {
 }
 
 rmSync(dist, { recursive: true, force: true });
-execFileSync('tsc', ['--project', join(import.meta.dirname, 'tsconfig.json')], { stdio: 'inherit' });
+execFileSync('tsc', ['--project', join(import.meta.dirname, 'tsconfig.json')], {
+  stdio: 'inherit',
+});
 for (const readAtRunTime of [
   'README.md',
   'infra/docs/page/browser',

@@ -2,7 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { placeOfJsonError } from '../place-of-json-error.ts';
-import { deploymentName, readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
+import {
+  deploymentName,
+  readSettings,
+  type Settings,
+  SettingsError,
+  type SettingsFile,
+} from './settings.ts';
 
 export const deploymentFolder = join(import.meta.dirname, '../../deployments');
 
@@ -21,31 +27,44 @@ const objectSchema = v.pipe(
  * deployment, those of the context alone, unless there is a file that they would bypass.
  * @throws SettingsError
  */
-export function readDeployment(context: Record<string, unknown>, folder = deploymentFolder): Settings {
+export function readDeployment(
+  context: Record<string, unknown>,
+  folder = deploymentFolder,
+): Settings {
   if (context.deployment === undefined) {
     const settings = readSettings(context);
     const { stack } = settings;
     const file = `${stack}.json`;
     if (!existsSync(join(folder, file))) return settings;
-    throw new SettingsError('deployment', `must be ${stack}, since there is a file deployments/${file}`);
+    throw new SettingsError(
+      'deployment',
+      `must be ${stack}, since there is a file deployments/${file}`,
+    );
   }
   const { success, issues, output: stack } = v.safeParse(deploymentName, context.deployment);
   if (!success) throw new SettingsError('deployment', issues[0].message);
   if (context.stack !== undefined && context.stack !== stack)
-    throw new SettingsError('stack', `must be left out: the stack of the deployment ${stack} has its name`);
+    throw new SettingsError(
+      'stack',
+      `must be left out: the stack of the deployment ${stack} has its name`,
+    );
   return readSettings({ ...context, stack }, readFile(stack, folder));
 }
 
 function readFile(deployment: string, folder: string): SettingsFile {
   const file = `deployments/${deployment}.json`;
   const path = join(folder, `${deployment}.json`);
-  if (!existsSync(path)) throw new SettingsError('deployment', `must name a file: there is no ${file}`);
+  if (!existsSync(path))
+    throw new SettingsError('deployment', `must name a file: there is no ${file}`);
   const text = readFileSync(path, 'utf8');
   const read = v.safeParse(objectSchema, text);
   if (!read.success) {
     const place = placeOfJsonError(text);
     const where = place === undefined ? '' : `: see its ${place}`;
-    throw new SettingsError('deployment', `must name a JSON object, which ${file} does not hold${where}`);
+    throw new SettingsError(
+      'deployment',
+      `must name a JSON object, which ${file} does not hold${where}`,
+    );
   }
   const misplaced = Object.keys(read.output).find((setting) => notInFile.includes(setting));
   if (misplaced) throw new SettingsError(misplaced, 'must not stand in a file', file);

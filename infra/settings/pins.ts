@@ -2,7 +2,12 @@
 export const pins = ['deployment', 'stage', 'domainName', 'tableName'] as const;
 export type Pin = (typeof pins)[number];
 
-const unset: Record<Pin, string> = { deployment: 'none', stage: '', domainName: 'none', tableName: 'own' };
+const unset: Record<Pin, string> = {
+  deployment: 'none',
+  stage: '',
+  domainName: 'none',
+  tableName: 'own',
+};
 
 export const pinnedValue = (settings: { [name in Pin]?: string | undefined }, pin: Pin): string =>
   settings[pin] ?? unset[pin];

@@ -31,7 +31,8 @@ const truthSchema = v.pipe(
 
 /** Numbers of days for which CloudWatch Logs can keep a log group, other than for ever. */
 const retentionDays = [
-  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288,
+  3653,
 ] as const;
 
 const oneOf = <const Numbers extends readonly number[]>(numbers: Numbers) =>
@@ -46,7 +47,8 @@ const list = <Member extends v.GenericSchema>(member: Member, message: string) =
     v.array(member, message),
   );
 
-const text = (pattern: RegExp, message: string) => v.message(v.pipe(v.string(), v.regex(pattern)), message);
+const text = (pattern: RegExp, message: string) =>
+  v.message(v.pipe(v.string(), v.regex(pattern)), message);
 
 const anyRegion = '[a-z\\d-]+';
 const certificate = 'certificate/[\\w-]+';
@@ -54,7 +56,10 @@ const key = 'key/(mrk-[\\da-f]{32}|[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12})';
 
 /** The ARN of a resource; its region and itself are regular expressions. */
 const arn = (service: string, region: string, resource: string, what: string) =>
-  text(new RegExp(`^arn:aws[\\w-]*:${service}:${region}:\\d{12}:${resource}$`), `must be the ARN of ${what}`);
+  text(
+    new RegExp(`^arn:aws[\\w-]*:${service}:${region}:\\d{12}:${resource}$`),
+    `must be the ARN of ${what}`,
+  );
 
 const tagPairs = 'must be an object of names and texts, or name=value pairs separated by commas';
 const tagCharacters = '[\\p{L}\\p{Z}\\p{N}_.:/=+@-]';
@@ -236,17 +241,23 @@ const settingsSchema = v.object({
   /** The SHA-256 of [the origin secret](#origin-secret) that requests need, or of two during a rotation */
   originSecretHashes: v.optional(originSecretHashesSchema),
   /** The version of the origin secret that CloudFront sends. Only to [rotate it](#rotate-the-secret) */
-  originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
+  originSecretVersion: v.optional(
+    text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret'),
+  ),
   /** Puts [CloudFront and AWS WAF](#cloudfront-and-aws-waf) in front, as a second stack. @default false */
   edge: v.optional(truthSchema, false),
   /** The domain's certificate for CloudFront */
-  edgeCertificateArn: v.optional(arn('acm', 'us-east-1', certificate, 'an ACM certificate in us-east-1')),
+  edgeCertificateArn: v.optional(
+    arn('acm', 'us-east-1', certificate, 'an ACM certificate in us-east-1'),
+  ),
   /** How many requests one address may send in five minutes before AWS WAF blocks it. @default 2000 */
   edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
   /** How many requests to the token route one address may send in five minutes. Without it, `edgeRateLimit` alone counts them */
   edgeTokenRateLimit: v.optional(whole(10, 1_000_000)),
   /** Addresses that [neither rule counts](#cloudfront-and-aws-waf), such as those of your own backends */
-  edgeAllowedAddresses: v.optional(list(v.pipe(v.string(blocks), v.check(isBlock, blocks)), blocks)),
+  edgeAllowedAddresses: v.optional(
+    list(v.pipe(v.string(blocks), v.check(isBlock, blocks)), blocks),
+  ),
   /** Whether CloudFront logs each request, and AWS WAF [each that it blocks](watching.md#the-logs-of-the-edge). @default false */
   edgeLogs: v.optional(truthSchema, false),
   /** The key of your own for the origin secret and the logs of the edge */
@@ -262,7 +273,10 @@ export const settingNames = Object.keys(settingsSchema.entries);
 type Given = v.InferOutput<typeof settingsSchema>;
 
 /** The entries but those of the stack that the service is in. */
-type Entries = Omit<typeof settingsSchema.entries, 'deployment' | 'stack' | 'account' | 'region' | 'tags'>;
+type Entries = Omit<
+  typeof settingsSchema.entries,
+  'deployment' | 'stack' | 'account' | 'region' | 'tags'
+>;
 
 /** The settings of a service; all are optional. */
 export type ServiceSettings = {
@@ -289,9 +303,15 @@ export interface SettingsFile {
 export function readSettings(context: Record<string, unknown>, from?: SettingsFile): Settings {
   const fileOf = (name: string): string | undefined => (name in context ? undefined : from?.file);
   const ours = Object.keys(context).filter((name) => !isOfCdk(name));
-  const unknown = [...Object.keys(from?.values ?? {}), ...ours].find((name) => !settingNames.includes(name));
+  const unknown = [...Object.keys(from?.values ?? {}), ...ours].find(
+    (name) => !settingNames.includes(name),
+  );
   if (unknown)
-    throw new SettingsError(unknown, 'is unknown; docs/settings.md lists them all', fileOf(unknown));
+    throw new SettingsError(
+      unknown,
+      'is unknown; docs/settings.md lists them all',
+      fileOf(unknown),
+    );
   const result = v.safeParse(settingsSchema, { ...from?.values, ...context });
   if (!result.success) {
     const [issue] = result.issues;
@@ -339,11 +359,17 @@ function consistent(given: Given): Settings {
   const { removalPolicy = isProduction ? 'retain' : 'destroy', change = [] } = given;
   // A canary on a new table would write to both: a refresh token that is replaced in one looks reused in the other.
   const canary = (given.canary ?? isProduction) && !change.includes('tableName');
-  if (domainName && !certificateArn) throw new SettingsError('certificateArn', 'must come with domainName');
-  if (certificateArn && !domainName) throw new SettingsError('domainName', 'must come with certificateArn');
-  if (tableStreamArn && !tableName) throw new SettingsError('tableName', 'must come with tableStreamArn');
+  if (domainName && !certificateArn)
+    throw new SettingsError('certificateArn', 'must come with domainName');
+  if (certificateArn && !domainName)
+    throw new SettingsError('domainName', 'must come with certificateArn');
+  if (tableStreamArn && !tableName)
+    throw new SettingsError('tableName', 'must come with tableStreamArn');
   if (tableName && publishEvents && !tableStreamArn)
-    throw new SettingsError('tableStreamArn', 'must come with tableName, unless publishEvents is false');
+    throw new SettingsError(
+      'tableStreamArn',
+      'must come with tableName, unless publishEvents is false',
+    );
   if (given.archiveDays && !publishEvents)
     throw new SettingsError('archiveDays', 'must come with publishEvents');
   if (given.account && !given.region) throw new SettingsError('region', 'must come with account');
@@ -363,6 +389,9 @@ function consistent(given: Given): Settings {
   if (2 * given.tokenConcurrency > (given.tokenReservedConcurrency ?? Infinity))
     throw new SettingsError('tokenReservedConcurrency', 'must be at least twice tokenConcurrency');
   if (tableName && (given.warmReadUnits || given.warmWriteUnits || given.maxWriteUnits))
-    throw new SettingsError('tableName', 'must not come with warmReadUnits, warmWriteUnits or maxWriteUnits');
+    throw new SettingsError(
+      'tableName',
+      'must not come with warmReadUnits, warmWriteUnits or maxWriteUnits',
+    );
   return { ...given, removalPolicy, canary, change };
 }

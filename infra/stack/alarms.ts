@@ -80,7 +80,10 @@ const fewestOfVersion = 5;
 export function makeAlarms(stack: Stack, watched: Watched) {
   const { measurements, settings } = watched;
   const scope = new Construct(stack, 'Alarms');
-  const alarmOf = ([name, metric, threshold, [some, last] = [1, 1]]: AlarmRow, alarmName?: string) =>
+  const alarmOf = (
+    [name, metric, threshold, [some, last] = [1, 1]]: AlarmRow,
+    alarmName?: string,
+  ) =>
     new cloudwatch.Alarm(scope, name, {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
@@ -90,7 +93,12 @@ export function makeAlarms(stack: Stack, watched: Watched) {
       treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
       ...definedOnly({ alarmName }),
     });
-  const errors = rate('5xx', measurements.serverErrors, measurements.requests, settings.alarmFewest);
+  const errors = rate(
+    '5xx',
+    measurements.serverErrors,
+    measurements.requests,
+    settings.alarmFewest,
+  );
   const wholeApi = alarmOf(['ServerErrors', errors, settings.alarmErrorPercent, [2, 3]]);
   const rows = [aboutService, aboutRoutes, aboutEvents].flatMap((about) => about(watched));
   const all = [wholeApi, ...rows.map((row) => alarmOf(row))];
@@ -116,10 +124,17 @@ export function makeAlarms(stack: Stack, watched: Watched) {
  * tenth of the requests and half of the errors, it fails nine times as often as the version before.
  * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension ExecutedVersion
  */
-function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: EndpointFunction): AlarmRow[] {
+function aboutNewVersion(
+  { measurements, settings }: Watched,
+  { key, lambda }: EndpointFunction,
+): AlarmRow[] {
   const { functionName: name } = lambda;
   const { version } = lambda.currentVersion;
-  const dimensionsMap = { FunctionName: name, Resource: `${name}:${liveAlias}`, ExecutedVersion: version };
+  const dimensionsMap = {
+    FunctionName: name,
+    Resource: `${name}:${liveAlias}`,
+    ExecutedVersion: version,
+  };
   const { serverErrorsOf } = measurements;
   const errors = sum('Errors', {
     failed: serverErrorsOf({ function: name, version, event: 'request_failed' }),
@@ -146,7 +161,14 @@ function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: E
 function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[] {
   const { alarmFewest, alarmErrorPercent, alarmThrottledPercent } = settings;
   const share =
-    (name: string, label: string, metricName: RouteMetric, fewest: number, minutes: number, least: number) =>
+    (
+      name: string,
+      label: string,
+      metricName: RouteMetric,
+      fewest: number,
+      minutes: number,
+      least: number,
+    ) =>
     ({ key, access, lambda }: EndpointFunction): AlarmRow => {
       const period = Duration.minutes(minutes);
       const part = measurements.ofRoute(metricName, access.route, period);
@@ -154,12 +176,28 @@ function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[]
       return [`${name}${pascal(key)}`, metric, least];
     };
   // The share of all requests hides a route that few use: its own errors are counted over a longer time.
-  const failing = share('ServerErrorsOf', '5xx', 'RouteServerErrors', alarmFewest, 15, alarmErrorPercent);
+  const failing = share(
+    'ServerErrorsOf',
+    '5xx',
+    'RouteServerErrors',
+    alarmFewest,
+    15,
+    alarmErrorPercent,
+  );
   const throttled = share('ThrottledAt', '429', 'RouteThrottles', 20, 5, alarmThrottledPercent);
-  return [...functions.map(failing), ...functions.filter(({ key }) => throttles.has(key)).map(throttled)];
+  return [
+    ...functions.map(failing),
+    ...functions.filter(({ key }) => throttles.has(key)).map(throttled),
+  ];
 }
 
-function aboutService({ measurements, settings, rotations, finishing, expiring }: Watched): AlarmRow[] {
+function aboutService({
+  measurements,
+  settings,
+  rotations,
+  finishing,
+  expiring,
+}: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;
   const { total, because, ofFunctions, requests, consumedReads, consumedWrites } = measurements;
   const invocations = ofFunctions('Invocations');
@@ -187,7 +225,12 @@ function aboutService({ measurements, settings, rotations, finishing, expiring }
   const period = Duration.minutes(10);
   const missed = (scheduled: IFunction) => {
     const invocations = scheduled.metricInvocations({ period });
-    return formula('Missed invocation', 'IF(FILL(invocations, 0) < 1, 1, 0)', { invocations }, period);
+    return formula(
+      'Missed invocation',
+      'IF(FILL(invocations, 0) < 1, 1, 0)',
+      { invocations },
+      period,
+    );
   };
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
@@ -229,7 +272,10 @@ function aboutEvents({ measurements, settings, audit, publishing }: Watched): Al
   };
   const unreadWrites = 'IF(FILL(invocations, 0) + FILL(read, 0) < 1, FILL(written, 0), 0)';
   const unread = formula('Unread write units', unreadWrites, streamed, period);
-  const delay = publisher.metric('IteratorAge', { ...perMinute, statistic: cloudwatch.Stats.MAXIMUM });
+  const delay = publisher.metric('IteratorAge', {
+    ...perMinute,
+    statistic: cloudwatch.Stats.MAXIMUM,
+  });
   return [
     ofAudit,
     ['EventsDelayed', delay, 15 * 60_000, [3, 5]],
@@ -241,5 +287,7 @@ function aboutEvents({ measurements, settings, audit, publishing }: Watched): Al
 const errorsOf = (lambdas: IFunction[]): cloudwatch.IMetric =>
   sum(
     'Errors',
-    Object.fromEntries(lambdas.map((lambda, place) => [`errors${place}`, lambda.metricErrors(perMinute)])),
+    Object.fromEntries(
+      lambdas.map((lambda, place) => [`errors${place}`, lambda.metricErrors(perMinute)]),
+    ),
   );

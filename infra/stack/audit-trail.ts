@@ -8,7 +8,12 @@ import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { allow, allowKey } from './rights.ts';
 import { deadLetterQueue, removalPolicyOf, removalPolicyOnceUsed } from './service-data.ts';
-import { arnOf, type Deployment, logGroupNameOf, type ServiceFunction } from './service-function.ts';
+import {
+  arnOf,
+  type Deployment,
+  logGroupNameOf,
+  type ServiceFunction,
+} from './service-function.ts';
 
 /**
  * The audit log group, and how lines get there. A function writes them to its own log, so a request waits for nothing. CloudWatch
@@ -21,7 +26,12 @@ export class AuditTrail extends Construct {
   /** Deliveries that failed three times. */
   readonly undelivered: Queue;
 
-  constructor(scope: Construct, id: string, { lambda }: ServiceFunction, { settings, key }: Deployment) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { lambda }: ServiceFunction,
+    { settings, key }: Deployment,
+  ) {
     super(scope, id);
     this.forwarder = lambda;
     const removalPolicy = removalPolicyOf(settings);
@@ -39,7 +49,9 @@ export class AuditTrail extends Construct {
     allow(lambda, ['sqs:SendMessage'], [this.undelivered.queueArn]);
     allowKey(lambda, key, 'write', 'sqs');
     lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
-    lambda.configureAsyncInvoke({ onFailure: { bind: () => ({ destination: this.undelivered.queueArn }) } });
+    lambda.configureAsyncInvoke({
+      onFailure: { bind: () => ({ destination: this.undelivered.queueArn }) },
+    });
     // One for the logs of all functions of the stack.
     lambda.addPermission('Deliveries', {
       scope: this,

@@ -23,7 +23,8 @@ export class Edge extends Stack {
   constructor(scope: Construct, service: LoginService) {
     const { settings } = service;
     const { stack, domainName, edgeCertificateArn, tags, edgeKmsKeyArn } = settings;
-    if (!settings.edge || !domainName || !edgeCertificateArn) throw new SettingsError('edge', 'must be true');
+    if (!settings.edge || !domainName || !edgeCertificateArn)
+      throw new SettingsError('edge', 'must be true');
     const { account, region, terminationProtection = false } = Stack.of(service);
     super(scope, `${stack}-edge`, {
       stackName: `${stack}-edge`,
@@ -69,7 +70,11 @@ export class Edge extends Stack {
       },
     });
     acknowledge(distribution, 'CFR1', 'People log in from any country');
-    acknowledge(distribution, 'CFR3', 'The setting edgeLogs logs in a way that this rule does not look for');
+    acknowledge(
+      distribution,
+      'CFR3',
+      'The setting edgeLogs logs in a way that this rule does not look for',
+    );
     if (settings.edgeLogs) this.#addLogs(settings, distribution.distributionArn, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
@@ -96,7 +101,9 @@ export class Edge extends Stack {
     const rules = [block('RatePerAddress', 'rate-per-address', edgeRateLimit, counted)];
     if (edgeTokenRateLimit !== undefined) {
       const conditions = [...tokenRequests, ...counted];
-      rules.push(block('TokenRatePerAddress', 'token-rate-per-address', edgeTokenRateLimit, conditions));
+      rules.push(
+        block('TokenRatePerAddress', 'token-rate-per-address', edgeTokenRateLimit, conditions),
+      );
     }
     return new CfnWebACL(this, 'WebAcl', {
       scope: 'CLOUDFRONT',
@@ -119,7 +126,12 @@ export class Edge extends Stack {
   }
 
   /** Logs each request with its caller's address, and those that AWS WAF has blocked. */
-  #addLogs(settings: Settings, distributionArn: string, webAcl: CfnWebACL, key: IKey | undefined): void {
+  #addLogs(
+    settings: Settings,
+    distributionArn: string,
+    webAcl: CfnWebACL,
+    key: IKey | undefined,
+  ): void {
     const scope = new Construct(this, 'Logs');
     const { stack: deployment } = settings;
     // Without the wildcard that the attribute for the ARN ends in.
@@ -173,7 +185,9 @@ const match = (
   decoded: string[],
 ): Condition => {
   const textTransformations = decoded.map((type, priority) => ({ priority, type }));
-  return { byteMatchStatement: { fieldToMatch, positionalConstraint, searchString, textTransformations } };
+  return {
+    byteMatchStatement: { fieldToMatch, positionalConstraint, searchString, textTransformations },
+  };
 };
 
 /** The conditions of a request to the token route, however its path is encoded. */
@@ -183,5 +197,6 @@ const tokenRequests = [
 ];
 
 /** Fields of CloudFront's access log: neither paths, which hold ids of devices, nor queries, which may hold anything. */
-const recordFields = `date time x-edge-location x-edge-request-id c-ip cs-method sc-status sc-bytes cs-bytes
+const recordFields =
+  `date time x-edge-location x-edge-request-id c-ip cs-method sc-status sc-bytes cs-bytes
   time-taken x-edge-detailed-result-type cs-protocol-version ssl-protocol`.split(/\s+/);

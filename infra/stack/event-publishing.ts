@@ -36,7 +36,8 @@ export class EventPublishing extends Construct {
     const description = 'What happened in the login service';
     this.bus = existing ?? new EventBus(this, 'Bus', { eventBusName: name, description });
     const { eventBusArn: sourceArn } = this.bus;
-    if (retentionDays) new CfnArchive(this, 'Archive', { archiveName: name, sourceArn, retentionDays });
+    if (retentionDays)
+      new CfnArchive(this, 'Archive', { archiveName: name, sourceArn, retentionDays });
     const encryption = key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED;
     this.deadLetters = deadLetterQueue(this, 'DeadLetters', key, { encryption });
     this.publisher = publisher;

@@ -7,7 +7,12 @@ import { readableFormats, writtenFormat } from '../../lib/storage/table-format.t
 import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { acknowledge, allow, InlineRole } from './rights.ts';
-import { type EndpointFunction, liveAlias, resourceOf, ServiceFunction } from './service-function.ts';
+import {
+  type EndpointFunction,
+  liveAlias,
+  resourceOf,
+  ServiceFunction,
+} from './service-function.ts';
 import type { Watching } from './watching.ts';
 
 /**
@@ -80,13 +85,21 @@ function allowCheck(
   const anyVersions = functions.map(({ lambda }) => `${lambda.functionArn}:*`);
   allow(check.lambda, ['lambda:InvokeFunction'], anyVersions);
   for (const { key } of functions)
-    acknowledge(check, `IAM5[Resource::<${pascal(key)}.Arn>:*]`, 'A deployment calls its new version');
+    acknowledge(
+      check,
+      `IAM5[Resource::<${pascal(key)}.Arn>:*]`,
+      'A deployment calls its new version',
+    );
   const groups = (partition: string, region: string, account: string): string =>
     `arn:${partition}:codedeploy:${region}:${account}:deploymentgroup:${stack}/*`;
   const ownGroups = groups(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID);
   allow(check.lambda, ['codedeploy:PutLifecycleEventHookExecutionStatus'], [ownGroups]);
   const anyGroup = groups('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>');
-  acknowledge(check, `IAM5[Resource::${anyGroup}]`, 'One by one, they would near the most that IAM takes');
+  acknowledge(
+    check,
+    `IAM5[Resource::${anyGroup}]`,
+    'One by one, they would near the most that IAM takes',
+  );
 }
 
 /** A CodeDeploy group for each function: how its version goes live, and the alarms that roll it back or keep it from starting. */

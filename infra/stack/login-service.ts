@@ -103,15 +103,29 @@ export class LoginService extends Construct {
       scheduleExpression: 'rate(30 days)',
       duration: signingKeyWindows[settings.tokenAlgorithm],
     });
-    awaitFirstRotation(this, signingKeys, signingKeyRotation, withoutRoute('await-signing-keys').lambda);
+    awaitFirstRotation(
+      this,
+      signingKeys,
+      signingKeyRotation,
+      withoutRoute('await-signing-keys').lambda,
+    );
     // The operator has keys revoked, but writes none.
     operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
     allow(operator.lambda, ['lambda:InvokeFunction'], [keyRotation.functionArn]);
     const secretRotation = withoutRoute('rotate-service-secrets').lambda;
-    secretRotation.addEnvironment('PROVIDER_SETTINGS_SECRET_ID', secrets['provider-settings'].secretArn);
+    secretRotation.addEnvironment(
+      'PROVIDER_SETTINGS_SECRET_ID',
+      secrets['provider-settings'].secretArn,
+    );
     const quarterly = { scheduleExpression: 'rate(90 days)', duration: '4h' };
     rotate(this, 'RefreshTokensRotation', secrets['refresh-tokens'], secretRotation, quarterly);
-    rotate(this, 'ProviderSettingsRotation', secrets['provider-settings'], secretRotation, quarterly);
+    rotate(
+      this,
+      'ProviderSettingsRotation',
+      secrets['provider-settings'],
+      secretRotation,
+      quarterly,
+    );
 
     const finishing = withoutRoute('finish-deletions');
     audit.of(finishing);
@@ -129,18 +143,30 @@ export class LoginService extends Construct {
     });
 
     const publishing = settings.publishEvents
-      ? new EventPublishing(this, 'EventPublishing', deployment, withoutRoute('publish-events'), eventBus)
+      ? new EventPublishing(
+          this,
+          'EventPublishing',
+          deployment,
+          withoutRoute('publish-events'),
+          eventBus,
+        )
       : undefined;
 
     this.alarmTopic = alarmTopic(this, deployment, ownTopic);
     // Its failure is noticed most, and what checks its tokens must be live before it.
     const last = 'issue-token';
-    const { tokenConcurrency: warm, tokenReservedConcurrency: reservedConcurrentExecutions } = settings;
+    const { tokenConcurrency: warm, tokenReservedConcurrency: reservedConcurrentExecutions } =
+      settings;
     const ofTokens = definedOnly({ warm, reservedConcurrentExecutions });
     const functions = [...endpoints]
       .sort(([a], [b]) => Number(a === last) - Number(b === last))
-      .map(([key, one]) => new ServiceFunction(this, key, one, deployment, key === last ? ofTokens : {}));
-    const check = settings.canary ? withoutRoute('check-new-versions', { inlineRights: true }) : undefined;
+      .map(
+        ([key, one]) =>
+          new ServiceFunction(this, key, one, deployment, key === last ? ofTokens : {}),
+      );
+    const check = settings.canary
+      ? withoutRoute('check-new-versions', { inlineRights: true })
+      : undefined;
     const format = guardTableFormat(this, withoutRoute('guard-table-format'), table.tableName);
     this.watching = new Watching(this, 'Watching', {
       topic: this.alarmTopic,
@@ -153,7 +179,13 @@ export class LoginService extends Construct {
       audit,
       publishing,
     });
-    for (const { served, alias, target } of goLive(this, settings, functions, this.watching, check)) {
+    for (const { served, alias, target } of goLive(
+      this,
+      settings,
+      functions,
+      this.watching,
+      check,
+    )) {
       if (isAudited(served.access)) audit.of(served);
       api.addRoute(served, target);
       format.node.addDependency(alias);
@@ -197,10 +229,12 @@ const aboutOwn = {
 function requireConsistent(props: LoginServiceProps): void {
   for (const resource of ['table', 'domain'] as const) {
     const setting = aboutOwn[resource].find((name) => props[name] !== undefined);
-    if (props[resource] && setting) throw new SettingsError(setting, `must not come with ${resource}`);
+    if (props[resource] && setting)
+      throw new SettingsError(setting, `must not come with ${resource}`);
   }
   const { table, eventBus, publishEvents = true } = props;
-  if (eventBus && !publishEvents) throw new SettingsError('eventBus', 'must come with publishEvents');
+  if (eventBus && !publishEvents)
+    throw new SettingsError('eventBus', 'must come with publishEvents');
   if (table && publishEvents && !table.tableStreamArn)
     throw new SettingsError('table', 'must have a stream, unless publishEvents is false');
 }

@@ -20,7 +20,8 @@ export type Measurements = ReturnType<typeof measurementsOf>;
 /** Metrics of alarms and the dashboard, per minute by default. */
 export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUse) {
   const { SUM: statistic } = Stats;
-  const ofApi = (name: string, statistic: string) => api.metric(name, { statistic, period: minute });
+  const ofApi = (name: string, statistic: string) =>
+    api.metric(name, { statistic, period: minute });
   const ofTable = (metricName: string, GlobalSecondaryIndexName?: string): Metric => {
     const dimensionsMap = definedOnly({ TableName: inUse.tableName, GlobalSecondaryIndexName });
     return inUse.metric(metricName, { dimensionsMap, statistic, period: minute });
@@ -53,14 +54,25 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
     consumedReads: ofTable('ConsumedReadCapacityUnits'),
     consumedWrites: ofTable('ConsumedWriteCapacityUnits'),
     /** A metric of the service's own, for one reason. */
-    because: (name: OwnMetric, reason: LogReason) => total(name).with({ dimensionsMap: { reason } }),
+    because: (name: OwnMetric, reason: LogReason) =>
+      total(name).with({ dimensionsMap: { reason } }),
     /** The 5xx of a function, in all its versions or in one, for any cause or one event alone. */
-    serverErrorsOf: (about: { function: string; version?: string; event?: LogEvent }, period = minute) =>
-      total('ServerErrors').with({ dimensionsMap: about, period }),
+    serverErrorsOf: (
+      about: { function: string; version?: string; event?: LogEvent },
+      period = minute,
+    ) => total('ServerErrors').with({ dimensionsMap: about, period }),
     /** A metric of the service's own, with a line for each value of a field, or of several together. */
-    by: (metricName: OwnMetric, fields: string | string[], statistic: string = Stats.SUM): IMetric => {
+    by: (
+      metricName: OwnMetric,
+      fields: string | string[],
+      statistic: string = Stats.SUM,
+    ): IMetric => {
       const dimensions = [namespace, fields].flat().join('","');
-      return formula('', `SEARCH('{"${dimensions}"} MetricName="${metricName}"', '${statistic}', 60)`, {});
+      return formula(
+        '',
+        `SEARCH('{"${dimensions}"} MetricName="${metricName}"', '${statistic}', 60)`,
+        {},
+      );
     },
     /** A metric of the access log for one route. It exists, and costs, once there has been such a request. */
     ofRoute: (metricName: RouteMetric, route: string, period: Duration): Metric =>
@@ -69,8 +81,12 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
 }
 
 /** A metric that CloudWatch calculates from others, by their names in the expression. */
-export const formula = (label: string, expression: string, of: Record<string, IMetric>, period = minute) =>
-  new MathExpression({ label, expression, usingMetrics: of, period });
+export const formula = (
+  label: string,
+  expression: string,
+  of: Record<string, IMetric>,
+  period = minute,
+) => new MathExpression({ label, expression, usingMetrics: of, period });
 
 /** The sum of metrics, some of which may be missing. */
 export const sum = (label: string, metrics: Record<string, IMetric>): MathExpression => {
@@ -79,7 +95,13 @@ export const sum = (label: string, metrics: Record<string, IMetric>): MathExpres
 };
 
 /** A part of a whole, in per cent: 0 if it is below `fewest`. The whole may be missing, or less, if another service counts it. */
-export const rate = (label: string, part: IMetric, whole: IMetric, fewest: number, period = minute) =>
+export const rate = (
+  label: string,
+  part: IMetric,
+  whole: IMetric,
+  fewest: number,
+  period = minute,
+) =>
   formula(
     `${label}, per cent`,
     `IF(part >= ${fewest}, 100 * part / MAX([part, FILL(whole, 0)]), 0)`,

@@ -8,11 +8,20 @@ import type { Construct, IConstruct } from 'constructs';
 export class InlineRole extends iam.Role {
   readonly #rights: iam.PolicyDocument;
 
-  constructor(scope: Construct, id: string, service: string, managedPolicies: iam.IManagedPolicy[] = []) {
+  constructor(
+    scope: Construct,
+    id: string,
+    service: string,
+    managedPolicies: iam.IManagedPolicy[] = [],
+  ) {
     const rights = new iam.PolicyDocument();
     // Not the name of the policy that 1.0.0 had beside the role: its deletion would delete this one, too.
     const inlinePolicies = { Rights: rights };
-    super(scope, id, { assumedBy: new iam.ServicePrincipal(service), managedPolicies, inlinePolicies });
+    super(scope, id, {
+      assumedBy: new iam.ServicePrincipal(service),
+      managedPolicies,
+      inlinePolicies,
+    });
     this.#rights = rights;
   }
 
@@ -34,7 +43,8 @@ export class FunctionRole extends InlineRole {
   constructor(scope: Construct, id: string) {
     super(scope, id, 'lambda.amazonaws.com');
     const stack = Stack.of(this);
-    const rightsHash = (): string => hash('sha256', JSON.stringify(stack.resolve(this.#rights))).slice(0, 16);
+    const rightsHash = (): string =>
+      hash('sha256', JSON.stringify(stack.resolve(this.#rights))).slice(0, 16);
     const policy = new iam.CfnPolicy(this, 'Rights', {
       // Policies of the same name on one role are one: the deletion of the old one would delete both.
       policyName: Lazy.string({ produce: () => `Rights-${rightsHash()}` }),
@@ -57,12 +67,22 @@ export class FunctionRole extends InlineRole {
 }
 
 /** Lets a role do something with resources. */
-export function allow({ grantPrincipal }: iam.IGrantable, actions: string[], resources: string[]): void {
+export function allow(
+  { grantPrincipal }: iam.IGrantable,
+  actions: string[],
+  resources: string[],
+): void {
   grantPrincipal.addToPrincipalPolicy(new iam.PolicyStatement({ actions, resources }));
 }
 
 const reading = ['kms:Decrypt', 'kms:DescribeKey'];
-const writing = [...reading, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
+const writing = [
+  ...reading,
+  'kms:Encrypt',
+  'kms:GenerateDataKey',
+  'kms:ReEncryptFrom',
+  'kms:ReEncryptTo',
+];
 
 /** Lets a service, for a role that can't use the deployment's own key itself, read or write what it encrypts (kms:ViaService). */
 export function allowKey(

@@ -23,7 +23,12 @@ export function rotate(
   when: { scheduleExpression: string; duration: string },
 ): Construct {
   const scope = new Construct(service, id);
-  const actions = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
+  const actions = [
+    'DescribeSecret',
+    'GetSecretValue',
+    'PutSecretValue',
+    'UpdateSecretVersionStage',
+  ];
   const named = actions.map((action) => `secretsmanager:${action}`);
   allow(rotation, named, [secret.secretArn]);
   allowKey(rotation, secret.encryptionKey, 'write', 'secretsmanager');

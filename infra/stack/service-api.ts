@@ -30,7 +30,10 @@ const accessLog = JSON.stringify({
 });
 
 /** Endpoints with a throttle of their own, and its name in the settings. */
-export const throttles = new Map<string, 'token' | 'nonce' | 'identity' | 'notification' | 'document'>([
+export const throttles = new Map<
+  string,
+  'token' | 'nonce' | 'identity' | 'notification' | 'document'
+>([
   ['issue-token', 'token'],
   ['issue-nonce', 'nonce'],
   ['link-identity', 'identity'],
@@ -48,7 +51,13 @@ export class ServiceApi extends Construct {
   readonly #routeSettings: Record<string, object> = {};
 
   /** @param key the deployment's own, for the access log @param given an existing domain */
-  constructor(scope: Construct, id: string, settings: Settings, key?: IKey, given?: apigateway.IDomainName) {
+  constructor(
+    scope: Construct,
+    id: string,
+    settings: Settings,
+    key?: IKey,
+    given?: apigateway.IDomainName,
+  ) {
     super(scope, id);
     this.#settings = settings;
     const { domainName = given?.name, certificateArn } = settings;
@@ -58,10 +67,15 @@ export class ServiceApi extends Construct {
       // It would be a way past a firewall in front of your own domain.
       disableExecuteApiEndpoint: domainName !== undefined,
     });
-    acknowledge(this.api, 'APIG4', 'No authorizer knows OAuth clients, accounts and sessions: functions do');
+    acknowledge(
+      this.api,
+      'APIG4',
+      'No authorizer knows OAuth clients, accounts and sessions: functions do',
+    );
     this.url = domainName ? `https://${domainName}` : this.api.apiEndpoint;
     const domain =
-      given ?? (domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined);
+      given ??
+      (domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined);
     this.#stage = new apigateway.HttpStage(this, 'Stage', {
       httpApi: this.api,
       autoDeploy: true,
@@ -75,7 +89,11 @@ export class ServiceApi extends Construct {
     if (domain) {
       // CloudFormation can't make another mapping before it deletes this one, so it keeps the id that it got from the CDK.
       const id = `${Stack.of(this).stackName}--Api--Domainundefined`;
-      new apigateway.ApiMapping(this.#stage, id, { api: this.api, domainName: domain, stage: this.#stage });
+      new apigateway.ApiMapping(this.#stage, id, {
+        api: this.api,
+        domainName: domain,
+        stage: this.#stage,
+      });
       this.#stage.node.addDependency(domain);
     }
   }

@@ -12,7 +12,9 @@ import type { Settings } from '../settings/settings.ts';
 import { acknowledge } from './rights.ts';
 
 /** The table of a deployment: its own, or an existing one. */
-export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & { tableStreamArn?: string | undefined };
+export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & {
+  tableStreamArn?: string | undefined;
+};
 
 export type ServiceSecrets = Record<SecretName, Secret>;
 
@@ -33,10 +35,20 @@ export const namedLogGroup = (
   logGroupName: string,
   { logRetentionDays: retention }: Settings,
   encryptionKey: IKey | undefined,
-) => new LogGroup(scope, id, definedOnly({ logGroupName, retention, removalPolicy: DESTROY, encryptionKey }));
+) =>
+  new LogGroup(
+    scope,
+    id,
+    definedOnly({ logGroupName, retention, removalPolicy: DESTROY, encryptionKey }),
+  );
 
 /** A queue for what could not be delivered, which only the operator empties. */
-export function deadLetterQueue(scope: Construct, id: string, key: IKey | undefined, props: QueueProps) {
+export function deadLetterQueue(
+  scope: Construct,
+  id: string,
+  key: IKey | undefined,
+  props: QueueProps,
+) {
   const kept = definedOnly({ retentionPeriod: Duration.days(14), encryptionMasterKey: key });
   const queue = new Queue(scope, id, { enforceSSL: true, ...kept, ...props });
   acknowledge(queue, 'SQS3', 'It is a dead-letter queue itself');
@@ -46,13 +58,20 @@ export function deadLetterQueue(scope: Construct, id: string, key: IKey | undefi
 const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 
 /** The one table, protected from deletion in production; or an existing one, such as a restored one, that the settings name. */
-export function serviceTable(scope: Construct, settings: Settings, key: IKey | undefined): TableInUse {
+export function serviceTable(
+  scope: Construct,
+  settings: Settings,
+  key: IKey | undefined,
+): TableInUse {
   const { tableName, tableStreamArn, warmReadUnits, warmWriteUnits, maxWriteUnits } = settings;
   if (tableName) {
     const attributes = definedOnly({ tableName, tableStreamArn, encryptionKey: key });
     return dynamodb.Table.fromTableAttributes(scope, 'ExistingTable', attributes);
   }
-  const warm = definedOnly({ readUnitsPerSecond: warmReadUnits, writeUnitsPerSecond: warmWriteUnits });
+  const warm = definedOnly({
+    readUnitsPerSecond: warmReadUnits,
+    writeUnitsPerSecond: warmWriteUnits,
+  });
   // Not RetainExceptOnCreate: the protection would keep a failed first deployment from deleting it.
   const removalPolicy = removalPolicyOf(settings);
   const created = new dynamodb.Table(scope, 'Table', {
@@ -72,7 +91,9 @@ export function serviceTable(scope: Construct, settings: Settings, key: IKey | u
     const projectionType = dynamodb.ProjectionType[projection];
     created.addLocalSecondaryIndex({ indexName, sortKey: text(sortKey), projectionType });
   }
-  for (const [indexName, { partitionKey, sortKey, projection }] of Object.entries(table.globalIndexes)) {
+  for (const [indexName, { partitionKey, sortKey, projection }] of Object.entries(
+    table.globalIndexes,
+  )) {
     const projectionType = dynamodb.ProjectionType[projection];
     const keys = { partitionKey: text(partitionKey), sortKey: text(sortKey) };
     created.addGlobalSecondaryIndex({ indexName, ...keys, projectionType });
@@ -82,13 +103,19 @@ export function serviceTable(scope: Construct, settings: Settings, key: IKey | u
 
 /** The ARNs of all indexes, without a wildcard: the template shows what a function may query. */
 export const indexArnsOf = ({ tableArn }: TableInUse): string[] =>
-  Object.keys({ ...table.localIndexes, ...table.globalIndexes }).map((name) => `${tableArn}/index/${name}`);
+  Object.keys({ ...table.localIndexes, ...table.globalIndexes }).map(
+    (name) => `${tableArn}/index/${name}`,
+  );
 
 /**
  * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next update would
  * generate new ones, and all tokens and all provider secrets in the table would be lost.
  */
-export function serviceSecrets(stack: Construct, settings: Settings, key: IKey | undefined): ServiceSecrets {
+export function serviceSecrets(
+  stack: Construct,
+  settings: Settings,
+  key: IKey | undefined,
+): ServiceSecrets {
   const scope = new Construct(stack, 'Secrets');
   // A second region has the settings of the first, and can't have replicas of its own secrets.
   const regions = settings.replicaRegions?.filter((region) => region !== settings.region) ?? [];
@@ -101,7 +128,11 @@ export function serviceSecrets(stack: Construct, settings: Settings, key: IKey |
   // Rotations write key sets that begin with this text.
   const generateSecretString = { passwordLength: 64, excludePunctuation: true };
   const sourceOf = (what: string, id: string): Secret =>
-    new Secret(scope, id, { ...kept, description: `What ${what} is derived from`, generateSecretString });
+    new Secret(scope, id, {
+      ...kept,
+      description: `What ${what} is derived from`,
+      generateSecretString,
+    });
   return {
     // The first rotation, at deployment, replaces its random text with the keys.
     'signing-keys': new Secret(scope, 'SigningKeys', {

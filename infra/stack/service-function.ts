@@ -6,7 +6,13 @@ import { Architecture, CfnFunction, Code, Runtime, Tracing } from 'aws-cdk-lib/a
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Access, AnyEndpoint, SecretName, TableAction, TableRights } from '../../lib/http/endpoint.ts';
+import type {
+  Access,
+  AnyEndpoint,
+  SecretName,
+  TableAction,
+  TableRights,
+} from '../../lib/http/endpoint.ts';
 import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
@@ -14,7 +20,12 @@ import { isInstalled } from '../version.ts';
 import { bundlesFolder } from './bundles.ts';
 import { bundling } from './bundling.ts';
 import { acknowledge, allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
-import { indexArnsOf, namedLogGroup, type ServiceSecrets, type TableInUse } from './service-data.ts';
+import {
+  indexArnsOf,
+  namedLogGroup,
+  type ServiceSecrets,
+  type TableInUse,
+} from './service-data.ts';
 
 /** A deployment, as all its functions see it. */
 export interface Deployment {
@@ -34,7 +45,8 @@ export const liveAlias = 'live';
 export type EndpointFunction = ServiceFunction<AnyEndpoint>;
 
 /** Properties that single functions have. */
-interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
+interface SpecialProps
+  extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
   /** Whether its role holds its rights: those of two versions are too long, and nothing calls it while it is updated. */
   inlineRights?: true;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
@@ -51,7 +63,10 @@ const secretVariables: Record<SecretName, string> = {
 
 /** Rights on the table that only functions of 1.0.0 needed. Their roles keep them with the others of 1.0.0. */
 const formerRights: Record<string, TableRights> = {
-  'add-comment': { ...withLists(['GetItem', 'BatchGetItem', 'PutItem', 'Query']), accounts: ['GetItem'] },
+  'add-comment': {
+    ...withLists(['GetItem', 'BatchGetItem', 'PutItem', 'Query']),
+    accounts: ['GetItem'],
+  },
   'add-review': withLists(['BatchGetItem', 'Query']),
   'create-access-request': {
     ...withLists(['GetItem', 'BatchGetItem', 'UpdateItem', 'Query']),
@@ -78,13 +93,20 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
   readonly lambda: NodejsFunction;
   readonly log: LogGroup;
 
-  constructor(scope: Construct, key: string, access: Kind, shared: Deployment, special: SpecialProps = {}) {
+  constructor(
+    scope: Construct,
+    key: string,
+    access: Kind,
+    shared: Deployment,
+    special: SpecialProps = {},
+  ) {
     super(scope, key);
     const { settings, table, secrets } = shared;
     const { warm = 0, inlineRights = false, ...props } = special;
     const { secrets: readable = [], summary, seconds = 10 } = access;
     const asked = access.asksLoginHook ? settings.loginHook : undefined;
-    const hook = asked && !asked.startsWith('arn:') ? arnOf(this, 'lambda', 'function', asked) : asked;
+    const hook =
+      asked && !asked.startsWith('arn:') ? arnOf(this, 'lambda', 'function', asked) : asked;
     this.key = key;
     this.access = access;
     this.log = namedLogGroup(this, 'Log', logGroupNameOf(this, key), settings, shared.key);
@@ -110,7 +132,9 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
       ...props,
       environment: {
         TABLE_NAME: table.tableName,
-        ...Object.fromEntries(readable.map((name) => [secretVariables[name], secrets[name].secretArn])),
+        ...Object.fromEntries(
+          readable.map((name) => [secretVariables[name], secrets[name].secretArn]),
+        ),
         ...shared.environment,
         ...(hook && {
           LOGIN_HOOK: hook,
@@ -131,7 +155,8 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(pascal(key));
 
-    if (settings.tracing) acknowledge(this, 'IAM5[Resource::*]', 'X-Ray has no resources to limit a role to');
+    if (settings.tracing)
+      acknowledge(this, 'IAM5[Resource::*]', 'X-Ray has no resources to limit a role to');
     const onTable = ({ action, keys }: TableRight): PolicyStatement =>
       new PolicyStatement({
         actions: [`dynamodb:${action}`],
@@ -141,9 +166,12 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
     const tableRights = tableRightsOf(access);
     for (const right of tableRights) role.addToPrincipalPolicy(onTable(right));
     if (role instanceof FunctionRole)
-      for (const right of tableRightsOf({ table: formerRights[key] ?? {} })) role.keepFormer(onTable(right));
+      for (const right of tableRightsOf({ table: formerRights[key] ?? {} }))
+        role.keepFormer(onTable(right));
     if (tableRights.length > 0) {
-      const writes = tableRights.some(({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action));
+      const writes = tableRights.some(
+        ({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action),
+      );
       allowKey(role, table.encryptionKey, writes ? 'write' : 'read', 'dynamodb');
     }
     if (hook) allow(role, ['lambda:InvokeFunction'], [hook]);
@@ -155,8 +183,18 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
 }
 
 /** The ARN of a resource in the account and region of the stack: `arn:aws:logs:eu-west-1:123456789012:log-group:NAME`. */
-export const arnOf = (scope: Construct, service: string, resource: string, resourceName: string): string =>
-  Stack.of(scope).formatArn({ service, resource, resourceName, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
+export const arnOf = (
+  scope: Construct,
+  service: string,
+  resource: string,
+  resourceName: string,
+): string =>
+  Stack.of(scope).formatArn({
+    service,
+    resource,
+    resourceName,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
 
 /** The template's resource of a construct, for what the construct doesn't offer. @throws Error when it has another type */
 export function resourceOf<Resource extends CfnResource>(

@@ -34,7 +34,10 @@ export class Watching extends NestedStack {
       graph('Rejected token requests, by error', of.by('TokensRefused', 'error')),
       graph('Rejected token requests, by reason', of.by('TokensRefused', 'reason')),
       graph('Rejected token requests, by provider', of.by('TokensRefused', 'provider')),
-      graph('Latency of providers, p99, ms', of.by('ProviderLatency', 'provider', cloudwatch.Stats.p(99))),
+      graph(
+        'Latency of providers, p99, ms',
+        of.by('ProviderLatency', 'provider', cloudwatch.Stats.p(99)),
+      ),
       graph('Provider failures', of.by('ProviderFailures', 'provider')),
       graph('Table, units consumed', of.consumedReads, of.consumedWrites),
       graph('Devices registered', of.by('DevicesRegistered', 'outcome')),

@@ -6,7 +6,13 @@ import { type ItemKey, type ItemOf, itemKind, readItem, updateItem } from '../st
 import * as keys from '../storage/keys.ts';
 import type { NumberedList } from '../storage/lists.ts';
 import type { LocalIndex } from '../storage/table.ts';
-import { type AccessRequestEvent, type Actor, actorSchema, eventSchema, type Writer } from './event.ts';
+import {
+  type AccessRequestEvent,
+  type Actor,
+  actorSchema,
+  eventSchema,
+  type Writer,
+} from './event.ts';
 
 export const accessRequestItem = itemKind(
   v.object({
@@ -42,14 +48,16 @@ export const accessRequestItem = itemKind(
 export type AccessRequest = ItemOf<typeof accessRequestItem>;
 
 /** The error for a counter that has gone back, as in a table that was restored in part. */
-export const idIsTaken = (id: number) => new Error(`The id ${id} belongs to another access request already.`);
+export const idIsTaken = (id: number) =>
+  new Error(`The id ${id} belongs to another access request already.`);
 
 const counterItem = itemKind(v.object({ last_id: v.number() }), keys.accessRequestCounterKey);
 
 /** Takes consecutive ids from the counter, by a write that no other writer makes fail. Returns the first. */
 export async function takeIds(count: number): Promise<number> {
   const outcome = await updateItem(counterItem(), { count: { last_id: { by: count } } });
-  if (!outcome.done) throw new Error('The counter of access requests refused a write without a condition.');
+  if (!outcome.done)
+    throw new Error('The counter of access requests refused a write without a condition.');
   const { before = { last_id: 0 }, after } = outcome;
   return 1 + (after ? counterItem.parse(after).last_id - count : counterItem.parse(before).last_id);
 }
@@ -59,7 +67,10 @@ export const readAccessRequest = (id: number) => readItem(accessRequestItem(id))
 export const eventItem: (
   accessRequestId: number,
   id: number,
-) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, keys.eventKey);
+) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(
+  eventSchema,
+  keys.eventKey,
+);
 
 /** The lists of an access request's events. Their names differ, and from the hashes of idempotency keys. */
 export function eventLists(accessRequestId: number) {

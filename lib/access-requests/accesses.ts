@@ -6,7 +6,13 @@ import { retryOnConflict } from '../storage/batches.ts';
 import { deleteItem, type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
 import * as keys from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
-import { put, remove, type TransactionWrite, update, writeTogether } from '../storage/transactions.ts';
+import {
+  put,
+  remove,
+  type TransactionWrite,
+  update,
+  writeTogether,
+} from '../storage/transactions.ts';
 import { type AccessRequest, accessRequestItem } from './access-request.ts';
 import { entryItem, entryOf } from './account-lists.ts';
 
@@ -42,7 +48,9 @@ export async function requireAccess(accountId: string, id: number): Promise<Acce
 }
 
 export async function readAccesses(id: number): Promise<Access[]> {
-  return (await readPartition(keys.accessRequestPartition(id), keys.accessPrefix)).map(accessItem.parse);
+  return (await readPartition(keys.accessRequestPartition(id), keys.accessPrefix)).map(
+    accessItem.parse,
+  );
 }
 
 const accessOf = (id: number, accountId: string) => ({
@@ -60,7 +68,8 @@ export const putProbeAccess = (
   more: Partial<Access> & { expires_at: number },
 ) => putItem(accessItem(id, accountId), { ...accessOf(id, accountId), ...more });
 
-export const deleteProbeAccess = (id: number, accountId: string) => deleteItem(accessItem(id, accountId));
+export const deleteProbeAccess = (id: number, accountId: string) =>
+  deleteItem(accessItem(id, accountId));
 
 /** The writes that give an account access, and list the access request there. */
 export function accessWrites(request: AccessRequest, accountId: string): TransactionWrite[] {
@@ -102,8 +111,15 @@ const tooManyAccounts = () =>
   );
 
 /** Takes the access away from an account. Of its creator's, the access request keeps the time. */
-export function revokeAccess({ access_request_id: id, account_id }: AccessRequest, accountId: string) {
-  return removeAccess(id, accountId, account_id === accountId ? { creator_revoked_at: timestamp() } : {});
+export function revokeAccess(
+  { access_request_id: id, account_id }: AccessRequest,
+  accountId: string,
+) {
+  return removeAccess(
+    id,
+    accountId,
+    account_id === accountId ? { creator_revoked_at: timestamp() } : {},
+  );
 }
 
 /** @param set attributes of the access request */
@@ -113,5 +129,9 @@ export function removeAccess(id: number, accountId: string, set: Partial<AccessR
     count: { revision: { by: 1 } },
     when: { pk: { exists: true } },
   });
-  return writeTogether([counted, remove(accessItem(id, accountId)), remove(entryItem(accountId, id))]);
+  return writeTogether([
+    counted,
+    remove(accessItem(id, accountId)),
+    remove(entryItem(accountId, id)),
+  ]);
 }

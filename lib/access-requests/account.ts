@@ -37,7 +37,8 @@ export const accountItem = itemKind(
 export type Account = ItemOf<typeof accountItem>;
 
 /** Reads an account. An id of another form is not looked up. */
-export const readAccount = async (id: string) => (isId('ac_…', id) ? readItem(accountItem(id)) : undefined);
+export const readAccount = async (id: string) =>
+  isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
 
 const findAccount = cached((id) => isId('ac_…', id), readAccount);
 
@@ -91,7 +92,11 @@ export async function deleteAccount(account_id: string) {
   const removeOther = async (item: Item) => item.sk !== root.sk && deleteItem(item);
   const isAll =
     (await forEachOfLists([readMemberPages(list)], remove, hasTime)) &&
-    (await forEachOfLists([readPartitionPages(list), readPartitionPages(root.pk)], removeOther, hasTime));
+    (await forEachOfLists(
+      [readPartitionPages(list), readPartitionPages(root.pk)],
+      removeOther,
+      hasTime,
+    ));
   if (!isAll) return { account_id, deleted: false, removed, again_after_seconds: 0 };
   await deleteItem(root);
   return { account_id, deleted: true, removed };

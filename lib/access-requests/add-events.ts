@@ -8,7 +8,13 @@ import { isPartitionFull, putItem, readItems } from '../storage/items.ts';
 import { ordinalIn } from '../storage/keys.ts';
 import { type NumberedList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
 import { put } from '../storage/transactions.ts';
-import { type AccessRequest, eventItem, eventLists, listsOf, readAccessRequest } from './access-request.ts';
+import {
+  type AccessRequest,
+  eventItem,
+  eventLists,
+  listsOf,
+  readAccessRequest,
+} from './access-request.ts';
 import { type Access, requireAccess } from './accesses.ts';
 import { decisionOf, isPending, withReview, withReviews } from './decision.ts';
 import { type AccessRequestEvent, eventSchema, parseEvent, type Writer } from './event.ts';
@@ -54,12 +60,18 @@ export async function addEventFor(
     keyCountsSince: keysCountSince(),
   };
   const [appended] = await append(access, [draft]);
-  if (!appended || !isDeepStrictEqual({ ...appended.event, ...body }, appended.event)) throw usedForAnother();
+  if (!appended || !isDeepStrictEqual({ ...appended.event, ...body }, appended.event))
+    throw usedForAnother();
   return appended.event;
 }
 
 /** Adds a review for an account, as `addEventFor` does, and decides the access request if the review does. */
-export const addReviewFor = (accountId: string, id: number, body: NewEvent, key: string | undefined) =>
+export const addReviewFor = (
+  accountId: string,
+  id: number,
+  body: NewEvent,
+  key: string | undefined,
+) =>
   addEventFor(accountId, id, body, key, async ({ is_decided = true }, drafts) => {
     const request = is_decided ? await readAccessRequest(id) : undefined;
     return request ? addEvents(request, drafts) : appendEvents(id, drafts);
@@ -141,7 +153,11 @@ async function countEarlier(request: AccessRequest, { ordinals }: Tails): Promis
  * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
  *   8 s; the events added so far stay
  */
-async function appendEvents(id: number, drafts: Draft[], putter = plainPutter): Promise<Appended[]> {
+async function appendEvents(
+  id: number,
+  drafts: Draft[],
+  putter = plainPutter,
+): Promise<Appended[]> {
   const appended: Appended[] = [];
   const giveUpAt = performance.now() + patience;
   for (let attempt = 0; ; attempt += 1) {
@@ -160,7 +176,8 @@ async function appendEvents(id: number, drafts: Draft[], putter = plainPutter): 
     const pause = Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2));
     // The next attempt may take as long as this one.
     if (performance.now() + pause + took > giveUpAt) {
-      const message = 'Too many are writing to this access request at once; send the request again.';
+      const message =
+        'Too many are writing to this access request at once; send the request again.';
       throw new ServiceError('temporarily_unavailable', message);
     }
     await wait(pause);
@@ -181,7 +198,8 @@ async function append(
 ): Promise<Appended | undefined> {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
   const earlier = key === undefined ? undefined : written.get(key);
-  if (earlier && earlier.created_at >= keyCountsSince) return { event: earlier, outcome: 'repeated' };
+  if (earlier && earlier.created_at >= keyCountsSince)
+    return { event: earlier, outcome: 'repeated' };
 
   const next = ({ name }: NumberedList): number => (ordinals.get(name) ?? 0) + 1;
   const { all, reviews } = eventLists(accessRequestId);
@@ -205,7 +223,8 @@ async function append(
 function refusalOf(error: unknown): false {
   if (isConflict(error)) return false;
   if (!isPartitionFull(error)) throw error;
-  const message = 'The access request is full: it takes no more events. Create another one to go on.';
+  const message =
+    'The access request is full: it takes no more events. Create another one to go on.';
   throw new ServiceError('conflict', message, 'access_request_full');
 }
 
@@ -216,12 +235,19 @@ function refusalOf(error: unknown): false {
 async function readTails(accessRequestId: number, drafts: Draft[]) {
   const { all, underKey } = eventLists(accessRequestId);
   const keys = [...new Set(drafts.flatMap(({ idempotencyKey }) => idempotencyKey ?? []))];
-  const joined = [...drafts.flatMap(({ event }) => listsOf(accessRequestId, event)), ...keys.map(underKey)];
+  const joined = [
+    ...drafts.flatMap(({ event }) => listsOf(accessRequestId, event)),
+    ...keys.map(underKey),
+  ];
   const ordinals = new Map([[all.name, await readLastOrdinal(all)]]);
   const lists = new Map(joined.map((list) => [list.name, list]));
-  await Promise.all([...lists].map(async ([name, list]) => ordinals.set(name, await readLastOrdinal(list))));
+  await Promise.all(
+    [...lists].map(async ([name, list]) => ordinals.set(name, await readLastOrdinal(list))),
+  );
   const used = keys.filter((key) => ordinals.get(key));
-  const events = await readItems(used.map((key) => eventItem(accessRequestId, ordinals.get(key) ?? 0)));
+  const events = await readItems(
+    used.map((key) => eventItem(accessRequestId, ordinals.get(key) ?? 0)),
+  );
   return { ordinals, written: new Map(used.map((key, place) => [key, events[place]])) };
 }
 type Tails = Awaited<ReturnType<typeof readTails>>;

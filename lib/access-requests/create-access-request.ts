@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { countField, described, jsonSchema, timeField, timestampField } from '../schema/json-schema.ts';
+import {
+  countField,
+  described,
+  jsonSchema,
+  timeField,
+  timestampField,
+} from '../schema/json-schema.ts';
 import { jsonObject } from '../schema/validation.ts';
 import { isPartitionFull, itemKind, readItem, readItems } from '../storage/items.ts';
 import * as keys from '../storage/keys.ts';
@@ -25,7 +31,9 @@ export const newAccessRequestFields = {
   requested_by: described(
     v.optional(
       v.object(actorFields, ({ path }) =>
-        path ? `requested_by.${String(path[0]?.key)} is required.` : 'requested_by must be an object.',
+        path
+          ? `requested_by.${String(path[0]?.key)} is required.`
+          : 'requested_by must be an object.',
       ),
     ),
     'Who asks for approval.',
@@ -54,7 +62,8 @@ type NewAccessRequest = v.InferOutput<typeof fieldsSchema>;
 /** Whether `self_review: false` protects anything: it is about reviews of the one who is named. */
 export const namesRequester = ({ self_review, requested_by }: NewAccessRequest): boolean =>
   self_review !== false || requested_by !== undefined;
-export const requesterMissing = 'self_review: false needs requested_by, whose reviews then do not count.';
+export const requesterMissing =
+  'self_review: false needs requested_by, whose reviews then do not count.';
 
 /** A JSON object with such fields, all optional; others are ignored. */
 export const accessRequestBodySchema = v.pipe(
@@ -63,7 +72,10 @@ export const accessRequestBodySchema = v.pipe(
     ...newAccessRequestFields,
     expires_at: v.pipe(
       newAccessRequestFields.expires_at,
-      v.check((time) => time === undefined || time > timestamp(), 'expires_at must be a time in the future.'),
+      v.check(
+        (time) => time === undefined || time > timestamp(),
+        'expires_at must be a time in the future.',
+      ),
     ),
   }),
   v.forward(
@@ -118,11 +130,20 @@ export async function createAccessRequestFor(
   const key = madeByKeyItem(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
   const earlier = await readItem(key);
-  if (earlier && earlier.created_at >= countsSince) return asCreated(await madeEarlier(attributes, earlier));
+  if (earlier && earlier.created_at >= countsSince)
+    return asCreated(await madeEarlier(attributes, earlier));
   const made = { id: await takeIds(1), created_at: timestamp() };
-  const lasting = { ...made, expires_at: epochSeconds() + keyLifetimeSeconds, is_claim: true } as const;
+  const lasting = {
+    ...made,
+    expires_at: epochSeconds() + keyLifetimeSeconds,
+    is_claim: true,
+  } as const;
   const use = put(key, lasting, { created_at: { isNotFrom: countsSince } });
-  const creation = creationOf({ ...attributes, access_request_id: made.id, created_at: made.created_at });
+  const creation = creationOf({
+    ...attributes,
+    access_request_id: made.id,
+    created_at: made.created_at,
+  });
   const refused = await create(creation, use);
   const byOther = refused?.get(use);
   if (byOther) return asCreated(await madeEarlier(attributes, madeByKeyItem.parse(byOther)));
@@ -181,7 +202,10 @@ export async function create({ request, itself, reference }: Creation, more?: Tr
     return outcome.done ? undefined : outcome.refused;
   } catch (error) {
     if (!isPartitionFull(error)) throw error;
-    throw new ServiceError('conflict', 'The account takes no more access requests; go on with another one.');
+    throw new ServiceError(
+      'conflict',
+      'The account takes no more access requests; go on with another one.',
+    );
   }
 }
 
@@ -199,19 +223,32 @@ const isReferenceOf = (id: number) =>
 
 /** The error that the creation of an access request would end with now; undefined if there is none. */
 export async function foreseeRefusal({ account_id, reference }: Attributes) {
-  const owner = reference === undefined ? undefined : await readItem(referenceItem(account_id, reference));
+  const owner =
+    reference === undefined ? undefined : await readItem(referenceItem(account_id, reference));
   return owner && isReferenceOf(owner.access_request_id);
 }
 
-const sent = ['title', 'reference', 'requested_by', 'approvals_needed', 'self_review', 'open_until'] as const;
+const sent = [
+  'title',
+  'reference',
+  'requested_by',
+  'approvals_needed',
+  'self_review',
+  'open_until',
+] as const;
 
 /** The access request that a key made before. @throws Error when another one has its id */
-async function madeEarlier(attributes: Attributes, { id, created_at }: MadeByKey): Promise<AccessRequest> {
+async function madeEarlier(
+  attributes: Attributes,
+  { id, created_at }: MadeByKey,
+): Promise<AccessRequest> {
   const { account_id } = attributes;
   const [found, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
-  const request = found ?? (await createUnlessThere({ ...attributes, access_request_id: id, created_at }));
+  const request =
+    found ?? (await createUnlessThere({ ...attributes, access_request_id: id, created_at }));
   if (request.account_id !== account_id || request.created_at !== created_at) throw idIsTaken(id);
-  if (!sent.every((field) => isDeepStrictEqual(request[field], attributes[field]))) throw usedForAnother();
+  if (!sent.every((field) => isDeepStrictEqual(request[field], attributes[field])))
+    throw usedForAnother();
   if (found) await grantLeftOut(found, access);
   return request;
 }
@@ -230,7 +267,10 @@ async function createUnlessThere(request: AccessRequest): Promise<AccessRequest>
  * Gives the creator of an access request the access that 1.0.0, which gave it in a later write, has left out when it was
  * interrupted. An access that an operator took away stays away.
  */
-export async function grantLeftOut(request: AccessRequest, access: Access | undefined): Promise<void> {
+export async function grantLeftOut(
+  request: AccessRequest,
+  access: Access | undefined,
+): Promise<void> {
   const isLeftOut = !access && request.creator_revoked_at === undefined;
   if (isLeftOut) await grantAccess(request, request.account_id);
 }

@@ -47,9 +47,13 @@ export function withReviews(request: AccessRequest, reviews: AccessRequestEvent[
  * @returns undefined if the review does not count: the access request is decided or has expired, it is by the one who
  *   requested it and `self_review` is false, or it is another approval by the same actor
  */
-export function withReview(request: AccessRequest, event: AccessRequestEvent): AccessRequest | undefined {
+export function withReview(
+  request: AccessRequest,
+  event: AccessRequestEvent,
+): AccessRequest | undefined {
   const { open_until = never, approvals_needed = 1, approvers = [] } = request;
-  if (event.type !== 'review' || !isPending(request) || event.created_at >= open_until) return undefined;
+  if (event.type !== 'review' || !isPending(request) || event.created_at >= open_until)
+    return undefined;
   if (!mayReview(request, event)) return undefined;
   const decided = { decision: event.status, decided_at: event.created_at };
   if (event.status === 'rejected') return { ...request, ...decided };

@@ -22,7 +22,10 @@ const times = { created_at: timestampField, updated_at: timestampField };
 /** An event of an access request, with the fields that are shown. */
 export const eventSchema = v.pipe(
   v.variant('type', [
-    v.pipe(v.object({ ...identity, type: v.literal('comment'), ...content, ...times }), v.title('Comment')),
+    v.pipe(
+      v.object({ ...identity, type: v.literal('comment'), ...content, ...times }),
+      v.title('Comment'),
+    ),
     v.pipe(
       v.object({
         ...identity,

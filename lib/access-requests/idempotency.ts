@@ -16,11 +16,13 @@ export const idempotencyKeySchema = described(
 /** Seconds for which a key gets the same answer. After that it counts as new. */
 export const keyLifetimeSeconds = 24 * 60 * 60;
 
-export const hashOfKey = (accountId: string, key: string): string => hashOf('account', accountId, key);
+export const hashOfKey = (accountId: string, key: string): string =>
+  hashOf('account', accountId, key);
 
 /** The earliest use, ISO 8601, of a key that still counts. */
 export const keysCountSince = (): string => ago(keyLifetimeSeconds * 1000);
 
 const usedAlready = 'The Idempotency-Key was used for another request within the last 24 hours.';
 
-export const usedForAnother = () => unprocessableEntity([{ field: 'Idempotency-Key', message: usedAlready }]);
+export const usedForAnother = () =>
+  unprocessableEntity([{ field: 'Idempotency-Key', message: usedAlready }]);

@@ -126,7 +126,13 @@ async function createImported(
   access_request_id: number,
   ids: Map<string, number>,
 ): Promise<LineOutcome> {
-  const own = { ...attributesOf(fields), access_request_id, account_id: accountId, operator, created_at };
+  const own = {
+    ...attributesOf(fields),
+    access_request_id,
+    account_id: accountId,
+    operator,
+    created_at,
+  };
   const creation = creationOf(own);
   const key = importedItem(accountId, id);
   const memory = put(key, { imported_id: id, access_request_id }, { pk: { exists: false } });
@@ -141,7 +147,9 @@ async function createImported(
 const circumstancesSchema = v.object(
   {
     access_request_id: v.pipe(
-      v.number('access_request_id must be a number; --ids-from replaces the ids of another system.'),
+      v.number(
+        'access_request_id must be a number; --ids-from replaces the ids of another system.',
+      ),
       v.safeInteger('access_request_id must be an integer.'),
     ),
     created_at: timeField('created_at'),

@@ -36,7 +36,10 @@ export const nameText = (name: string) =>
 const oneOf = <const Options extends readonly string[]>(name: string, options: Options) =>
   v.picklist(options, `${name} must be ${options.join(' or ')}.`);
 
-export const actorFields = { actor_type: oneOf('actor_type', actorTypes), actor_id: nameText('actor_id') };
+export const actorFields = {
+  actor_type: oneOf('actor_type', actorTypes),
+  actor_id: nameText('actor_id'),
+};
 
 const shared = {
   ...actorFields,

@@ -29,7 +29,10 @@ export const accessRequestsQuery = {
   reference: queryText('reference', 'Only those with this reference.'),
   order: ordering(['newest', 'oldest'], 'The order by id: the newest first, or the oldest.'),
   page_size: pageSize('access requests'),
-  cursor: queryText('cursor', 'The `next_cursor` of the page before, with the same filters and order.'),
+  cursor: queryText(
+    'cursor',
+    'The `next_cursor` of the page before, with the same filters and order.',
+  ),
 };
 type AccessRequestsSearch = v.InferOutput<v.ObjectSchema<typeof accessRequestsQuery, undefined>>;
 
@@ -45,17 +48,28 @@ export const accessRequestsPageSchema = v.pipe(
 );
 
 /** The place where a page ended, and a hash of what it was a page of. It is not signed: it names nothing but an id. */
-const placeSchema = v.object({ after: v.pipe(v.number(), v.safeInteger(), v.minValue(1)), of: v.string() });
+const placeSchema = v.object({
+  after: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  of: v.string(),
+});
 
 function writeCursor(search: AccessRequestsSearch, after: number): string {
-  const { decision = '', requested_by_type: type = '', requested_by_id: id = '', reference = '' } = search;
+  const {
+    decision = '',
+    requested_by_type: type = '',
+    requested_by_id: id = '',
+    reference = '',
+  } = search;
   const of = hashOf(decision, type, id, reference, search.order ?? '').slice(0, 11);
   return Buffer.from(JSON.stringify({ after, of })).toString('base64url');
 }
 
 function readCursor(search: AccessRequestsSearch, cursor: string): number {
   const text = Buffer.from(cursor, 'base64url').toString();
-  const { success, output: place } = v.safeParse(v.pipe(v.string(), v.parseJson(), placeSchema), text);
+  const { success, output: place } = v.safeParse(
+    v.pipe(v.string(), v.parseJson(), placeSchema),
+    text,
+  );
   if (success && writeCursor(search, place.after) === cursor) return place.after;
   throw invalid(
     'The parameter cursor must be the next_cursor of the page before, with the same filters and order.',
@@ -97,18 +111,28 @@ function filtersOf(accountId: string, search: AccessRequestsSearch) {
   const ofDecision = decision && lists.ofDecision(decision);
   const ofType = type && lists.ofRequesterType(type);
   const ofId = id === undefined ? undefined : lists.ofRequesterId(id);
-  const ofBoth = decision && id !== undefined ? lists.ofDecisionForRequester(decision, id) : undefined;
+  const ofBoth =
+    decision && id !== undefined ? lists.ofDecisionForRequester(decision, id) : undefined;
   const list = ofBoth ?? ofId ?? ofDecision ?? ofType ?? lists.all;
-  const others = [ofType, ofId, ofDecision].filter((other) => other !== undefined && other !== list);
+  const others = [ofType, ofId, ofDecision].filter(
+    (other) => other !== undefined && other !== list,
+  );
   const when = Object.fromEntries(others.flatMap((other) => (other ? [memberOf(other)] : [])));
-  return { list, when: decision === 'pending' ? { ...when, open_until: { isNotUpTo: timestamp() } } : when };
+  return {
+    list,
+    when: decision === 'pending' ? { ...when, open_until: { isNotUpTo: timestamp() } } : when,
+  };
 }
 
-const memberOf = ({ index, name }: NumberedList) => [sortKeyOf(index), { startsWith: `${name}#` }] as const;
+const memberOf = ({ index, name }: NumberedList) =>
+  [sortKeyOf(index), { startsWith: `${name}#` }] as const;
 
 type Shown = ReturnType<typeof shown>;
 
-function matches({ decision, requested_by, reference }: Shown, search: AccessRequestsSearch): boolean {
+function matches(
+  { decision, requested_by, reference }: Shown,
+  search: AccessRequestsSearch,
+): boolean {
   const wanted = {
     decision: [search.decision, decision],
     type: [search.requested_by_type, requested_by?.actor_type],

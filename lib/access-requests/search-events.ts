@@ -34,7 +34,10 @@ export async function searchEvents(accountId: string, search: SearchRequest) {
   return { total, offset, count: items.length, results: items.map(parseEvent) };
 }
 
-async function findPage(search: SearchRequest, offset: number): Promise<{ total: number; items: Item[] }> {
+async function findPage(
+  search: SearchRequest,
+  offset: number,
+): Promise<{ total: number; items: Item[] }> {
   const { page_size, order } = search;
   const list = search.ids ? undefined : listOf(search);
   if (list) return (order === 'desc' ? readNewest : readOldest)(list, offset, page_size);
@@ -62,7 +65,12 @@ async function readNewest(list: NumberedList, offset: number, size: number) {
   return { total, items: items.toReversed() };
 }
 
-function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest): NumberedList | undefined {
+function listOf({
+  access_request_id,
+  type,
+  actor_type,
+  actor_id,
+}: SearchRequest): NumberedList | undefined {
   const { all, reviews, ofActorType, ofActorId, ofActor } = eventLists(access_request_id);
   if (actor_type === undefined && actor_id === undefined) return type === 'review' ? reviews : all;
   if (type === 'review') return undefined;
@@ -73,7 +81,9 @@ function listOf({ access_request_id, type, actor_type, actor_id }: SearchRequest
 async function readMatching(search: SearchRequest): Promise<Item[]> {
   const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids
-    ? await readAll([...new Set(ids)].sort((a, b) => a - b).map((id) => eventKey(access_request_id, id)))
+    ? await readAll(
+        [...new Set(ids)].sort((a, b) => a - b).map((id) => eventKey(access_request_id, id)),
+      )
     : await readShorter(search);
   return items
     .filter((item) => item !== undefined)
@@ -86,23 +96,36 @@ async function readMatching(search: SearchRequest): Promise<Item[]> {
 const fewEvents = 25;
 
 /** All events of the actor or all reviews, whichever are fewer; all reviews without both filters. */
-async function readShorter({ access_request_id, actor_type, actor_id }: SearchRequest): Promise<Item[]> {
+async function readShorter({
+  access_request_id,
+  actor_type,
+  actor_id,
+}: SearchRequest): Promise<Item[]> {
   const { reviews, ofActor } = eventLists(access_request_id);
   if (actor_type === undefined || actor_id === undefined) return readRange(reviews);
   const events = ofActor(actor_type, actor_id);
   const first = await readRange(events, 1, fewEvents);
   if (first.length < fewEvents) return first;
-  const [eventCount, reviewCount] = await Promise.all([readLastOrdinal(events), readLastOrdinal(reviews)]);
+  const [eventCount, reviewCount] = await Promise.all([
+    readLastOrdinal(events),
+    readLastOrdinal(reviews),
+  ]);
   if (reviewCount < eventCount) return readRange(reviews);
   return [...first, ...(await readRange(events, fewEvents + 1))];
 }
 
 /** Older events have no writer. */
-const writerSchema = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
+const writerSchema = v.object({
+  account_id: v.optional(v.string()),
+  operator: v.optional(v.string()),
+});
 
 /** The first 100 events after an id, each with its writer, and where the next ones begin. */
 export async function listEvents(accessRequestId: number, after: number) {
   const items = await readRange(eventLists(accessRequestId).all, after + 1, after + largestPage);
-  const events = items.map((item) => ({ ...parseEvent(item), written_by: v.parse(writerSchema, item) }));
+  const events = items.map((item) => ({
+    ...parseEvent(item),
+    written_by: v.parse(writerSchema, item),
+  }));
   return { events, next: events.length === largestPage ? after + largestPage : undefined };
 }

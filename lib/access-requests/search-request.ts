@@ -22,7 +22,9 @@ const eventIdsSchema = v.pipe(
   v.array(v.string()),
   v.transform((values) => values.join(',').split(',')),
   v.maxLength(mostEventIds, `The parameter ids takes at most ${mostEventIds} ids.`),
-  v.array(positiveInteger('The parameter ids must be event ids (positive integers) joined by commas.')),
+  v.array(
+    positiveInteger('The parameter ids must be event ids (positive integers) joined by commas.'),
+  ),
 );
 
 /** The order of a search. @param orders the default comes first */
@@ -35,7 +37,10 @@ export const ordering = <const Order extends string>(orders: [Order, Order], des
 
 const page = positiveInteger('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
-const pageSizeSchema = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
+const pageSizeSchema = v.pipe(
+  positiveInteger(pageSizeMessage),
+  v.maxValue(largestPage, pageSizeMessage),
+);
 
 /** How many members a page has at most. */
 export const pageSize = (members: string) =>
@@ -51,7 +56,12 @@ export const searchQuery = {
   actor_id: queryText('actor_id', 'Only events of this author.'),
   ids: v.pipe(
     v.optional(eventIdsSchema),
-    jsonSchema({ type: 'array', minItems: 1, maxItems: mostEventIds, items: numberInText(largestNumber) }),
+    jsonSchema({
+      type: 'array',
+      minItems: 1,
+      maxItems: mostEventIds,
+      items: numberInText(largestNumber),
+    }),
     v.description('Only events with these ids, joined by commas.'),
   ),
   order: ordering(

@@ -50,7 +50,10 @@ export const shown = (request: AccessRequest): v.InferOutput<typeof accessReques
 export async function showAccessRequest(accountId: string, id: number) {
   const { granted_at } = await requireAccess(accountId, id);
   const events = eventLists(id).all;
-  const [request, last_event_id] = await Promise.all([readAccessRequest(id), readLastOrdinal(events)]);
+  const [request, last_event_id] = await Promise.all([
+    readAccessRequest(id),
+    readLastOrdinal(events),
+  ]);
   // The access of a probe is to an access request that does not exist.
   const found = request ?? { access_request_id: id, account_id: accountId, created_at: granted_at };
   return { ...shown(await currentOf(found)), last_event_id };

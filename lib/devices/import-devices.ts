@@ -2,7 +2,12 @@ import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
-import { type ImportLine, type ImportResult, type LineOutcome, readLines } from '../schema/import-lines.ts';
+import {
+  type ImportLine,
+  type ImportResult,
+  type LineOutcome,
+  readLines,
+} from '../schema/import-lines.ts';
 import { timeField } from '../schema/json-schema.ts';
 import { retryOnConflict } from '../storage/batches.ts';
 import type { Stored } from '../storage/expressions.ts';
@@ -10,7 +15,12 @@ import { putItem, readItem, readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { put, writeTogether } from '../storage/transactions.ts';
 import { activeSince, type Device, deviceItem, hasExpired } from './device.ts';
-import { endOfInstallation, type Installation, installationItem, sameInstallation } from './installation.ts';
+import {
+  endOfInstallation,
+  type Installation,
+  installationItem,
+  sameInstallation,
+} from './installation.ts';
 import { newDeviceSchema } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
@@ -44,7 +54,8 @@ export async function importDevices(
   const groups = Map.groupBy(read, ({ content }) => content.installation_id ?? content.token);
   await Promise.all(
     [...groups.values()].map(async (group) => {
-      for (const { line, content } of group) note(line, await importDevice(loginAppId, content, options));
+      for (const { line, content } of group)
+        note(line, await importDevice(loginAppId, content, options));
     }),
   );
   return result;
@@ -99,7 +110,10 @@ type NewDeviceItem = Stored<Device>;
 type InstallationKey = ReturnType<typeof installationItem>;
 
 /** The outcome that an import of a device would have. */
-async function foresee(item: NewDeviceItem, key: InstallationKey | undefined): Promise<LineOutcome> {
+async function foresee(
+  item: NewDeviceItem,
+  key: InstallationKey | undefined,
+): Promise<LineOutcome> {
   const [stored, installation] = await Promise.all([
     readItem(deviceItem(item.device_id)),
     key && readItem(key),

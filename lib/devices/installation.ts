@@ -31,7 +31,8 @@ const mostReplaced = 10;
 const spareSeconds = 30 * 86_400;
 
 /** Epoch seconds of the end of an installation that is written now. */
-export const endOfInstallation = (): number => epochSeconds() + deviceLifetimeSeconds + spareSeconds;
+export const endOfInstallation = (): number =>
+  epochSeconds() + deviceLifetimeSeconds + spareSeconds;
 
 /** Whether an installation has to be written again, to outlive a device that registers now. */
 export const isDue = ({ expires_at }: Installation): boolean =>

@@ -26,8 +26,12 @@ const writeCursor = (of: (string | null)[], next: Place): string =>
 
 function readCursor(of: (string | null)[], shard: number, cursor: string): Place {
   const text = Buffer.from(cursor, 'base64url').toString();
-  const { success, output: place } = v.safeParse(v.pipe(v.string(), v.parseJson(), placeSchema), text);
-  if (success && shardNumberOf(place.device_id) === shard && writeCursor(of, place) === cursor) return place;
+  const { success, output: place } = v.safeParse(
+    v.pipe(v.string(), v.parseJson(), placeSchema),
+    text,
+  );
+  if (success && shardNumberOf(place.device_id) === shard && writeCursor(of, place) === cursor)
+    return place;
   throw invalid(
     'The parameter cursor must be the next_cursor of the page before, with the same shard and platform.',
   );
@@ -53,7 +57,10 @@ type RecipientsQuery = v.InferOutput<v.ObjectSchema<typeof recipientsQuery, unde
 
 export const recipientListSchema = v.object({
   recipients: v.array(recipientSchema),
-  next_cursor: described(v.optional(v.string()), 'The `cursor` of the next page; absent on the last one.'),
+  next_cursor: described(
+    v.optional(v.string()),
+    'The `cursor` of the next page; absent on the last one.',
+  ),
 });
 
 /**
@@ -70,7 +77,11 @@ export async function listRecipients(
   if (login_user_id === undefined && shard !== undefined) {
     const of = [loginAppId, platform ?? null];
     const after = cursor === undefined ? undefined : readCursor(of, shard, cursor);
-    const page = await recipientsOfLoginApp(loginAppId, shard, { limit: limit ?? 100, after, platform });
+    const page = await recipientsOfLoginApp(loginAppId, shard, {
+      limit: limit ?? 100,
+      after,
+      platform,
+    });
     const next_cursor = page.next && writeCursor(of, page.next);
     return { recipients: page.recipients.map(toRecipient), next_cursor };
   }

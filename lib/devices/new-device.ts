@@ -57,13 +57,17 @@ const environment = v.optional(
 const anyToken = v.string('token must be a string.');
 
 export const apnsToken = /^([0-9a-fA-F]{2}){32,200}$/;
-const apnsMessage = 'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.';
+const apnsMessage =
+  'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.';
 
 /** The token and environment of a device with opaque text for a token. @param kind the devices that the messages name */
 const firebase = (kind: string) => ({
   token: v.pipe(
     anyToken,
-    v.regex(/^[\x21-\x7e]{1,4096}$/, `token must be 1 to 4096 visible ASCII characters for ${kind}.`),
+    v.regex(
+      /^[\x21-\x7e]{1,4096}$/,
+      `token must be 1 to 4096 visible ASCII characters for ${kind}.`,
+    ),
   ),
   environment: v.optional(v.never(`environment must not be supplied for ${kind}.`)),
 });
@@ -123,7 +127,10 @@ const androidDevice = v.pipe(
   v.title('AndroidDevice'),
 );
 
-const deviceOfPlatform = v.pipe(v.variant('platform', [iosDevice, androidDevice]), v.title('NewDevice'));
+const deviceOfPlatform = v.pipe(
+  v.variant('platform', [iosDevice, androidDevice]),
+  v.title('NewDevice'),
+);
 export type NewDevice = v.InferOutput<typeof deviceOfPlatform>;
 
 const deviceOfAnyPlatform = deviceWith({

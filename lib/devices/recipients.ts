@@ -53,7 +53,11 @@ export type Place = v.InferOutput<typeof placeSchema>;
 export async function recipientsOfLoginApp(
   loginAppId: string,
   shard: number,
-  { limit, after, platform }: { limit: number; after?: Place | undefined; platform?: Platform | undefined },
+  {
+    limit,
+    after,
+    platform,
+  }: { limit: number; after?: Place | undefined; platform?: Platform | undefined },
 ) {
   const list = devicesOfLoginAppShard(loginAppId, shard);
   const from = activeSince();
@@ -62,7 +66,12 @@ export async function recipientsOfLoginApp(
   const start = isWithin
     ? { ...deviceKey(after.device_id), shard: list, shard_position: after.last_seen_at }
     : undefined;
-  const { items, next } = await readGlobalList('by_shard', list, { from, limit, start, order: 'ascending' });
+  const { items, next } = await readGlobalList('by_shard', list, {
+    from,
+    limit,
+    start,
+    order: 'ascending',
+  });
   const ids = items
     .filter((item) => platform === undefined || item.platform === platform)
     .map(({ device_id }) => String(device_id));
@@ -70,7 +79,10 @@ export async function recipientsOfLoginApp(
     (one) => one.login_app_id === loginAppId && isActive(one),
   );
   const recipients = await endLeftoverRelations(devices);
-  const place = { device_id: String(next?.pk).replace('DEVICE#', ''), last_seen_at: next?.shard_position };
+  const place = {
+    device_id: String(next?.pk).replace('DEVICE#', ''),
+    last_seen_at: next?.shard_position,
+  };
   return { recipients, next: next && v.parse(placeSchema, place) };
 }
 
@@ -81,7 +93,9 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
     remove: ['shard'],
     when: {
       ...notExpired(),
-      ...(loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } }),
+      ...(loginAppId === undefined
+        ? { pk: { exists: true } }
+        : { login_app_id: { is: loginAppId } }),
     },
   });
 
@@ -94,7 +108,8 @@ export async function disableRecipient(client: AuthenticatedClient, id: string):
 
 /** The Login App to whose devices a client may send. @throws ServiceError `forbidden`; `unauthorized_client` if it is disabled */
 export async function loginAppOfSender(client: AuthenticatedClient): Promise<string> {
-  if (!client.mayReadRecipients) throw new ServiceError('forbidden', 'The client may not read recipients.');
+  if (!client.mayReadRecipients)
+    throw new ServiceError('forbidden', 'The client may not read recipients.');
   await requireEnabled(client.loginAppId);
   return client.loginAppId;
 }
@@ -102,5 +117,9 @@ export async function loginAppOfSender(client: AuthenticatedClient): Promise<str
 /** Converts a device for a worker. Only one with a token of APNs gets an environment. */
 export function toRecipient({ environment = 'production', ...found }: Device) {
   const token_type = tokenTypeOf(found);
-  return v.parse(recipientSchema, { ...found, token_type, ...(token_type === 'apns' && { environment }) });
+  return v.parse(recipientSchema, {
+    ...found,
+    token_type,
+    ...(token_type === 'apns' && { environment }),
+  });
 }

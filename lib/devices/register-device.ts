@@ -26,7 +26,10 @@ export const registeredDeviceSchema = v.object({
 });
 
 /** The id of the device with a token on a platform, whatever the token's type. */
-export function deviceIdOf(loginAppId: string, { platform, token }: Pick<NewDevice, 'platform' | 'token'>) {
+export function deviceIdOf(
+  loginAppId: string,
+  { platform, token }: Pick<NewDevice, 'platform' | 'token'>,
+) {
   const isApnsToken = platform === 'ios' && apnsToken.test(token);
   return `d_${hashOf(loginAppId, platform, isApnsToken ? token.toLowerCase() : token)}`;
 }
@@ -62,7 +65,10 @@ function changeBy(loginAppId: string, newDevice: NewDevice): DeviceChange {
  * Registers a device without an installation, by one write.
  * @returns whether it is new; undefined if somebody else registered it meanwhile
  */
-async function registerAlone(id: string, { set, remove }: DeviceChange): Promise<boolean | undefined> {
+async function registerAlone(
+  id: string,
+  { set, remove }: DeviceChange,
+): Promise<boolean | undefined> {
   const created_at = set.last_seen_at;
   const updated = await updateItem(deviceItem(id), {
     set,

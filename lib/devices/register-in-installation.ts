@@ -76,7 +76,15 @@ export async function registerInInstallation(
     deviceItem(deviceId),
   ]);
   const device = stored && !hasExpired(stored) ? stored : undefined;
-  const registration = { loginAppId, installationId, deviceId, change, installation, stored, device };
+  const registration = {
+    loginAppId,
+    installationId,
+    deviceId,
+    change,
+    installation,
+    stored,
+    device,
+  };
 
   if (isUnchanged(registration)) return writeDevice(registration);
 
@@ -106,12 +114,16 @@ function hasComeBack({ installation, installationId, deviceId, device }: Registr
   if (!installation) return false;
   const isRemembered = installation.replaced_device_ids?.includes(deviceId) === true;
   // Installations of 1.0.0 remember no replaced devices.
-  const wasReplaced = device?.replaced_by !== undefined && device.installation_id === installationId;
+  const wasReplaced =
+    device?.replaced_by !== undefined && device.installation_id === installationId;
   return isRemembered || wasReplaced;
 }
 
 /** The device that the installation has so far. 1.0.0 may have died before it replaced the previous one. */
-async function readPredecessor({ installation, deviceId }: Registration): Promise<Device | undefined> {
+async function readPredecessor({
+  installation,
+  deviceId,
+}: Registration): Promise<Device | undefined> {
   const { device_id, previous_device_id } = installation ?? {};
   const id = device_id === deviceId ? previous_device_id : device_id;
   if (typeof id !== 'string' || id === deviceId) return undefined;
@@ -170,7 +182,11 @@ function relationOf(device: Device): DeviceAttributes | undefined {
 }
 
 /** Writes a known device alone. The result is that of `registerInInstallation`. */
-async function writeDevice({ deviceId, change, installation }: Registration): Promise<false | undefined> {
+async function writeDevice({
+  deviceId,
+  change,
+  installation,
+}: Registration): Promise<false | undefined> {
   const updated = await updateItem(deviceItem(deviceId), {
     ...withMore(change, sharedMark(installation?.shared === true)),
     when: { replaced_by: { exists: false }, ...notExpired() },
@@ -184,7 +200,8 @@ async function writeAll(
   isShared: boolean,
   effect: Effect,
 ): Promise<boolean | undefined> {
-  const { loginAppId, installationId, deviceId, change, installation, stored, device } = registration;
+  const { loginAppId, installationId, deviceId, change, installation, stored, device } =
+    registration;
   const isNew = device === undefined;
 
   const members = isShared ? { shared: true } : withDevice(installation, deviceId);
@@ -211,16 +228,24 @@ async function writeAll(
 }
 
 /** Notes whose messages go elsewhere now: whoever knows an installation's id can bring that about. */
-function noteInAuditLine(device: Device | undefined, { predecessor, relation: gained }: Effect): void {
+function noteInAuditLine(
+  device: Device | undefined,
+  { predecessor, relation: gained }: Effect,
+): void {
   annotateIds({ former_device_id: predecessor?.device_id, login_user_id: gained?.login_user_id });
   const former_login_user_id = device?.login_user_id;
-  if (gained && gained.login_user_id !== former_login_user_id) annotateIds({ former_login_user_id });
+  if (gained && gained.login_user_id !== former_login_user_id)
+    annotateIds({ former_login_user_id });
 }
 
 const sharedMark = (isShared: boolean) => (isShared ? { installation_shared: true } : {});
 
 /** Adds attributes to a change. @param removed attributes that go unless they are set */
-function withMore(change: DeviceChange, more: DeviceAttributes, removed: string[] = []): DeviceChange {
+function withMore(
+  change: DeviceChange,
+  more: DeviceAttributes,
+  removed: string[] = [],
+): DeviceChange {
   const set = { ...change.set, ...more };
   const remove = new Set([...change.remove, ...removed]);
   return { set, remove: [...remove].filter((name) => !Object.hasOwn(set, name)) };

@@ -2,11 +2,20 @@ import * as v from 'valibot';
 import { isId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { annotateIds } from '../log/request-fields.ts';
-import { type AuthenticatedUser, type LoginUser, requireActiveUser } from '../login-users/login-user.ts';
+import {
+  type AuthenticatedUser,
+  type LoginUser,
+  requireActiveUser,
+} from '../login-users/login-user.ts';
 import { isLoginRecent } from '../login-users/recent-login.ts';
 import { updateItem } from '../storage/items.ts';
 import { type Device, deviceItem } from './device.ts';
-import { endRelationsBeyond, mostDevices, readRelatedDevices, unrelate } from './related-devices.ts';
+import {
+  endRelationsBeyond,
+  mostDevices,
+  readRelatedDevices,
+  unrelate,
+} from './related-devices.ts';
 import { noSuchDevice, reasonAgainst, relationBy } from './relation.ts';
 import { relateUnconfirmed } from './unconfirmed-relation.ts';
 
@@ -28,10 +37,16 @@ export const relationRequestSchema = v.object(
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const user = requireActiveUser(caller, 'unprocessable_entity');
   if (!isId('d_…', id)) throw noSuchDevice();
-  await (isLoginRecent(caller) ? relateConfirmed(caller, user, id) : relateUnconfirmed(caller, user, id));
+  await (isLoginRecent(caller)
+    ? relateConfirmed(caller, user, id)
+    : relateUnconfirmed(caller, user, id));
 }
 
-async function relateConfirmed(caller: AuthenticatedUser, user: LoginUser, id: string): Promise<void> {
+async function relateConfirmed(
+  caller: AuthenticatedUser,
+  user: LoginUser,
+  id: string,
+): Promise<void> {
   const { login_user_id } = user;
   const { set, remove, when } = relationBy(caller, user);
   const confirmed = { ...set, confirmed_login_user_id: login_user_id };
@@ -51,7 +66,10 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
 }
 
 /** Ends all relations, or those of some devices, unless another session has related one since. @returns how many there were */
-export async function endRelationsWhere(loginUserId: string, isEnding?: (device: Device) => boolean) {
+export async function endRelationsWhere(
+  loginUserId: string,
+  isEnding?: (device: Device) => boolean,
+) {
   const ending = (await readRelatedDevices(loginUserId)).filter(isEnding ?? (() => true));
   const end = ({ device_id, related_session_id }: Device) =>
     unrelate(loginUserId, device_id, isEnding && related_session_id);

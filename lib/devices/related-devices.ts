@@ -23,7 +23,9 @@ const mostRead = 100;
 
 /** The keys of the devices that the index shows as a Login User's. It lags behind. */
 export async function findRelated(loginUserId: string): Promise<Key[]> {
-  const { items } = await readGlobalList('by_list', devicesOfLoginUserList(loginUserId), { limit: mostRead });
+  const { items } = await readGlobalList('by_list', devicesOfLoginUserList(loginUserId), {
+    limit: mostRead,
+  });
   return items.map(keyOf);
 }
 
@@ -80,17 +82,27 @@ const shownDeviceSchema = v.object({
 
 export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
-export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
+export async function listDevices(
+  loginUserId: string,
+): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
   const devices = related.map((device) => {
-    const added = { id: device.device_id, token_type: tokenTypeOf(device), active: isActive(device) };
+    const added = {
+      id: device.device_id,
+      token_type: tokenTypeOf(device),
+      active: isActive(device),
+    };
     return v.parse(shownDeviceSchema, { ...device, ...added });
   });
   return { devices };
 }
 
 /** Ends the relation of a device to a Login User, made by a session if one is named. False when there is no such relation. */
-export const unrelate = (loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> =>
+export const unrelate = (
+  loginUserId: string,
+  deviceId: string,
+  sessionId?: string,
+): Promise<boolean> =>
   updateOwnItem(deviceItem(deviceId), {
     remove: relation,
     when: {
@@ -128,7 +140,9 @@ function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
 function isCurrent(device: Device, user: Item | undefined, session: Item | undefined): boolean {
   const isTheirs = user?.created_at === device.login_user_since && user?.deleted_at === undefined;
   const { related_session_id: sessionId, related_at: relatedAt = '' } = device;
-  return isTheirs && (sessionId === undefined || sessionAllows(user, session, { sessionId, relatedAt }));
+  return (
+    isTheirs && (sessionId === undefined || sessionAllows(user, session, { sessionId, relatedAt }))
+  );
 }
 
 /** Whether the session of a relation ended with all sessions of its Login App; one not stored is as old as the relation. */

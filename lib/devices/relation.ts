@@ -6,7 +6,10 @@ import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { devicesAmong, notExpired } from './device.ts';
 
 /** The change by which a person relates a device. */
-export const relationBy = (caller: AuthenticatedUser, { login_user_id, created_at }: LoginUser) => ({
+export const relationBy = (
+  caller: AuthenticatedUser,
+  { login_user_id, created_at }: LoginUser,
+) => ({
   set: {
     login_user_id,
     login_user_since: created_at,
@@ -25,14 +28,23 @@ export const relationBy = (caller: AuthenticatedUser, { login_user_id, created_a
 });
 
 /** The reason why nobody may relate a device, as it was found; undefined if there is none. */
-export function reasonAgainst(caller: AuthenticatedUser, item: Item | undefined): ServiceError | undefined {
+export function reasonAgainst(
+  caller: AuthenticatedUser,
+  item: Item | undefined,
+): ServiceError | undefined {
   const [found] = item ? devicesAmong([item]) : [];
   if (found && found.login_app_id !== caller.login_app_id)
-    return new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
+    return new ServiceError(
+      'forbidden',
+      'The device does not belong to the Login App of this token.',
+    );
   if (!found || found.replaced_by !== undefined) return noSuchDevice();
   if (found.disabled_at === undefined) return undefined;
   const message = 'The device is disabled; register it again first.';
-  return new ServiceError('unprocessable_entity', message, { errors: [{ field: 'device_id', message }] });
+  return new ServiceError('unprocessable_entity', message, {
+    errors: [{ field: 'device_id', message }],
+  });
 }
 
-export const noSuchDevice = (): ServiceError => new ServiceError('not_found', 'The device does not exist.');
+export const noSuchDevice = (): ServiceError =>
+  new ServiceError('not_found', 'The device does not exist.');

@@ -79,7 +79,11 @@ export async function relateUnconfirmed(
 
 /** The unconfirmed devices of a person, whose item was found changed. @throws ServiceError if they are blocked or gone */
 function placesOf(caller: AuthenticatedUser, found: Item | undefined): string | undefined {
-  const changed = { ...caller, user: loginUserIn(found), isDeleted: found?.deleted_at !== undefined };
+  const changed = {
+    ...caller,
+    user: loginUserIn(found),
+    isDeleted: found?.deleted_at !== undefined,
+  };
   return requireActiveUser(changed, 'unprocessable_entity').unconfirmed_devices;
 }
 
@@ -99,7 +103,9 @@ async function requirePlace(
   newDeviceId: string,
 ): Promise<string[]> {
   const others = places.filter((id) => id !== newDeviceId);
-  const keys = [...shown, ...others.map(deviceKey)].filter(({ pk }) => pk !== deviceKey(newDeviceId).pk);
+  const keys = [...shown, ...others.map(deviceKey)].filter(
+    ({ pk }) => pk !== deviceKey(newDeviceId).pk,
+  );
   const known = new Set(keys.map(({ pk }) => pk));
   if (others.length < mostUnconfirmed && known.size < mostDevices) return others;
 
@@ -115,4 +121,5 @@ async function requirePlace(
 
 /** Whether a device still takes the place of an unconfirmed one. That of a replaced device is its successor's. */
 const hasPlace = (device: Device, { login_user_id }: AuthenticatedUser): boolean =>
-  device.replaced_by !== undefined || (device.login_user_id === login_user_id && !isConfirmed(device));
+  device.replaced_by !== undefined ||
+  (device.login_user_id === login_user_id && !isConfirmed(device));

@@ -32,7 +32,9 @@ export function requestSigner(region: string, service: string) {
       const first = createSecretKey(`AWS4${secret}`, 'utf8');
       made = {
         of,
-        key: scope.split('/').reduce((key, part) => createSecretKey(hmac(key, part).digest()), first),
+        key: scope
+          .split('/')
+          .reduce((key, part) => createSecretKey(hmac(key, part).digest()), first),
       };
     }
     return made.key;

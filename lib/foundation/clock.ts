@@ -14,7 +14,8 @@ export function isYounger(time: number, milliseconds: number): boolean {
 export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();
 
 /** The time so many milliseconds ago, as `timestamp` writes it. */
-export const ago = (milliseconds: number) => new Date(clock.now().getTime() - milliseconds).toISOString();
+export const ago = (milliseconds: number) =>
+  new Date(clock.now().getTime() - milliseconds).toISOString();
 
 /** ISO 8601, UTC, with milliseconds: `2026-01-31T08:00:00.000Z`. */
 export const timestamp = (): string => clock.now().toISOString();

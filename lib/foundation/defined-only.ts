@@ -2,7 +2,10 @@
 export type DefinedOnly<Fields> = {
   [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
 } & {
-  [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>;
+  [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<
+    Fields[Name],
+    undefined
+  >;
 };
 
 /** The properties of an object that are not undefined. */

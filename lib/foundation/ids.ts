@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /** 128 random bits, URL-safe, after a prefix: `la_Xk2…` */
-export const newId = (prefix: string): string => `${prefix}_${randomBytes(16).toString('base64url')}`;
+export const newId = (prefix: string): string =>
+  `${prefix}_${randomBytes(16).toString('base64url')}`;
 
 /** Beginnings of the ids of probes, which exist while a deployment is tried out, and of their people. */
 export const probeIds = { loginApp: 'la_probe-', account: 'ac_probe-', loginUser: 'lu_probe-' };
@@ -16,7 +17,8 @@ export const largestRing = 1000;
 export const newSessionPrefix = (): string => newId('s').slice(0, -3);
 
 /** A session's id: its random part, then the three digits of its place. */
-export const sessionIdAt = (prefix: string, place: number) => `${prefix}${String(place).padStart(3, '0')}`;
+export const sessionIdAt = (prefix: string, place: number) =>
+  `${prefix}${String(place).padStart(3, '0')}`;
 
 /** The digits of the place in a session's id; undefined for a text of another form. */
 export const ringIndexIn = (sessionId: string) => /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];

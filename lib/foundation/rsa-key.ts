@@ -25,7 +25,8 @@ export function isSoundRsaKey({ n, e }: RsaJwk): boolean {
 /** A positive integer in base64url; undefined for another text, and for more bits. */
 function integerIn(text: unknown, mostBits: number): bigint | undefined {
   const mostCharacters = Math.ceil(mostBits / 6) + 2;
-  if (typeof text !== 'string' || text.length > mostCharacters || !/^[\w-]+$/.test(text)) return undefined;
+  if (typeof text !== 'string' || text.length > mostCharacters || !/^[\w-]+$/.test(text))
+    return undefined;
   const integer = BigInt(`0x0${Buffer.from(text, 'base64url').toString('hex')}`);
   return bitsOf(integer) <= mostBits ? integer : undefined;
 }

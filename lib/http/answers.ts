@@ -1,5 +1,8 @@
 import type { MiddlewareObj } from '@middy/core';
-import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
+import type {
+  APIGatewayProxyStructuredResultV2,
+  APIGatewayProxyEventV2 as ApiEvent,
+} from 'aws-lambda';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { type ErrorCode, ServiceError, statuses } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
@@ -17,7 +20,10 @@ interface Response {
   cacheSeconds?: number | undefined;
 }
 
-export const jsonResponse = ({ status, body, headers, cacheSeconds }: Response, requestId: string) => ({
+export const jsonResponse = (
+  { status, body, headers, cacheSeconds }: Response,
+  requestId: string,
+) => ({
   statusCode: status,
   headers: definedOnly({
     'content-type': body === undefined ? undefined : 'application/json',
@@ -37,7 +43,8 @@ export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_client: 'Basic realm="login app client", charset="UTF-8"',
   unauthorized: 'Basic realm="account", charset="UTF-8"',
   invalid_token: 'Bearer realm="login service", error="invalid_token"',
-  insufficient_user_authentication: 'Bearer realm="login service", error="insufficient_user_authentication"',
+  insufficient_user_authentication:
+    'Bearer realm="login service", error="insufficient_user_authentication"',
 };
 
 /** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */

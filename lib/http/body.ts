@@ -38,7 +38,10 @@ export interface Body<Content> {
 export type Form = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The body for the content type of a request, or else the first. */
-export function bodyFor<Content>(body: Body<Content>, { headers }: Pick<ApiEvent, 'headers'>): Body<Content> {
+export function bodyFor<Content>(
+  body: Body<Content>,
+  { headers }: Pick<ApiEvent, 'headers'>,
+): Body<Content> {
   const type = mediaType(headers);
   return body.others?.find(({ contentType }) => contentType === type) ?? body;
 }
@@ -94,7 +97,10 @@ const filledParameters = v.pipe(
   v.transform((form): unknown =>
     Object.fromEntries(
       Object.entries(form)
-        .map(([name, sent]): [string, string[]] => [name, [sent].flat().filter((value) => value !== '')])
+        .map(([name, sent]): [string, string[]] => [
+          name,
+          [sent].flat().filter((value) => value !== ''),
+        ])
         .filter(([, values]) => values.length > 0)
         .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
     ),
@@ -136,7 +142,8 @@ export const limitBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ap
 function sizeProblem(event: ApiEvent, mostBytes: number): string | undefined {
   const { body = '', isBase64Encoded } = event;
   const bytes = Buffer.byteLength(body, isBase64Encoded ? 'base64' : 'utf8');
-  if (bytes > mostBytes) return `The body is too large: at most ${mostBytes / 1024} KiB are allowed.`;
+  if (bytes > mostBytes)
+    return `The body is too large: at most ${mostBytes / 1024} KiB are allowed.`;
   if (mediaType(event.headers) !== formType) return undefined;
   const isTooLong = textOf(event).split('&', mostParameters + 1).length > mostParameters;
   return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
@@ -150,9 +157,14 @@ export const formParsers = (expected: Body<unknown> | undefined): Parser[] =>
 export const otherParsers = (expected: Body<unknown> | undefined): Parser[] =>
   parsersOf(expected, (type) => type !== formType);
 
-function parsersOf(expected: Body<unknown> | undefined, isFor: (type: string) => boolean): Parser[] {
+function parsersOf(
+  expected: Body<unknown> | undefined,
+  isFor: (type: string) => boolean,
+): Parser[] {
   const bodies = expected ? [expected, ...(expected.others ?? [])] : [];
-  return bodies.filter(({ contentType }) => isFor(contentType)).flatMap(({ parser }) => parser ?? []);
+  return bodies
+    .filter(({ contentType }) => isFor(contentType))
+    .flatMap(({ parser }) => parser ?? []);
 }
 
 /** The form that middy's parser has read; an empty one if the body is something else. */
@@ -202,7 +214,9 @@ function typeProblem(expected: Body<unknown>, event: ApiEvent): string | undefin
 function jsonProblem(event: ApiEvent): string | undefined {
   if (!jsonType.test(mediaType(event.headers))) return undefined;
   if (!isInUtf8(event)) return 'The body is not UTF-8.';
-  return countValues(textOf(event)) > mostValues ? `The body has more than ${mostValues} values.` : undefined;
+  return countValues(textOf(event)) > mostValues
+    ? `The body has more than ${mostValues} values.`
+    : undefined;
 }
 
 /** Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the place of other bytes. */
@@ -219,7 +233,8 @@ function countValues(json: string): number {
     const character = json[at];
     if (character === '"') isInString = !isInString;
     else if (isInString && character === '\\') at += 1;
-    else if (!isInString && (character === '[' || character === ',' || character === '{')) count += 1;
+    else if (!isInString && (character === '[' || character === ',' || character === '{'))
+      count += 1;
   }
   return count;
 }

@@ -32,7 +32,12 @@ export interface Access {
   seconds?: number;
 }
 
-export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
+export type SchemeName =
+  | 'login_app_client'
+  | 'login_app_token'
+  | 'login_user_token'
+  | 'account'
+  | 'none';
 
 export interface Authentication<Caller> {
   scheme: SchemeName;

@@ -68,7 +68,11 @@ export function serve<
     .use(validateBody(endpoint.body))
     .handler(async (request) => {
       if (endpoint.body) annotateIds(request.body);
-      return renderAnswer(endpoint, await endpoint.handle(request), request.requestContext.requestId);
+      return renderAnswer(
+        endpoint,
+        await endpoint.handle(request),
+        request.requestContext.requestId,
+      );
     });
 
   // Middy's type of the event has what the middlewares add.
@@ -106,7 +110,11 @@ function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiRespo
 }
 
 /** Renders the answer of a handler, and notes its ids for the audit line. */
-function renderAnswer({ responses, idIs }: AnyEndpoint, answer: AnyAnswer, requestId: string): ApiResponse {
+function renderAnswer(
+  { responses, idIs }: AnyEndpoint,
+  answer: AnyAnswer,
+  requestId: string,
+): ApiResponse {
   const { status, body, headers = {}, mayBeCached = true } = answer;
   const fields: object = Object(body);
   annotateIds(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields);
@@ -124,8 +132,10 @@ function readParameters<Schemas extends ParameterSchemas>(
   return {
     before: ({ event }) => {
       if (path) event.path = validated(path, event.pathParameters ?? {}, invalidRequest);
-      if (query) event.query = validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest);
-      if (headers) event.headers = { ...event.headers, ...validated(headers, event.headers, invalidRequest) };
+      if (query)
+        event.query = validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest);
+      if (headers)
+        event.headers = { ...event.headers, ...validated(headers, event.headers, invalidRequest) };
     },
   };
 }

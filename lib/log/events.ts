@@ -18,7 +18,9 @@ const oneOf = <Choice extends string>(...choices: [...Choice[], Choice]): Field<
 
 const parties = ['operator', 'person', 'provider'] as const;
 const by = oneOf(...parties);
-const failure = of<Record<string, unknown>>('name, code, message and place of the error, and its cause');
+const failure = of<Record<string, unknown>>(
+  'name, code, message and place of the error, and its cause',
+);
 const error = of<ErrorCode>('the error code of the response');
 const reason = maybe<LogReason>('what the response does not say, where there is more (see below)');
 const login_user_id = of('the person');
@@ -35,7 +37,8 @@ const session = {
 
 const hook_event = oneOf('login', 'link', 'refresh');
 
-const command = 'its noun and verb; then the ids and choices it was given, and the ids of what it made';
+const command =
+  'its noun and verb; then the ids and choices it was given, and the ids of what it made';
 
 const line = <const Fields extends Record<string, Field<unknown>>>(when: string, own: Fields) => ({
   when,
@@ -48,7 +51,9 @@ export const logEvents = {
   token_refused: line('The token endpoint answered with an error', { error, reason }),
   request_refused: line('Another endpoint answered with an error', { error, reason }),
   request_failed: line('An endpoint answered 500', { failure }),
-  provider_failed: line('An endpoint answered 500 because a provider gave no usable answer', { failure }),
+  provider_failed: line('An endpoint answered 500 because a provider gave no usable answer', {
+    failure,
+  }),
   provider_gave_no_verdict: line(
     'A provider answered a credential with a 4xx that is no verdict, or with 429; the caller got a 400 or a 429',
     { failure },
@@ -74,7 +79,10 @@ export const logEvents = {
     session_id,
     by: oneOf('reuse', 'client', 'hook', ...parties),
   }),
-  sessions_ended: line('All sessions of a person were ended, or all but one', { login_user_id, by }),
+  sessions_ended: line('All sessions of a person were ended, or all but one', {
+    login_user_id,
+    by,
+  }),
   login_user_deleted: line('A Login User was deleted', { login_user_id, by }),
   deletion_not_finished: line(
     'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
@@ -84,11 +92,18 @@ export const logEvents = {
     'It could not be stored that an access request has expired; it is tried again every minute',
     { access_request_id: of<number>('the access request'), failure },
   ),
-  identity_linked: line('An identity was linked to a person', { login_user_id, identity_id, provider }),
-  identity_unlinked: line('An identity was unlinked from a person, by them, an operator or its provider', {
+  identity_linked: line('An identity was linked to a person', {
     login_user_id,
     identity_id,
+    provider,
   }),
+  identity_unlinked: line(
+    'An identity was unlinked from a person, by them, an operator or its provider',
+    {
+      login_user_id,
+      identity_id,
+    },
+  ),
   provider_token_revoked: line(
     'A provider revoked its token of a person who was deleted, unlinked the identity or was not let in',
     { login_user_id: maybe('the person, if they are known') },
@@ -140,7 +155,10 @@ export const logEvents = {
     hook_event,
     told: maybe('the `reason` of its answer'),
   }),
-  login_hook_failed: line('The login hook failed, timed out or answered invalidly', { hook_event, failure }),
+  login_hook_failed: line('The login hook failed, timed out or answered invalidly', {
+    hook_event,
+    failure,
+  }),
   login_user_refused: line('A blocked person tried to log in or to refresh', { login_user_id }),
   device_registered: line('A device was registered, for the first time or again', {
     platform: of('`ios` or `android`'),
@@ -154,14 +172,21 @@ export const logEvents = {
     access_request_id: of<number>('the access request'),
     count: of<number>('events on the page'),
   }),
-  profile_fields_left_out: line('Profile claims were too long, of another type or unprintable', { fields }),
-  login_claims_left_out: line('An `acr` or `amr` of an id token was too long or of another type', { fields }),
-  provider_keys_fetched: line('The signing keys of an OpenID provider were fetched', { issuer }),
-  provider_keys_stale: line('An OpenID provider did not return its keys; the last known ones stay in use', {
-    issuer,
-    age_seconds: of<number>('since the keys were fetched'),
-    failure,
+  profile_fields_left_out: line('Profile claims were too long, of another type or unprintable', {
+    fields,
   }),
+  login_claims_left_out: line('An `acr` or `amr` of an id token was too long or of another type', {
+    fields,
+  }),
+  provider_keys_fetched: line('The signing keys of an OpenID provider were fetched', { issuer }),
+  provider_keys_stale: line(
+    'An OpenID provider did not return its keys; the last known ones stay in use',
+    {
+      issuer,
+      age_seconds: of<number>('since the keys were fetched'),
+      failure,
+    },
+  ),
   provider_keys_not_stored: line(
     'The signing keys of an OpenID provider could not be put into the table; the function that fetched them uses them, and others fetch their own',
     { issuer, failure },
@@ -170,11 +195,20 @@ export const logEvents = {
     'A secret could not be read; its last known value stays in use, for six hours at most. Once a minute for each instance',
     { secret: of('its ARN'), age_seconds: of<number>('since the value was read'), failure },
   ),
-  signing_keys_rotated: line('The signing keys were rotated', { kid: of('the key that signs from now on') }),
-  new_versions_checked: line('New versions let somebody log in and answered every example as documented', {}),
-  new_versions_failed: line('New versions failed that check, so none of them goes live', { failure }),
+  signing_keys_rotated: line('The signing keys were rotated', {
+    kid: of('the key that signs from now on'),
+  }),
+  new_versions_checked: line(
+    'New versions let somebody log in and answered every example as documented',
+    {},
+  ),
+  new_versions_failed: line('New versions failed that check, so none of them goes live', {
+    failure,
+  }),
   events_published: line('Events were put on the event bus', { count: of<number>('how many') }),
-  events_delayed: line('Events, or a dead letter, could not be delivered; Lambda tries again', { failure }),
+  events_delayed: line('Events, or a dead letter, could not be delivered; Lambda tries again', {
+    failure,
+  }),
   event_undeliverable: line(
     'A change of the table, or an event about it, can never be published; it is in the dead-letter queue',
     { record_id: of('the record of the stream, as in the dead letter'), failure },
@@ -186,14 +220,17 @@ export const logEvents = {
   service_secret_rotated: line('A service secret was rotated', {
     secret: oneOf('refresh-tokens', 'provider-settings'),
   }),
-  audit: line('A request that may write, or a command, has ended; see [the audit log](#the-audit-log)', {
-    caller: of('how the caller was authenticated'),
-    operator: maybe('the ARN of the operator'),
-    command: maybe(command),
-    result: oneOf('done', 'rejected', 'failed'),
-    status: maybe<number>('the status of the response'),
-    outcome: maybe('what a notification of a provider has led to'),
-  }),
+  audit: line(
+    'A request that may write, or a command, has ended; see [the audit log](#the-audit-log)',
+    {
+      caller: of('how the caller was authenticated'),
+      operator: maybe('the ARN of the operator'),
+      command: maybe(command),
+      result: oneOf('done', 'rejected', 'failed'),
+      status: maybe<number>('the status of the response'),
+      outcome: maybe('what a notification of a provider has led to'),
+    },
+  ),
   operator_command_failed: line('An operator command failed', { command: of(command), failure }),
 } as const;
 

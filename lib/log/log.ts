@@ -49,7 +49,9 @@ function lineOf(level: Level, event: LogEvent, fields: object): string {
 const longestText = 1_000;
 
 const cut = (_name: string, value: unknown): unknown =>
-  typeof value === 'string' && value.length > longestText ? `${value.slice(0, longestText)}…` : value;
+  typeof value === 'string' && value.length > longestText
+    ? `${value.slice(0, longestText)}…`
+    : value;
 
 /** The parts of an error that may be logged. Messages of the language's own errors may not: they quote the value that failed. */
 function describeError(error: unknown): Record<string, unknown> {

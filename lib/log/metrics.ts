@@ -37,7 +37,11 @@ export const metrics = [
   { name: 'RefreshTokensReused', of: ['refresh_token_reused'], by: [] },
   { name: 'ProviderLatency', of: ['provider_called'], value: 'milliseconds', by: ['provider'] },
   { name: 'StaleSecrets', of: ['secret_stale'], by: [] },
-  { name: 'ProviderFailures', of: ['provider_failed', 'provider_gave_no_verdict'], by: ['provider'] },
+  {
+    name: 'ProviderFailures',
+    of: ['provider_failed', 'provider_gave_no_verdict'],
+    by: ['provider'],
+  },
   { name: 'ProviderStreamsUpdated', of: ['provider_stream_updated'], by: [] },
   { name: 'LoginHookFailures', of: ['login_hook_failed'], by: [] },
   { name: 'ServerErrors', of: ['request_failed', 'provider_failed'], by: versions },

@@ -25,7 +25,11 @@ export function algorithmsOf(jwk: StoredKey['jwk']): string[] {
 }
 
 const keySetSchema = v.object({
-  keys: v.pipe(v.array(v.looseObject(publicJwkSchema.entries)), v.minLength(1), v.maxLength(mostKeys)),
+  keys: v.pipe(
+    v.array(v.looseObject(publicJwkSchema.entries)),
+    v.minLength(1),
+    v.maxLength(mostKeys),
+  ),
 });
 
 /** The public keys of a JWK Set, to be stored. @throws ServiceError naming what is wrong @see RFC 7517, section 5 */
@@ -44,7 +48,9 @@ async function storedKeyOf(given: StoredKey['jwk'] & Record<string, unknown>): P
     );
   const [alg] = algorithmsOf(jwk);
   if (alg === undefined || (given.use ?? 'sig') !== 'sig')
-    throw unusable('has a key of another kind than RSA, P-256, P-384 or Ed25519, or of another alg or use');
+    throw unusable(
+      'has a key of another kind than RSA, P-256, P-384 or Ed25519, or of another alg or use',
+    );
   const isKey = await importJWK(jwk, alg).then(Boolean, () => false);
   if (!isKey) throw unusable('has a key that is broken');
   // The algorithm has two names. @see RFC 9864
@@ -56,13 +62,15 @@ const unusable = (problem: string) => invalid(`The key set ${problem}.`);
 
 export const shownKey = ({ thumbprint, created_at }: StoredKey) => ({ thumbprint, created_at });
 
-export const thumbprintsOf = (keys: StoredKey[]): string[] => keys.map(({ thumbprint }) => thumbprint);
+export const thumbprintsOf = (keys: StoredKey[]): string[] =>
+  keys.map(({ thumbprint }) => thumbprint);
 
 /** Replaces the keys of a client. @throws ServiceError for too many, for no credential left, or when somebody else was faster */
 export async function replaceKeys(loginAppId: string, client: LoginAppClient, keys: StoredKey[]) {
   const existing = thumbprintsOf(client.keys ?? []).join(', ');
   if (keys.length > mostKeys)
     throw invalid(`A client has at most ${mostKeys} keys; revoke one of these first: ${existing}.`);
-  if (keys.length + client.secrets.length === 0) throw invalid(`${existing} is the only key; rotate first.`);
+  if (keys.length + client.secrets.length === 0)
+    throw invalid(`${existing} is the only key; rotate first.`);
   await replaceCredentials(clientItem(loginAppId, client.client_id), client, { keys });
 }

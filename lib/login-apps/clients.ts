@@ -25,7 +25,11 @@ export const publicJwkSchema = v.object({
 });
 
 /** A public key whose assertions authenticate a client, and its thumbprint (RFC 7638). */
-const storedKeySchema = v.object({ thumbprint: v.string(), jwk: publicJwkSchema, created_at: v.string() });
+const storedKeySchema = v.object({
+  thumbprint: v.string(),
+  jwk: publicJwkSchema,
+  created_at: v.string(),
+});
 export type StoredKey = v.InferOutput<typeof storedKeySchema>;
 
 export const clientItem = itemKind(
@@ -107,13 +111,16 @@ export type AuthenticatedClient = ReturnType<typeof authenticated> & {
 };
 
 /** The client with an id, up to 30 seconds after it was revoked. */
-export const findCurrentClient = (clientId: string) => authenticateClientBy(clientId, async () => true);
+export const findCurrentClient = (clientId: string) =>
+  authenticateClientBy(clientId, async () => true);
 
 export const findPublicClient = (clientId: string) =>
   authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
 /** The rights of a new client, and epoch seconds of its end. */
-type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & { expires_at?: number };
+type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & {
+  expires_at?: number;
+};
 export type SecretlessCredential = Pick<
   LoginAppClient,
   'keys' | 'workload_identity' | 'public_on' | 'providers'
@@ -129,8 +136,10 @@ export async function createClient(loginAppId: string, more: NewClient = {}) {
 /** The grants of a public client: a login, and what goes on from it. */
 export const publicGrantTypes = grantTypes.filter((type) => type !== 'client_credentials');
 
-export const createSecretlessClient = (loginAppId: string, more: NewClient & SecretlessCredential) =>
-  putClient(loginAppId, { secrets: [], secrets_version: newSecretsVersion(), ...more });
+export const createSecretlessClient = (
+  loginAppId: string,
+  more: NewClient & SecretlessCredential,
+) => putClient(loginAppId, { secrets: [], secrets_version: newSecretsVersion(), ...more });
 
 async function putClient(
   loginAppId: string,

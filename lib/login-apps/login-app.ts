@@ -13,7 +13,12 @@ import { mobileApplicationItem } from './mobile-applications.ts';
 import { statusAttributes } from './status.ts';
 
 export const loginAppItem = itemKind(
-  v.object({ login_app_id: v.string(), name: v.string(), created_at: v.string(), ...statusAttributes }),
+  v.object({
+    login_app_id: v.string(),
+    name: v.string(),
+    created_at: v.string(),
+    ...statusAttributes,
+  }),
   keys.loginAppKey,
 );
 export type LoginAppItem = ItemOf<typeof loginAppItem>;
@@ -36,10 +41,16 @@ export async function readLoginApp(id: string) {
     items.filter(({ sk }) => String(sk).startsWith(prefix)).map(kind.parse);
   return {
     ...loginAppItem.parse(root),
-    clients: new Map(members(sortKeys.client, clientItem).map((client) => [client.client_id, client])),
+    clients: new Map(
+      members(sortKeys.client, clientItem).map((client) => [client.client_id, client]),
+    ),
     /** Settings by provider identifier; secrets in them are encrypted. */
-    providers: new Map(members(sortKeys.provider, settingsItem).map((one) => [one.provider, one.settings])),
-    tokens: new Map(members(sortKeys.token, loginAppTokenItem).map((token) => [token.token_id, token])),
+    providers: new Map(
+      members(sortKeys.provider, settingsItem).map((one) => [one.provider, one.settings]),
+    ),
+    tokens: new Map(
+      members(sortKeys.token, loginAppTokenItem).map((token) => [token.token_id, token]),
+    ),
     mobileApplications: new Set(
       members(sortKeys.mobileApplication, mobileApplicationItem).map(({ platform }) => platform),
     ),

@@ -17,5 +17,8 @@ const findMobileApplication = cached(
   { deniedFor: 0 },
 );
 
-export const hasMobileApplication = async (loginAppId: string, platform: Platform): Promise<boolean> =>
+export const hasMobileApplication = async (
+  loginAppId: string,
+  platform: Platform,
+): Promise<boolean> =>
   (await findMobileApplication([loginAppId, platform], () => true)) !== undefined;

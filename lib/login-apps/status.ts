@@ -33,7 +33,8 @@ export type LoginAppStatus = ReturnType<typeof statusOf>;
 const findStored = cached((loginAppId) => isId('la_…', loginAppId), readStored);
 
 /** The status of a Login App, up to 30 s old. Only for ids of authenticated clients and our tokens: others would cost reads. */
-export const findStatus = async (loginAppId: string) => statusOf(await findStored([loginAppId], () => true));
+export const findStatus = async (loginAppId: string) =>
+  statusOf(await findStored([loginAppId], () => true));
 
 export const readStatus = async (loginAppId: string) => statusOf(await readStored(loginAppId));
 

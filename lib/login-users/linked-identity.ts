@@ -136,6 +136,7 @@ export function identityDetails(item: Item, identityId: string) {
       told_by_app: item[names.toldByApp(identityId)],
     }),
     /** False when the latest code was not exchanged and there is no earlier token to revoke. */
-    provider_revocation: isFailed && !item[names.storedToken(identityId)] ? (false as const) : undefined,
+    provider_revocation:
+      isFailed && !item[names.storedToken(identityId)] ? (false as const) : undefined,
   };
 }

@@ -109,7 +109,10 @@ export function requireActiveUser(
 export const placeAmongPeople = (
   { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
   now: string,
-) => ({ list: loginUsersOfLoginAppShard(login_app_id, shardNumberOf(login_user_id)), list_position: now });
+) => ({
+  list: loginUsersOfLoginAppShard(login_app_id, shardNumberOf(login_user_id)),
+  list_position: now,
+});
 
 export const listAttributes = ['list', 'list_position'];
 

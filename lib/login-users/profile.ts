@@ -5,9 +5,14 @@ import { jsonSchema } from '../schema/json-schema.ts';
 export const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
 
 /** Whether an address is harmless in a page: no `javascript:` or `data:`. */
-const isWebAddress = (text: string) => isPlain(text) && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+const isWebAddress = (text: string) =>
+  isPlain(text) && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
-const textField = (maxLength: number, means: string, isUsable: (text: string) => boolean = isPlain) =>
+const textField = (
+  maxLength: number,
+  means: string,
+  isUsable: (text: string) => boolean = isPlain,
+) =>
   v.pipe(
     v.string(),
     v.maxLength(maxLength),

@@ -37,5 +37,8 @@ export function requireStepUp(user: AuthenticatedUser): void {
   requireRecentLogin(user);
 }
 
-const insufficient = (message: string, reason: LogReason, challenge: Record<string, string | number>) =>
-  new ServiceError('insufficient_user_authentication', message, { reason, challenge });
+const insufficient = (
+  message: string,
+  reason: LogReason,
+  challenge: Record<string, string | number>,
+) => new ServiceError('insufficient_user_authentication', message, { reason, challenge });

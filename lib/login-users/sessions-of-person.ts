@@ -19,7 +19,8 @@ export const sessionsOfPerson = {
 const countersItem = v.object(sessionsOfPerson);
 type Counters = v.InferOutput<typeof countersItem>;
 
-export const countersIn = (person: Item | undefined): Counters => v.parse(countersItem, person ?? {});
+export const countersIn = (person: Item | undefined): Counters =>
+  v.parse(countersItem, person ?? {});
 
 export function lastSessionIdOf(counters: Counters): string | undefined {
   const { sessions_begun, session_places, last_session_id } = counters;
@@ -39,8 +40,13 @@ export const begunItem = v.object({
 
 /** The time at which a session ended together with others; undefined if it did not. */
 export function endWithOthers(person: Item | undefined, session: v.InferOutput<typeof begunItem>) {
-  const { sessions_ended_at, sessions_ended_before = 0, sessions_ended_except } = countersIn(person);
-  const hasEnded = session.session_id !== sessions_ended_except && session.ordinal < sessions_ended_before;
+  const {
+    sessions_ended_at,
+    sessions_ended_before = 0,
+    sessions_ended_except,
+  } = countersIn(person);
+  const hasEnded =
+    session.session_id !== sessions_ended_except && session.ordinal < sessions_ended_before;
   return hasEnded ? sessions_ended_at : undefined;
 }
 

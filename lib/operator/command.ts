@@ -65,7 +65,17 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
    * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
    * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
    */
-  kind: 'id' | 'number' | 'choice' | 'subset' | 'switch' | 'text' | 'reason' | 'secret' | 'json' | 'lines';
+  kind:
+    | 'id'
+    | 'number'
+    | 'choice'
+    | 'subset'
+    | 'switch'
+    | 'text'
+    | 'reason'
+    | 'secret'
+    | 'json'
+    | 'lines';
   help: string;
   /** The placeholder of the value in the help. */
   placeholder: string;
@@ -85,7 +95,9 @@ export type Grouping = (line: object) => { group: string; member: string } | und
 
 type Flags = Record<string, Flag>;
 
-export type FlagValues<Taken extends Flags> = { [Name in keyof Taken]: v.InferOutput<Taken[Name]['schema']> };
+export type FlagValues<Taken extends Flags> = {
+  [Name in keyof Taken]: v.InferOutput<Taken[Name]['schema']>;
+};
 /** The values of a command's flags, where `find` replaces ids by what they stand for. */
 type FoundValues<Taken extends Flags> = {
   [Name in keyof Taken]: Taken[Name] extends { find(id: never): Promise<infer Found> }
@@ -115,8 +127,12 @@ export const choice = <const Choices extends readonly string[]>(of: Choices, hel
 /** Some members of a whole, in its order, given separated by commas or as `none`; undefined for `all`. */
 export const subset = <Member extends string>(of: readonly Member[], help: string) => {
   const message = `must be all, none, or some of ${of.join(', ')}, separated by commas`;
-  const isSome = (value: string) => value.split(',').every((member) => of.some((one) => one === member));
-  const isSubset = v.check((value: string) => ['all', 'none'].includes(value) || isSome(value), message);
+  const isSome = (value: string) =>
+    value.split(',').every((member) => of.some((one) => one === member));
+  const isSubset = v.check(
+    (value: string) => ['all', 'none'].includes(value) || isSome(value),
+    message,
+  );
   const membersOf = (value: string) => of.filter((member) => value.split(',').includes(member));
   const members = v.transform((value: string) => (value === 'all' ? undefined : membersOf(value)));
   return flag('subset', 'list', help, v.pipe(anyTextSchema, isSubset, members));
@@ -124,7 +140,8 @@ export const subset = <Member extends string>(of: readonly Member[], help: strin
 /** Some members of a whole, in its order, given separated by commas. */
 export const some = <Member extends string>(of: readonly Member[], help: string) => {
   const message = `must be some of ${of.join(', ')}, separated by commas`;
-  const areMembers = (value: string) => value.split(',').every((one) => of.some((member) => member === one));
+  const areMembers = (value: string) =>
+    value.split(',').every((one) => of.some((member) => member === one));
   const membersOf = (value: string) => of.filter((member) => value.split(',').includes(member));
   const schema = v.pipe(anyTextSchema, v.check(areMembers, message), v.transform(membersOf));
   return flag('subset', 'list', help, schema);
@@ -137,7 +154,8 @@ export const versions = (help: string) => {
   return flag('subset', 'list', help, areVersions);
 };
 /** Given or not, without a value. */
-export const onOff = (help: string) => optional(flag('switch', '', help, v.literal(true, 'takes no value')));
+export const onOff = (help: string) =>
+  optional(flag('switch', '', help, v.literal(true, 'takes no value')));
 export const text = (help: string) => flag('text', 'text', help, someTextSchema);
 export const textOrNone = (help: string) => flag('text', 'text', help, anyTextSchema);
 export const secret = (help: string) => flag('secret', 'FILE', help, someTextSchema);
@@ -178,7 +196,11 @@ const reason = optional(
 );
 
 /** Checks and reads flags; the function repeats it, as it can be invoked directly. @throws ServiceError with every problem */
-export function readFlags<Taken extends Flags>(words: string, known: Taken, given: Record<string, unknown>) {
+export function readFlags<Taken extends Flags>(
+  words: string,
+  known: Taken,
+  given: Record<string, unknown>,
+) {
   const values: Record<string, unknown> = {};
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(known, name));
   const problems = unknown.map((name) => `there is no flag --${name}`);
@@ -202,7 +224,8 @@ const loggedKinds: Flag['kind'][] = ['id', 'number', 'choice', 'subset', 'switch
 export function loggedFlags(known: Flags, given: Record<string, unknown>): Record<string, unknown> {
   const logged = Object.entries(known).flatMap(([name, flag]) => {
     const value = given[name];
-    if (!loggedKinds.includes(flag.kind) || value === undefined || !v.is(flag.schema, value)) return [];
+    if (!loggedKinds.includes(flag.kind) || value === undefined || !v.is(flag.schema, value))
+      return [];
     const field = name.replaceAll('-', '_');
     const isId = flag.kind === 'id' || flag.kind === 'number';
     return [[isId && !field.endsWith('id') ? `${field}_id` : field, value]];
@@ -211,13 +234,17 @@ export function loggedFlags(known: Flags, given: Record<string, unknown>): Recor
 }
 
 /** The reason that an operator gives, for the audit log alone. */
-export function loggedReason(known: Flags, given: Record<string, unknown>): { operator_reason?: unknown } {
+export function loggedReason(
+  known: Flags,
+  given: Record<string, unknown>,
+): { operator_reason?: unknown } {
   const isGiven = known.reason?.kind === 'reason' && v.is(known.reason.schema, given.reason);
   return isGiven ? { operator_reason: given.reason } : {};
 }
 
 /** A flag's name on the command line: a secret is given as the name of a file. */
-export const typedName = (name: string, { kind }: Flag) => (kind === 'secret' ? `${name}-file` : name);
+export const typedName = (name: string, { kind }: Flag) =>
+  kind === 'secret' ? `${name}-file` : name;
 
 /** Advice on where the operator finds the id that a flag takes. */
 export const sourceOf = ({ from }: Flag): string => (from === undefined ? '' : ` (see ${from})`);

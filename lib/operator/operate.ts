@@ -12,12 +12,20 @@ import { identifyOperator, type OperatorAnswer, operatorCallSchema } from './ope
 /** Carries out one operator command, and writes its audit line. @param functionArn of the operator function */
 export async function operate(call: unknown, functionArn: string): Promise<OperatorAnswer> {
   if (!v.is(operatorCallSchema, call)) {
-    logAudit({ caller: 'unauthenticated', command: 'unknown', result: 'rejected', error: 'invalid_request' });
+    logAudit({
+      caller: 'unauthenticated',
+      command: 'unknown',
+      result: 'rejected',
+      error: 'invalid_request',
+    });
     return { error: 'The call is malformed. Use npm run operator.' };
   }
   const { noun, verb, flags } = call;
   const command = commands.get(`${noun} ${verb}`);
-  const about: { caller: 'operator' | 'unauthenticated'; command: string } & Record<string, unknown> = {
+  const about: { caller: 'operator' | 'unauthenticated'; command: string } & Record<
+    string,
+    unknown
+  > = {
     caller: 'unauthenticated',
     // The words of an unknown command could be anything.
     command: command?.words ?? 'unknown',

@@ -7,7 +7,9 @@ import { ServiceError } from '../foundation/service-error.ts';
 export const operatorCallSchema = v.object({
   noun: v.string(),
   verb: v.string(),
-  flags: v.custom<Record<string, unknown>>((flags) => flags instanceof Object && !Array.isArray(flags)),
+  flags: v.custom<Record<string, unknown>>(
+    (flags) => flags instanceof Object && !Array.isArray(flags),
+  ),
   /** The proof of who calls: the query of a presigned GetCallerIdentity request, signed for this command alone. */
   proof: v.optional(v.unknown()),
 });
@@ -68,7 +70,8 @@ export async function identifyOperator(call: OperatorCall, functionArn: string):
   });
   const [, arn] = (await response.text()).match(/<Arn>(arn:[\w+=,.@:/-]{1,600})<\/Arn>/) ?? [];
   if (response.status >= 500) throw new Error(`STS answered ${response.status}.`);
-  if (!response.ok || arn === undefined || accountOf(arn) !== accountOf(functionArn)) throw notProven();
+  if (!response.ok || arn === undefined || accountOf(arn) !== accountOf(functionArn))
+    throw notProven();
   return arn;
 }
 
@@ -85,12 +88,16 @@ function readProof(proof: unknown): string {
   if (typeof proof !== 'string' || proof.length > 8_192) throw notProven();
   const query = new URLSearchParams(proof);
   const names = [...query.keys()];
-  const isKnown = names.every((name) => parameters.includes(name)) && new Set(names).size === names.length;
-  const asksWho = Object.entries(identityQuestion).every(([name, value]) => query.get(name) === value);
+  const isKnown =
+    names.every((name) => parameters.includes(name)) && new Set(names).size === names.length;
+  const asksWho = Object.entries(identityQuestion).every(
+    ([name, value]) => query.get(name) === value,
+  );
   const signed = query.get('X-Amz-SignedHeaders')?.split(';') ?? [];
   if (!isKnown || !asksWho || !signed.includes(commandHeader)) throw notProven();
   return query.toString();
 }
 
-const unproven = 'The call does not prove who makes it. Use npm run operator, with a clock that is right.';
+const unproven =
+  'The call does not prove who makes it. Use npm run operator, with a clock that is right.';
 const notProven = () => new ServiceError('unauthorized', unproven);

@@ -22,7 +22,10 @@ type Start = Place['start'];
 export async function readPageAcross<List, Member>(
   lists: readonly List[],
   after: string | undefined,
-  read: (list: List, from: { limit: number; start: Start }) => Promise<{ members: Member[]; next: Start }>,
+  read: (
+    list: List,
+    from: { limit: number; start: Start },
+  ) => Promise<{ members: Member[]; next: Start }>,
 ) {
   const members: Member[] = [];
   let next: Place | undefined = after === undefined ? { list: 0 } : readPlace(after);
@@ -53,14 +56,22 @@ export const wrongPlace = () => invalid('--after must be the next of the page be
 export async function readPage(lists: string | string[], after: string | undefined, prefix = '') {
   const { members, ...page } = await readPageAcross([lists].flat(), after, async (list, from) => {
     if (from.start && from.start.list !== list) throw wrongPlace();
-    const { items, next } = await readGlobalList('by_list', list, { prefix, order: 'ascending', ...from });
+    const { items, next } = await readGlobalList('by_list', list, {
+      prefix,
+      order: 'ascending',
+      ...from,
+    });
     return { members: items, next: next && v.parse(startSchema, next) };
   });
   return { items: await readMembers(members), ...page };
 }
 
 /** Picks a page of members that are sorted by id. @param after the `next` of the page before: its last id */
-export function pageOf<Member>(members: Iterable<Member>, idOf: (member: Member) => string, after?: string) {
+export function pageOf<Member>(
+  members: Iterable<Member>,
+  idOf: (member: Member) => string,
+  after?: string,
+) {
   const rest = [...members].filter((member) => after === undefined || idOf(member) > after);
   const page = rest.slice(0, pageSize);
   const last = page.at(-1);

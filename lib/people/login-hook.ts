@@ -34,7 +34,8 @@ export type HookClaims = Record<string, unknown>;
 
 export const hookClaimsIn = (stored: string | undefined): HookClaims => JSON.parse(stored ?? '{}');
 
-const namesNoReserved = (claims: object) => Object.keys(claims).every((name) => !reservedClaims.has(name));
+const namesNoReserved = (claims: object) =>
+  Object.keys(claims).every((name) => !reservedClaims.has(name));
 const isShort = (claims: object) => Buffer.byteLength(JSON.stringify(claims)) <= mostBytes;
 const claimsSchema = v.pipe(
   jsonObject('must be an object'),
@@ -77,7 +78,10 @@ type HookIdentity = VerifiedIdentity & { provider: ProviderId };
  * @returns the claims for the access tokens of the session, in JSON; undefined for none
  * @throws ServiceError `invalid_grant` when the function refuses; Error when it fails, takes too long or gives an invalid answer
  */
-export async function askLoginHook(event: HookEvent, identity?: HookIdentity): Promise<string | undefined> {
+export async function askLoginHook(
+  event: HookEvent,
+  identity?: HookIdentity,
+): Promise<string | undefined> {
   const { first_login = false, previous_claims = {}, ...about } = event;
   const claims = identity?.hook_claims ?? {};
   const seen = identity && shown(identity);
@@ -98,7 +102,13 @@ export async function askAboutLink(
   verified: VerifiedIdentity,
 ): Promise<void> {
   if (!hasLoginHook(login_app_id)) return;
-  const about = { login_app_id, login_user_id, external_id: user?.external_id, session_id, client_id };
+  const about = {
+    login_app_id,
+    login_user_id,
+    external_id: user?.external_id,
+    session_id,
+    client_id,
+  };
   await askLoginHook({ event: 'link', ...about }, { provider, ...verified });
 }
 
@@ -122,7 +132,9 @@ async function invoke(event: object): Promise<v.InferOutput<typeof answerSchema>
   const answer = v.safeParse(answerSchema, text);
   if (answer.success) return answer.output;
   const [issue] = answer.issues;
-  throw new Error(`The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`);
+  throw new Error(
+    `The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`,
+  );
 }
 
 /** Sends an event to Lambda. A fault is that of the function itself. */
@@ -135,7 +147,8 @@ async function sendEvent(event: object) {
     const fault = response.headers['x-amz-function-error'];
     return { text: await readText(response), status: response.statusCode, fault };
   } catch (cause) {
-    if (signal.aborted) throw new Error(`The login hook did not answer within ${seconds} s.`, { cause });
+    if (signal.aborted)
+      throw new Error(`The login hook did not answer within ${seconds} s.`, { cause });
     throw new Error('The login hook failed: there was no answer from Lambda.', { cause });
   }
 }
@@ -143,7 +156,8 @@ async function sendEvent(event: object) {
 async function signedCall(event: object) {
   const { config } = documentClient;
   const region = await config.region();
-  const address = optionalEnvironment('AWS_ENDPOINT_URL_LAMBDA') ?? `https://lambda.${region}.amazonaws.com`;
+  const address =
+    optionalEnvironment('AWS_ENDPOINT_URL_LAMBDA') ?? `https://lambda.${region}.amazonaws.com`;
   const { origin, host } = new URL(address);
   const path = `/2015-03-31/functions/${encodeURIComponent(functionName() ?? '')}/invocations`;
   const body = JSON.stringify(event);

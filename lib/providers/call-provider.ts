@@ -68,7 +68,9 @@ export async function responseTo({
   signal,
 }: ProviderCall): Promise<IncomingMessage> {
   const body = form ? new URLSearchParams(form).toString() : json && JSON.stringify(json);
-  const type = form ? 'application/x-www-form-urlencoded;charset=UTF-8' : json && 'application/json';
+  const type = form
+    ? 'application/x-www-form-urlencoded;charset=UTF-8'
+    : json && 'application/json';
   const isHttps = new URL(url).protocol === 'https:';
   const send = isHttps ? requestHttps : requestHttp;
   const request = send(url, {

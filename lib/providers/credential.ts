@@ -8,7 +8,8 @@ import { ProviderFailure } from './provider-failure.ts';
 import { type ProfileSetting, valueAtPath } from './settings/fields.ts';
 
 /** The error for a credential that is rejected. The reason is for the log alone. */
-export const rejected = (reason: LogReason) => new ServiceError('invalid_grant', notAccepted, reason);
+export const rejected = (reason: LogReason) =>
+  new ServiceError('invalid_grant', notAccepted, reason);
 
 const notAccepted = 'The provider does not accept this credential for this Login App.';
 
@@ -31,9 +32,15 @@ export function subjectAt(answer: unknown, path: string, type: 'string' | 'integ
 }
 
 /** The person's id in an answer, as `subjectAt` reads it. @throws ProviderFailure when there is none */
-export function requiredSubject(answer: unknown, url: string, path: string, type?: 'string' | 'integer') {
+export function requiredSubject(
+  answer: unknown,
+  url: string,
+  path: string,
+  type?: 'string' | 'integer',
+) {
   const subject = subjectAt(answer, path, type);
-  if (subject === undefined) throw new ProviderFailure('unexpected_answer', url, `no usable ${path}`);
+  if (subject === undefined)
+    throw new ProviderFailure('unexpected_answer', url, `no usable ${path}`);
   return subject;
 }
 
@@ -65,7 +72,10 @@ export function audienceIn(claims: object, field: string): TokenAudience {
   const named = ['azp', 'client_id', 'cid', 'appid']
     .map((claim) => valueAtPath(claims, claim))
     .filter((value) => value !== undefined);
-  return { aud: valueAtPath(claims, 'aud') ?? app, parties: field === 'aud' ? named : [app, ...named] };
+  return {
+    aud: valueAtPath(claims, 'aud') ?? app,
+    parties: field === 'aud' ? named : [app, ...named],
+  };
 }
 
 /**
@@ -91,7 +101,10 @@ export const profileIn = (answer: unknown, setting: ProfileSetting): Profile | u
   );
 
 /** The claims about a login that settings name, from its id token; undefined when there are none. */
-export const loginClaimsIn = (claims: Record<string, unknown>, names: readonly (keyof LoginClaims)[] = []) =>
+export const loginClaimsIn = (
+  claims: Record<string, unknown>,
+  names: readonly (keyof LoginClaims)[] = [],
+) =>
   usable(
     loginClaimsSchema,
     names.map((name) => [name, claims[name]]),

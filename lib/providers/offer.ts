@@ -60,8 +60,11 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const hosts = address === undefined ? [] : [companyAt(address) ?? hostOf(address)];
   const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || 'audience_validation' in stored;
-  const isNonceRequired = idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
-  const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].flatMap((one) => one ?? []);
+  const isNonceRequired =
+    idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
+  const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].flatMap(
+    (one) => one ?? [],
+  );
   const isTaken: Record<string, boolean> = {
     provider: false,
     nonce: idTokens.length > 0,
@@ -111,10 +114,15 @@ const storedSchema = v.object({
 });
 
 /** Lists the providers of the client's Login App, by one query. @throws ServiceError `unauthorized_client` */
-export async function listProviders(client: AuthenticatedClient): Promise<{ providers: OfferedProvider[] }> {
+export async function listProviders(
+  client: AuthenticatedClient,
+): Promise<{ providers: OfferedProvider[] }> {
   requireMoreThanIntrospection(client);
   await requireEnabled(client.loginAppId);
-  const items = await readPartition(loginAppPartition(client.loginAppId), loginAppSortKeys.provider);
+  const items = await readPartition(
+    loginAppPartition(client.loginAppId),
+    loginAppSortKeys.provider,
+  );
   const stored = items.map((item) => v.parse(storedSchema, item));
   return { providers: stored.map(({ provider, settings }) => offerOf(provider, settings)) };
 }

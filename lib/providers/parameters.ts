@@ -63,12 +63,16 @@ export const credentialParameters = {
   },
 } satisfies Record<ProtocolName, v.ObjectEntries>;
 
-export const parametersOf = (provider: ProviderId) => sorted(credentialParameters[protocolNames[provider]]);
+export const parametersOf = (provider: ProviderId) =>
+  sorted(credentialParameters[protocolNames[provider]]);
 
 export const codeParameters = {
   provider: v.pipe(
     required('provider'),
-    v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
+    v.literal(
+      authorizationCodeProvider,
+      `The provider must be ${authorizationCodeProvider} for this grant.`,
+    ),
     jsonSchema({ type: 'string', const: authorizationCodeProvider }),
   ),
   authorization_code: required('authorization_code'),

@@ -34,7 +34,11 @@ export function protocol<
   /** The schema of the settings, which docs/providers.md explains. Fields named `…_secret` are stored encrypted. */
   settings: Settings;
   /** Merges checked settings of an operator into the `current` ones that are stored. */
-  merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;
+  merge: (
+    checked: v.InferOutput<Settings>,
+    input: SettingsInput,
+    current: object | undefined,
+  ) => MergeResult;
   /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */
   parameters: Entries;
   /** The person of a credential, undefined without settings for it. @throws ServiceError when it is rejected, ProviderFailure */
@@ -52,7 +56,9 @@ export function protocol<
   const read = (stored: StoredSettings): Promise<v.InferOutput<Settings>> => {
     const known = readings.get(stored.settings);
     if (known) return known;
-    const reading = decryptSecrets(stored.settings, stored.place).then((plain) => v.parse(settings, plain));
+    const reading = decryptSecrets(stored.settings, stored.place).then((plain) =>
+      v.parse(settings, plain),
+    );
     readings.set(stored.settings, reading);
     // A failure is not remembered.
     reading.catch(() => readings.delete(stored.settings));

@@ -11,8 +11,10 @@ const explanations = {
     `${address} answers with more than 64 KiB: that is not what should be there. Is the address right?`,
   answer_not_json: (address) => `${address} does not answer in JSON. Is the address right?`,
   throttled: (address) => `${address} takes no more requests of our app now (429).`,
-  unexpected_status: (address, detail) => `${address} answers with status ${detail}. Is the address right?`,
-  unexpected_answer: (address, detail) => `${address} does not answer as it should${inBrackets(detail)}.`,
+  unexpected_status: (address, detail) =>
+    `${address} answers with status ${detail}. Is the address right?`,
+  unexpected_answer: (address, detail) =>
+    `${address} does not answer as it should${inBrackets(detail)}.`,
   refused_our_credentials: (address, detail) =>
     `The provider rejects our own credentials at ${address}${inBrackets(detail)}. Are the app's id and secret right?`,
 } satisfies Record<string, (address: string, detail: string) => string>;
@@ -72,6 +74,7 @@ export const rejectsDummy = (
     const outcome = await present().catch((error: unknown) => error);
     if (outcome instanceof ServiceError) return { ok: true, detail: passed };
     if (outcome instanceof Error) throw outcome;
-    const detail = 'The provider accepts a made-up credential: this address does not verify anything.';
+    const detail =
+      'The provider accepts a made-up credential: this address does not verify anything.';
     return { ok: false, detail };
   });

@@ -7,7 +7,11 @@ import { oauth2, verifyAuthorizationCode } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
 import { revokedOnFailure } from './provider-token.ts';
-import { type PublicCaller, requireAllowedProvider, requireNonceOfPublicClient } from './public-clients.ts';
+import {
+  type PublicCaller,
+  requireAllowedProvider,
+  requireNonceOfPublicClient,
+} from './public-clients.ts';
 import { type Credential, type CredentialCaller, checkNonce } from './service-nonce.ts';
 import type { StoredSettings } from './settings/encryption.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
@@ -27,7 +31,10 @@ export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
   protocols[protocolNames[provider]];
 
 /** The person for whom a provider of the Login App issued a credential. @throws ServiceError, ProviderFailure */
-export async function verifyCredential(caller: CredentialCaller & PublicCaller, credential: Credential) {
+export async function verifyCredential(
+  caller: CredentialCaller & PublicCaller,
+  credential: Credential,
+) {
   const { provider } = credential;
   annotateLog({ provider });
   requireAllowedProvider(caller, provider);
@@ -39,12 +46,18 @@ export async function verifyCredential(caller: CredentialCaller & PublicCaller, 
     throw withoutVerdict(error);
   });
   if (!identity) throw notSetUp(provider);
-  await revokedOnFailure({ loginAppId: caller.loginAppId, provider }, identity, () => useNonce(identity));
+  await revokedOnFailure({ loginAppId: caller.loginAppId, provider }, identity, () =>
+    useNonce(identity),
+  );
   return identity;
 }
 
 /** The person of a code, or else of the credential itself; undefined without settings for it. @throws ServiceError, ProviderFailure */
-async function verifyAtProvider({ proofKey }: PublicCaller, stored: StoredSettings, credential: Credential) {
+async function verifyAtProvider(
+  { proofKey }: PublicCaller,
+  stored: StoredSettings,
+  credential: Credential,
+) {
   const { provider, id_token, authorization_code } = credential;
   if (id_token !== undefined || authorization_code === undefined)
     return protocolOf(provider).verify(stored, credential);

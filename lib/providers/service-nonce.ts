@@ -13,7 +13,8 @@ import type { ProviderId } from './provider-ids.ts';
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
 /** The client that presents a credential, or that of the person. One with a key is public. */
-export interface CredentialCaller extends Pick<AuthenticatedClient, 'loginAppId' | 'clientId' | 'proofKey'> {
+export interface CredentialCaller
+  extends Pick<AuthenticatedClient, 'loginAppId' | 'clientId' | 'proofKey'> {
   /** The Login User to whom the identity of the credential is to be linked; absent at a login. */
   linksTo?: string;
 }
@@ -41,7 +42,11 @@ export async function newNonce(use: Use, whose: string, lifetime: number): Promi
 }
 
 /** Epoch seconds at which a nonce expires; undefined unless it is valid, and was made for this use. */
-export async function endOfNonce(use: Use, whose: string, nonce: string): Promise<number | undefined> {
+export async function endOfNonce(
+  use: Use,
+  whose: string,
+  nonce: string,
+): Promise<number | undefined> {
   const [, text = '', expires, keyId = '', presented = ''] = nonce.match(nonceForm) ?? [];
   const key = (await serviceKeys()).withId(keyId)?.key;
   if (!key || !equalInConstantTime(presented, mac(use, whose, text, key))) return undefined;
@@ -52,7 +57,8 @@ const mac = (use: Use, whose: string, text: string, key: KeyObject): string =>
   createHmac('sha256', key).update(`${use} ${whose} ${text}`).digest('base64url');
 
 /** Whether a text looks like a nonce that the service made, for whichever use and Login App. */
-export const isServiceNonce = (text: unknown): boolean => typeof text === 'string' && nonceForm.test(text);
+export const isServiceNonce = (text: unknown): boolean =>
+  typeof text === 'string' && nonceForm.test(text);
 
 /**
  * Checks the nonce of a login or a link, if the service made it. A public client may not send another,
@@ -63,17 +69,28 @@ export const isServiceNonce = (text: unknown): boolean => typeof text === 'strin
  */
 export async function checkNonce(caller: CredentialCaller, nonce: string | undefined) {
   const { loginAppId, proofKey } = caller;
-  if (nonce === undefined || (proofKey === undefined && !isServiceNonce(nonce))) return async () => {};
+  if (nonce === undefined || (proofKey === undefined && !isServiceNonce(nonce)))
+    return async () => {};
   const end = await endOfNonce('login', loginAppId, nonce);
   if (end === undefined) throw unusable();
   return async (person: Identity) => {
-    if (!(await useForOne(useOf(caller, person), end, 'nonce', loginAppId, nonce))) throw unusable();
+    if (!(await useForOne(useOf(caller, person), end, 'nonce', loginAppId, nonce)))
+      throw unusable();
   };
 }
 
 /** The one use of a nonce: whose key or client it is, and who logs in or links what. */
-const useOf = ({ clientId, proofKey, linksTo }: CredentialCaller, { namespace, subject }: Identity): string =>
-  hashOf(proofKey === undefined ? 'client' : 'key', proofKey ?? clientId, linksTo ?? '', namespace, subject);
+const useOf = (
+  { clientId, proofKey, linksTo }: CredentialCaller,
+  { namespace, subject }: Identity,
+): string =>
+  hashOf(
+    proofKey === undefined ? 'client' : 'key',
+    proofKey ?? clientId,
+    linksTo ?? '',
+    namespace,
+    subject,
+  );
 
 const unusable = () =>
   new ServiceError('invalid_grant', 'The nonce is not valid, or has been used.', 'nonce_unusable');

@@ -5,7 +5,12 @@ import { isoTime } from '../foundation/clock.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { firstIdentityId } from '../login-users/linked-identity.ts';
-import { begunItem, countersIn, endWithOthers, lastSessionIdOf } from '../login-users/sessions-of-person.ts';
+import {
+  begunItem,
+  countersIn,
+  endWithOthers,
+  lastSessionIdOf,
+} from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf, loginUserPartition } from '../storage/keys.ts';
 import { type PublishedEventType, publishedEvents } from './published-events.ts';
@@ -90,13 +95,17 @@ interface DomainEvent {
 /** The events of a change to an item of one kind, in order. */
 type Projection = (change: Change) => DomainEvent[];
 
-const when = (condition: unknown, type: PublishedEventType, item: Item | undefined): DomainEvent[] =>
-  condition && item ? [{ type, item }] : [];
+const when = (
+  condition: unknown,
+  type: PublishedEventType,
+  item: Item | undefined,
+): DomainEvent[] => (condition && item ? [{ type, item }] : []);
 
 const gained = (attribute: string, { before, after }: Change): boolean =>
   after?.[attribute] !== undefined && before?.[attribute] === undefined;
 
-const differs = (attribute: string, { before, after }: Change) => before?.[attribute] !== after?.[attribute];
+const differs = (attribute: string, { before, after }: Change) =>
+  before?.[attribute] !== after?.[attribute];
 
 /** The item, if it is that of an existing Login User, with the time of their creation and none of their deletion. */
 const existing = (item: Item | undefined): Item | undefined =>
@@ -121,18 +130,26 @@ const loginUser: Projection = (change) => {
     ...when(gained('blocked_at', change), 'login_user.blocked', after),
     ...when(after?.hijacked_at && differs('hijacked_at', change), 'login_user.hijacked', after),
     // The index item of an identity leads to the Login User that it is linked to.
-    ...when(change.before?.linked_to && change.after && differs('identity_id', change), 'identity.unlinked', {
-      login_user_id: change.before?.linked_to,
-      identity_id: change.before?.identity_id,
-    }),
+    ...when(
+      change.before?.linked_to && change.after && differs('identity_id', change),
+      'identity.unlinked',
+      {
+        login_user_id: change.before?.linked_to,
+        identity_id: change.before?.identity_id,
+      },
+    ),
     ...when(change.after?.linked_to && differs('identity_id', change), 'identity.linked', {
       login_user_id: change.after?.linked_to,
       identity_id: change.after?.identity_id,
     }),
-    ...when(before?.subject !== undefined && after && after.subject === undefined, 'identity.unlinked', {
-      ...after,
-      identity_id: firstIdentityId(String(after?.login_user_id)),
-    }),
+    ...when(
+      before?.subject !== undefined && after && after.subject === undefined,
+      'identity.unlinked',
+      {
+        ...after,
+        identity_id: firstIdentityId(String(after?.login_user_id)),
+      },
+    ),
     ...when(!after, 'login_user.deleted', before),
   ];
 };
@@ -147,9 +164,13 @@ const session: Projection = (change) => {
   const gone = (isExpiry || isReplaced) && before?.ended_at === undefined ? before : undefined;
   const endedAt = gone && after && endWithOthers(after, v.parse(begunItem, gone));
   const expiredAt = gone && (endedAt ?? isoTime(v.parse(v.number(), gone.expires_at)));
-  const isExpired = isExpiry || endedAt !== undefined || String(expiredAt) <= String(after?.created_at);
+  const isExpired =
+    isExpiry || endedAt !== undefined || String(expiredAt) <= String(after?.created_at);
   return [
-    ...when(gained('ended_at', change), 'session.ended', { ...after, reason: after?.end_reason ?? 'ended' }),
+    ...when(gained('ended_at', change), 'session.ended', {
+      ...after,
+      reason: after?.end_reason ?? 'ended',
+    }),
     ...when(gone, 'session.ended', {
       ...gone,
       reason: isExpired ? 'expired' : 'ended',

@@ -52,18 +52,27 @@ function readRecord(record: StreamRecord): Pending[] {
   try {
     return entriesOf(record).map((entry) => ({ record, entry }));
   } catch (error) {
-    return [{ record, outcome: error instanceof Error ? error : new Error('The item cannot be read.') }];
+    return [
+      { record, outcome: error instanceof Error ? error : new Error('The item cannot be read.') },
+    ];
   }
 }
 
 /** The first events of all items, then the second ones, and so on, so that an item's events are published in their order. */
 function roundsOf(pending: Pending[]): Pending[][] {
-  const ofItems = [...Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys)).values()];
+  const ofItems = [
+    ...Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys)).values(),
+  ];
   const length = Math.max(0, ...ofItems.map((ofItem) => ofItem.length));
   return Array.from({ length }, (_, round) => ofItems.flatMap((ofItem) => ofItem[round] ?? []));
 }
 
-const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];
+const entryErrors = [
+  'InvalidArgument',
+  'MalformedDetail',
+  'RedactionFailure',
+  'ValidationException',
+];
 
 /** Whether the bus would reject the entry again. @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode */
 const isUndeliverable = ({ entry, outcome }: Pending): boolean =>
@@ -130,5 +139,7 @@ async function sendDeadLetter({ record, outcome, entry }: Pending): Promise<void
     reason: outcome instanceof Error ? outcome.name : undefined,
     ...(entry && { type: entry.type, detail: entry.detail }),
   };
-  await queue.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: JSON.stringify(letter) }));
+  await queue.send(
+    new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: JSON.stringify(letter) }),
+  );
 }

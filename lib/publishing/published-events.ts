@@ -2,7 +2,13 @@ import * as v from 'valibot';
 import { actorSchema, actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/client-metadata.ts';
 import { providerIds } from '../providers/provider-ids.ts';
-import { countField, described, jsonSchema, textField, timestampField } from '../schema/json-schema.ts';
+import {
+  countField,
+  described,
+  jsonSchema,
+  textField,
+  timestampField,
+} from '../schema/json-schema.ts';
 
 /** The fields of every published event's detail. */
 const common = {
@@ -28,7 +34,11 @@ const person = {
   ),
 };
 const session = { session_id: textField('The session: the `sid` of its tokens.') };
-const device = { device_id: textField('The device.'), ...loginApp, platform: v.picklist(platforms) };
+const device = {
+  device_id: textField('The device.'),
+  ...loginApp,
+  platform: v.picklist(platforms),
+};
 const accessRequest = { access_request_id: described(countField, 'The access request.') };
 
 const event = <Fields extends v.ObjectEntries>(when: string, fields: Fields) => ({
@@ -38,11 +48,14 @@ const event = <Fields extends v.ObjectEntries>(when: string, fields: Fields) => 
 
 /** All types of published events. A field that is not in the schema of a detail never leaves the table. */
 export const publishedEvents = {
-  'login_user.created': event('A person logged in to a Login App for the first time, or was imported.', {
-    ...person,
-    provider: v.picklist(providerIds),
-    created_at: timestampField,
-  }),
+  'login_user.created': event(
+    'A person logged in to a Login App for the first time, or was imported.',
+    {
+      ...person,
+      provider: v.picklist(providerIds),
+      created_at: timestampField,
+    },
+  ),
   'login_user.logged_in': event('A person logged in. A refresh is no login.', {
     ...person,
     ...session,
@@ -57,8 +70,14 @@ export const publishedEvents = {
       kept_session_id: described(v.optional(v.string()), 'The session that went on.'),
     },
   ),
-  'login_user.deleted': event('A Login User was deleted, and all their sessions with them.', person),
-  'login_user.blocked': event('A Login User was blocked.', { ...person, blocked_at: timestampField }),
+  'login_user.deleted': event(
+    'A Login User was deleted, and all their sessions with them.',
+    person,
+  ),
+  'login_user.blocked': event('A Login User was blocked.', {
+    ...person,
+    blocked_at: timestampField,
+  }),
   'login_user.hijacked': event(
     'A provider reported that the account there with which a person logs in was hijacked.',
     { ...person, hijacked_at: timestampField },
@@ -69,7 +88,10 @@ export const publishedEvents = {
   }),
   'identity.unlinked': event(
     'An identity was unlinked from a Login User, or freed because they were deleted.',
-    { ...loginUserId, identity_id: textField('The identity, as the person saw it in the list of theirs.') },
+    {
+      ...loginUserId,
+      identity_id: textField('The identity, as the person saw it in the list of theirs.'),
+    },
   ),
   'session.ended': event('A session was ended, or it expired and the table has removed it.', {
     ...session,
@@ -81,11 +103,14 @@ export const publishedEvents = {
     ),
     ended_at: timestampField,
   }),
-  'device.registered': event('A device was registered for the first time, or again after it was disabled.', {
-    ...device,
-    created_at: timestampField,
-    registered_at: timestampField,
-  }),
+  'device.registered': event(
+    'A device was registered for the first time, or again after it was disabled.',
+    {
+      ...device,
+      created_at: timestampField,
+      registered_at: timestampField,
+    },
+  ),
   'device.related': event('A device was related to a Login User.', {
     ...device,
     ...loginUserId,

@@ -1,7 +1,10 @@
 // What must hold before a version gets traffic, and what a deployment needs besides: the first keys, the format of the
 // table, the trial of a new version, the shipping of the audit log. It calls the functions as a client does.
 
-import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
+import {
+  CodeDeployClient,
+  PutLifecycleEventHookExecutionStatusCommand,
+} from '@aws-sdk/client-codedeploy';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
@@ -11,7 +14,14 @@ import { formatProblem } from '../storage/table-format.ts';
 import { issuer, tokenPath } from '../tokens/issuer.ts';
 import examples from './examples.json' with { type: 'json' };
 import { createProbe, type Probe, provider, removeProbe, setUpProvider } from './probe.ts';
-import { basic, keySetSchema, searchProblem, searchSchema, tokenProblem, tokenSchema } from './smoke-test.ts';
+import {
+  basic,
+  keySetSchema,
+  searchProblem,
+  searchSchema,
+  tokenProblem,
+  tokenSchema,
+} from './smoke-test.ts';
 
 /** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
 const newVersions = environment('NEW_VERSIONS');
@@ -26,7 +36,10 @@ const reserve = 10_000;
 const longestRequest = 20_000;
 
 /** @see AWS CodeDeploy user guide, "AppSpec 'hooks' section for an AWS Lambda deployment" */
-const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
+const hookEventSchema = v.object({
+  DeploymentId: v.string(),
+  LifecycleEventHookExecutionId: v.string(),
+});
 
 /**
  * Tries the new versions before any of them gets a request, and tells CodeDeploy whether they work. With few requests, the alarm
@@ -84,7 +97,10 @@ type Send = (key: string, request: Request) => Promise<unknown>;
 async function tryVersions(probe: Probe, send: Send): Promise<void> {
   const ofClient = basic(probe.client_id, probe.client_secret);
   const issueToken = (form: Record<string, string>) => {
-    const headers = { authorization: ofClient, 'content-type': 'application/x-www-form-urlencoded' };
+    const headers = {
+      authorization: ofClient,
+      'content-type': 'application/x-www-form-urlencoded',
+    };
     const body = String(new URLSearchParams(form));
     return send('issue-token', { routeKey: `POST ${tokenPath}`, headers, body });
   };
@@ -100,7 +116,8 @@ async function tryVersions(probe: Probe, send: Send): Promise<void> {
   const answers = await sendExamples(credentials, String(probe.access_request_id), send);
   const keys = v.parse(keySetSchema, answers.get('list-signing-keys'));
   const found = v.parse(searchSchema, answers.get('search-events'));
-  const problem = (await tokenProblem(token, keys, { ...probe, issuer: issuer() })) ?? searchProblem(found);
+  const problem =
+    (await tokenProblem(token, keys, { ...probe, issuer: issuer() })) ?? searchProblem(found);
   if (problem !== undefined) throw new Error(problem);
   const routeKey = 'DELETE /v2/marketing/login/user';
   await send('delete-login-user', { routeKey, headers: { authorization }, status: 204 });
@@ -145,11 +162,17 @@ async function invokeVersion(key: string, given: Request, apiId: string, abortSi
   if (version === undefined) throw new Error(`There is no new version of ${key}.`);
   const FunctionName = version.slice(key.length + 1);
   const invocation = new InvokeCommand({ FunctionName, Payload: JSON.stringify(event) });
-  const { Payload, FunctionError } = await lambda.send(invocation, { abortSignal }).catch((cause) => {
-    throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
-  });
-  if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
-  const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
+  const { Payload, FunctionError } = await lambda
+    .send(invocation, { abortSignal })
+    .catch((cause) => {
+      throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
+    });
+  if (FunctionError)
+    throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
+  const { statusCode, body } = v.parse(
+    answerSchema,
+    JSON.parse(Payload?.transformToString() ?? ''),
+  );
   if (statusCode !== status) {
     const answer = `The new version for ${routeKey} answers ${statusCode}, not ${status}.`;
     throw new Error(`${answer}${reasonIn(body)}`);

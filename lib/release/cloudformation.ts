@@ -22,7 +22,10 @@ export async function answerCloudFormation(
   event: unknown,
   act: (properties: unknown) => Promise<string | undefined>,
 ): Promise<void> {
-  const { RequestType, ResponseURL, ResourceProperties, ...request } = v.parse(requestSchema, event);
+  const { RequestType, ResponseURL, ResourceProperties, ...request } = v.parse(
+    requestSchema,
+    event,
+  );
   const failure = RequestType === 'Delete' ? undefined : await act(ResourceProperties);
   const response = await fetch(ResponseURL, {
     method: 'PUT',
@@ -35,5 +38,6 @@ export async function answerCloudFormation(
       Reason: failure,
     }),
   });
-  if (!response.ok) throw new Error(`CloudFormation did not take the response: ${response.status}.`);
+  if (!response.ok)
+    throw new Error(`CloudFormation did not take the response: ${response.status}.`);
 }

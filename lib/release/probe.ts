@@ -40,7 +40,9 @@ const probeId = (prefix: string): string => `${prefix}${randomBytes(12).toString
  * written first and removed last, so it leads to what is left.
  */
 export async function createProbe() {
-  for (const { account_id, login_app_id, used_until = Infinity } of await readAccesses(access_request_id))
+  for (const { account_id, login_app_id, used_until = Infinity } of await readAccesses(
+    access_request_id,
+  ))
     if (login_app_id && used_until <= epochSeconds()) await removeProbe(login_app_id, account_id);
   const loginAppId = probeId(probeIds.loginApp);
   const accountId = probeId(probeIds.account);
@@ -89,7 +91,13 @@ export async function removeProbe(loginAppId: string, accountId: string, blocked
 export async function setUpProvider(loginAppId: string, expires_at: number): Promise<string> {
   const issuer = issuerOf(loginAppId);
   const { publicKey, privateKey } = await generateKeyPair('ES256');
-  const key = { ...(await exportJWK(publicKey)), kty: 'EC', kid: 'probe', alg: 'ES256', use: 'sig' };
+  const key = {
+    ...(await exportJWK(publicKey)),
+    kty: 'EC',
+    kid: 'probe',
+    alg: 'ES256',
+    use: 'sig',
+  };
   const keySet = { key_set: { keys: [key] }, fetched_at: clock.now().getTime(), expires_at };
   await putItem<Item>({ ...keys.issuerKeysKey(issuer), parse: asItIs }, keySet);
   const settingsKey = { ...keys.providerSettingsKey(loginAppId, provider), parse: asItIs };

@@ -80,8 +80,19 @@ export const queryInteger = (
   keywords: { default?: number } = {},
 ) => {
   const schema = v.message(
-    v.pipe(v.string(), v.regex(/^\d{1,4}$/), v.transform(Number), v.minValue(minimum), v.maxValue(maximum)),
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,4}$/),
+      v.transform(Number),
+      v.minValue(minimum),
+      v.maxValue(maximum),
+    ),
     `The parameter ${name} must be an integer from ${minimum} to ${maximum}.`,
   );
-  return queryParameter(name, schema, { type: 'integer', minimum, maximum, ...keywords }, description);
+  return queryParameter(
+    name,
+    schema,
+    { type: 'integer', minimum, maximum, ...keywords },
+    description,
+  );
 };

@@ -14,7 +14,10 @@ export const jsonSchema = <Input>(format: JsonSchemaSource, rules: JsonKeywords 
   v.metadata<Input, { wire: JsonSchemaSource; rules: JsonKeywords }>({ wire: format, rules });
 
 /** A time as the service writes it: ISO 8601, UTC, with milliseconds. */
-export const timestampField = v.pipe(v.string(), jsonSchema({ type: 'string', format: 'date-time' }));
+export const timestampField = v.pipe(
+  v.string(),
+  jsonSchema({ type: 'string', format: 'date-time' }),
+);
 
 export const countField = v.pipe(v.number(), jsonSchema({ type: 'integer', minimum: 0 }));
 
@@ -48,7 +51,9 @@ export const timeField = (name: string) =>
     v.pipe(
       v.string(`${name} must be a string.`),
       v.transform(utcTimestamp),
-      v.string(`${name} must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.`),
+      v.string(
+        `${name} must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.`,
+      ),
       jsonSchema({ type: 'string', format: 'date-time' }),
     ),
   );

@@ -9,7 +9,8 @@ import { type FieldError, invalid, ServiceError } from '../foundation/service-er
 export type MakeError = (errors: FieldError[], input?: unknown) => ServiceError;
 
 /** `invalid_request`, naming the first parameter that is wrong. */
-export const invalidRequest: MakeError = ([first]) => invalid(first?.message ?? 'The request is malformed.');
+export const invalidRequest: MakeError = ([first]) =>
+  invalid(first?.message ?? 'The request is malformed.');
 
 /** `unprocessable_entity`, naming each field that is wrong. */
 export const unprocessableEntity: MakeError = (errors) =>
@@ -49,6 +50,9 @@ export function validated<Schema extends v.GenericSchema>(
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, input, { abortPipeEarly: true });
   if (result.success) return result.output;
-  const errors = result.issues.map((issue) => ({ field: v.getDotPath(issue) ?? '', message: issue.message }));
+  const errors = result.issues.map((issue) => ({
+    field: v.getDotPath(issue) ?? '',
+    message: issue.message,
+  }));
   throw makeError(errors, input);
 }

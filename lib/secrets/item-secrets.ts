@@ -2,7 +2,13 @@
 
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { type ItemKey, updateItem } from '../storage/items.ts';
-import { newSecret, newSecretsVersion, type StoredSecret, storeSecret, type WithSecrets } from './secrets.ts';
+import {
+  newSecret,
+  newSecretsVersion,
+  type StoredSecret,
+  storeSecret,
+  type WithSecrets,
+} from './secrets.ts';
 
 export const shownSecret = ({ secret_id, created_at }: StoredSecret) => ({ secret_id, created_at });
 
@@ -35,13 +41,18 @@ export async function revokeSecretOf(
 ) {
   const kept = stored.secrets.filter(({ secret_id }) => secret_id !== secretId);
   if (kept.length === stored.secrets.length)
-    throw new ServiceError('not_found', `There is no such secret. Existing secrets: ${idsOf(stored)}.`);
-  if (needsOne && kept.length === 0) throw invalid(`${idsOf(stored)} is the only secret; rotate first.`);
+    throw new ServiceError(
+      'not_found',
+      `There is no such secret. Existing secrets: ${idsOf(stored)}.`,
+    );
+  if (needsOne && kept.length === 0)
+    throw invalid(`${idsOf(stored)} is the only secret; rotate first.`);
   await replaceCredentials(key, stored, { secrets: kept });
   return { secrets: kept.map(shownSecret) };
 }
 
-const idsOf = ({ secrets }: WithSecrets): string => secrets.map(({ secret_id }) => secret_id).join(', ');
+const idsOf = ({ secrets }: WithSecrets): string =>
+  secrets.map(({ secret_id }) => secret_id).join(', ');
 
 /** Replaces secrets, or credentials with the same version. @throws ServiceError if somebody else was faster */
 export async function replaceCredentials<Written extends WithSecrets>(
@@ -54,5 +65,7 @@ export async function replaceCredentials<Written extends WithSecrets>(
     when: { secrets_version: { is: stored.secrets_version } },
   });
   if (!done)
-    throw invalid('Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.');
+    throw invalid(
+      'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.',
+    );
 }

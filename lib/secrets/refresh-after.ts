@@ -16,7 +16,12 @@ const longestOutage = 6 * 3_600_000;
 const pause = 60_000;
 
 /** Caches what is made of a secret in a warm function. */
-export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async () => true }: Reread<Value>) {
+export function refreshAfter<Value>({
+  secretId,
+  freshFor,
+  read,
+  isGood = async () => true,
+}: Reread<Value>) {
   let last: { value: Value; readAt: number; readAgainAt: number } | undefined;
   let reading: Promise<Value> | undefined;
 

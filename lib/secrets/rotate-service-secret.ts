@@ -29,7 +29,9 @@ const longestRestoreSeconds = 35 * 86_400;
  * be revoked are not encrypted again, and a person may go for years without a login.
  */
 const keepSeconds = (secretId: string): number =>
-  isOfProviderSettings(secretId) ? 5 * 366 * 86_400 : Math.max(idleSeconds(), longestRestoreSeconds);
+  isOfProviderSettings(secretId)
+    ? 5 * 366 * 86_400
+    : Math.max(idleSeconds(), longestRestoreSeconds);
 
 /** The secret after a rotation; the first only adds `next`. @param keptFor seconds for the old one @throws Error if too early */
 export function serviceSecretAfter({ current, next, previous }: ServiceSecret, keptFor: number) {
@@ -42,7 +44,11 @@ export function serviceSecretAfter({ current, next, previous }: ServiceSecret, k
   }
   const keep_until = now + noticeSeconds + keptFor;
   const kept = previous.filter((one) => one.keep_until > now);
-  return { current: next.text, next: following, previous: [{ text: current, keep_until }, ...kept] };
+  return {
+    current: next.text,
+    next: following,
+    previous: [{ text: current, keep_until }, ...kept],
+  };
 }
 
 /** Rotates service secrets. @param reencrypt encrypts provider settings with a secret's current key, and names unreadable ones */
@@ -50,7 +56,8 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
   rotation<ServiceSecret>({
     parse: parseServiceSecret,
 
-    next: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
+    next: async (secretId) =>
+      serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
     /** Encrypts provider settings again, with a key that all functions know. Unreadable ones would fail every repetition. */
     async ready(secret, step) {

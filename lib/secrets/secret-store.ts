@@ -20,7 +20,10 @@ export async function readSecret(SecretId: string, VersionId?: string): Promise<
 }
 
 /** The value that a rotation has prepared under a version id, if any. */
-export async function readPendingSecret(SecretId: string, VersionId: string): Promise<string | undefined> {
+export async function readPendingSecret(
+  SecretId: string,
+  VersionId: string,
+): Promise<string | undefined> {
   const pending = new GetSecretValueCommand({ SecretId, VersionId, VersionStage: 'AWSPENDING' });
   try {
     return (await client.send(pending)).SecretString;
@@ -45,7 +48,9 @@ export async function describeSecret(SecretId: string) {
 /** Gives up a prepared version. The next rotation prepares another. */
 export async function abandonPending(SecretId: string, RemoveFromVersionId: string): Promise<void> {
   const VersionStage = 'AWSPENDING';
-  await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, RemoveFromVersionId }));
+  await client.send(
+    new UpdateSecretVersionStageCommand({ SecretId, VersionStage, RemoveFromVersionId }),
+  );
 }
 
 /** Reads the event of Secrets Manager, which calls a rotation function four times per rotation. */
@@ -99,7 +104,9 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
         await makeReady(step);
         const versions = { MoveToVersionId: ClientRequestToken, RemoveFromVersionId: current };
         const VersionStage = 'AWSCURRENT';
-        await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }));
+        await client.send(
+          new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }),
+        );
       }
       // By its version, since the stage may still lead to the one before.
       await finish(parse(await readSecret(SecretId, ClientRequestToken), SecretId), SecretId);
@@ -112,7 +119,10 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
 }
 
 /** Gives up a rotation. @throws Error with the reason */
-export async function giveUp({ SecretId, ClientRequestToken }: RotationStep, reason: string): Promise<never> {
+export async function giveUp(
+  { SecretId, ClientRequestToken }: RotationStep,
+  reason: string,
+): Promise<never> {
   await abandonPending(SecretId, ClientRequestToken);
   throw new Error(reason);
 }

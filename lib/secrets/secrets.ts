@@ -4,15 +4,23 @@ import { timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 
 /** A secret in the table: its SHA-256. A random 256-bit secret needs no slow password hash. */
-const storedSecretSchema = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
+const storedSecretSchema = v.object({
+  secret_id: v.string(),
+  sha256: v.string(),
+  created_at: v.string(),
+});
 export type StoredSecret = v.InferOutput<typeof storedSecretSchema>;
 
 /** Attributes of an item with secrets. Each change sets a new version. */
-export const secretAttributes = { secrets: v.array(storedSecretSchema), secrets_version: v.string() };
+export const secretAttributes = {
+  secrets: v.array(storedSecretSchema),
+  secrets_version: v.string(),
+};
 export type WithSecrets = { secrets: StoredSecret[]; secrets_version: string };
 
 /** 256 random bits, URL-safe, after a prefix for secret scanners: `lcs_…` */
-export const newSecret = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`;
+export const newSecret = (prefix: string): string =>
+  `${prefix}_${randomBytes(32).toString('base64url')}`;
 
 export const sha256 = (text: string): string => hash('sha256', text, 'base64url');
 

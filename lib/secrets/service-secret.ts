@@ -25,7 +25,9 @@ export function parseServiceSecret(text: string, secretId: string): ServiceSecre
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecretSchema), text);
   if (result.success) return result.output;
   if (text.trimStart().startsWith('{'))
-    throw new Error(`The secret ${secretId} is damaged: it begins as JSON does, but is no service secret.`);
+    throw new Error(
+      `The secret ${secretId} is damaged: it begins as JSON does, but is no service secret.`,
+    );
   return { current: text, previous: [] };
 }
 
@@ -41,7 +43,10 @@ export function serviceKeysFrom(secret: ServiceSecret, purpose: string) {
     // With such an object, Node makes a HMAC in a sixth of the time.
     return { id, key: createSecretKey(bytes) };
   };
-  const others = [...(secret.next ? [secret.next.text] : []), ...secret.previous.map(({ text }) => text)];
+  const others = [
+    ...(secret.next ? [secret.next.text] : []),
+    ...secret.previous.map(({ text }) => text),
+  ];
   const current = derive(secret.current);
   const keys = new Map([current, ...others.map(derive)].map((key) => [key.id, key]));
   return { current, withId: (id: string) => keys.get(id) };

@@ -18,7 +18,13 @@ const spreadSeconds = 7_200 + 600;
 
 const signing = { kid: v.string(), use: v.literal('sig') };
 /** @see RFC 7518 section 6.3 */
-const rsa = { ...signing, alg: v.literal('RS256'), kty: v.literal('RSA'), n: v.string(), e: v.string() };
+const rsa = {
+  ...signing,
+  alg: v.literal('RS256'),
+  kty: v.literal('RSA'),
+  n: v.string(),
+  e: v.string(),
+};
 /** @see RFC 7518 section 6.2 */
 const p256 = {
   ...signing,
@@ -75,11 +81,17 @@ async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Prom
  * @param published the published keys. After the loss of a table they lack `next`, and waiting would help nobody
  * @throws Error if verifiers may not know `next` yet
  */
-export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm, published: PublishedKey[]) {
+export async function keySetAfter(
+  set: KeySet,
+  algorithm: TokenAlgorithm,
+  published: PublishedKey[],
+) {
   if (set.next.alg !== algorithm) return withNewNext(keyThatSigns(set), algorithm);
   const from = nextKnownFrom(set);
   if (epochSeconds() < from && published.some(({ key }) => key.kid === set.next.kid))
-    throw new Error(`Verifiers may not know the next key yet. Rotate again after ${isoTime(from)}.`);
+    throw new Error(
+      `Verifiers may not know the next key yet. Rotate again after ${isoTime(from)}.`,
+    );
   return withNewNext(set.next, algorithm);
 }
 
@@ -118,5 +130,10 @@ export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwkSch
 async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {
   // The length is ignored for ES256.
   const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
-  return v.parse(privateJwkSchema, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
+  return v.parse(privateJwkSchema, {
+    ...(await exportJWK(privateKey)),
+    kid: newId('k'),
+    alg,
+    use: 'sig',
+  });
 }

@@ -47,10 +47,14 @@ export async function publicKey(kid: string): Promise<PublicJwk | undefined> {
   return published && withId(published)?.key;
 }
 
-export const readPublished = async () => (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
+export const readPublished = async () =>
+  (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 
 /** Publishes keys in place of a revision's. @throws Error if there are too many, or somebody was faster */
-export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { revision }: Published) {
+export async function publish(
+  { keys, revoked }: Omit<Published, 'revision'>,
+  { revision }: Published,
+) {
   if (keys.length > mostKeys)
     throw new Error(
       `At most ${mostKeys} keys can be published. Rotate again when the oldest tokens have expired.`,
@@ -59,5 +63,6 @@ export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { 
     set: { keys, revoked, revision: newId('r') },
     when: { revision: { is: revision } },
   });
-  if (!done) throw new Error('The signing keys were rotated or revoked at the same time. Try again.');
+  if (!done)
+    throw new Error('The signing keys were rotated or revoked at the same time. Try again.');
 }

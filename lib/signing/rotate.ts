@@ -31,7 +31,9 @@ export const rotateSigningKeys = secretStore.rotation<KeySet>({
     const published = await readPublished();
     const set = parseKeySet(await secretStore.readSecret(secretId));
     const algorithm = wantedAlgorithm();
-    const following = await (set ? keySetAfter(set, algorithm, published.keys) : newKeySet(algorithm));
+    const following = await (set
+      ? keySetAfter(set, algorithm, published.keys)
+      : newKeySet(algorithm));
     requireNoneRevoked(following, published.revoked);
     const keys = keysToPublish(published, [following, ...(set ? [set] : [])]);
     await publish({ ...published, keys }, published);
@@ -72,7 +74,10 @@ async function replaceRevokedKeys(
 ): Promise<KeySet> {
   const replacement = await keySetWithout(set, revoked, wantedAlgorithm());
   const following = replacement ?? set;
-  await publish({ keys: keysToPublish({ keys: before.keys, revoked }, [following]), revoked }, before);
+  await publish(
+    { keys: keysToPublish({ keys: before.keys, revoked }, [following]), revoked },
+    before,
+  );
   if (replacement) await secretStore.putCurrentSecret(secretId, JSON.stringify(replacement));
   return following;
 }
@@ -87,7 +92,9 @@ const signedForSeconds = secretStore.staleReadSeconds + signingKeyFreshFor / 100
 function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedKey[] {
   const now = epochSeconds();
   const isRevoked = ({ key }: PublishedKey): boolean => revoked.includes(key.kid);
-  const inSets = sets.flatMap(({ current, next }) => [current, next]).map((key) => [key.kid, key] as const);
+  const inSets = sets
+    .flatMap(({ current, next }) => [current, next])
+    .map((key) => [key.kid, key] as const);
   const signing = [...new Map(inSets).values()]
     .map((key): PublishedKey => ({ key: publicPartOf(key) }))
     .filter((one) => !isRevoked(one));

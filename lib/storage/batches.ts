@@ -40,7 +40,10 @@ const mostAttempts = 30;
  * @param attempt gives undefined if somebody was faster
  * @throws Error `busy` after thirty attempts
  */
-export async function retryOnConflict<Result>(attempt: () => Promise<Result | undefined>, busy: string) {
+export async function retryOnConflict<Result>(
+  attempt: () => Promise<Result | undefined>,
+  busy: string,
+) {
   for (let attempts = 0; attempts < mostAttempts; attempts += 1) {
     const result = await attempt();
     if (result !== undefined) return result;

@@ -15,7 +15,10 @@ export function cached<Ids extends string[], Record>(
   read: (...ids: Ids) => Promise<Record | undefined>,
   { freshFor = freshForMilliseconds, deniedFor = 1_000 } = {},
 ) {
-  const records = new Map<string, { record: Record | undefined; readAt: number; denied: boolean }>();
+  const records = new Map<
+    string,
+    { record: Record | undefined; readAt: number; denied: boolean }
+  >();
   /** @param grants whether a record grants what the caller needs; the caller applies it to the answer, too */
   return async (ids: Ids, grants: (record: Record) => boolean): Promise<Record | undefined> => {
     if (!areIds(...ids)) return undefined;
@@ -29,7 +32,11 @@ export function cached<Ids extends string[], Record>(
     records.delete(name);
     const oldest = records.keys().next();
     if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);
-    records.set(ownCopy(name), { record, readAt: now, denied: record === undefined || !grants(record) });
+    records.set(ownCopy(name), {
+      record,
+      readAt: now,
+      denied: record === undefined || !grants(record),
+    });
     return record;
   };
 }

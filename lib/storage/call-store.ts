@@ -42,14 +42,20 @@ export interface Output {
 }
 
 /** Calls the store. @throws the errors of the document client */
-export type CallStore = <Name extends Operation>(name: Name, input: Inputs[Name]) => Promise<Output>;
+export type CallStore = <Name extends Operation>(
+  name: Name,
+  input: Inputs[Name],
+) => Promise<Output>;
 
 /**
  * Makes the function that calls the store of a client. The first call goes by the client, from which the address is learned,
  * and so do transactions, which are rare.
  * @param milliseconds without a sign of the store, after which a request fails and the client takes over
  */
-export function storeCaller(client: documents.DynamoDBDocumentClient, milliseconds: number): CallStore {
+export function storeCaller(
+  client: documents.DynamoDBDocumentClient,
+  milliseconds: number,
+): CallStore {
   const { config } = client;
   const byClient = callerByClient(client);
   let endpoint: Endpoint | undefined;
@@ -196,7 +202,10 @@ const marshalled = (input: NativeInput) => ({
   ExclusiveStartKey: input.ExclusiveStartKey && marshalledItem(input.ExclusiveStartKey),
   RequestItems:
     input.RequestItems &&
-    mapped(input.RequestItems, (request) => ({ ...request, Keys: request.Keys?.map(marshalledItem) })),
+    mapped(input.RequestItems, (request) => ({
+      ...request,
+      Keys: request.Keys?.map(marshalledItem),
+    })),
 });
 
 const marshalledItem = (item: Item) => marshall(item, { removeUndefinedValues: true });
@@ -208,10 +217,14 @@ const unmarshalled = (answer: Answer['body']): Output => ({
   Items: answer.Items?.map((item) => unmarshall(item)),
   Attributes: answer.Attributes && unmarshall(answer.Attributes),
   LastEvaluatedKey: answer.LastEvaluatedKey && unmarshall(answer.LastEvaluatedKey),
-  Responses: answer.Responses && mapped(answer.Responses, (items) => items.map((item) => unmarshall(item))),
+  Responses:
+    answer.Responses && mapped(answer.Responses, (items) => items.map((item) => unmarshall(item))),
   UnprocessedKeys:
     answer.UnprocessedKeys &&
-    mapped(answer.UnprocessedKeys, (rest) => ({ ...rest, Keys: rest.Keys?.map((key) => unmarshall(key)) })),
+    mapped(answer.UnprocessedKeys, (rest) => ({
+      ...rest,
+      Keys: rest.Keys?.map((key) => unmarshall(key)),
+    })),
 });
 
 /** A map by table, with each value changed. */

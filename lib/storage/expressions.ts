@@ -43,7 +43,9 @@ export class Expressions {
 
   /** An update that sets something. */
   update({ set = {}, setIfAbsent = {}, copy = {}, count = {}, remove = [] }: Change): string {
-    const removed = Object.entries(set).flatMap(([name, value]) => (value === undefined ? [name] : []));
+    const removed = Object.entries(set).flatMap(([name, value]) =>
+      value === undefined ? [name] : [],
+    );
     const assignments = [
       ...this.assign(definedOnly(set), (_, value) => this.value(value)),
       ...this.assign(setIfAbsent, (name, value) => this.orElse(name, value)),
@@ -65,17 +67,24 @@ export class Expressions {
   }
 
   private comparison(name: string, condition: Condition): string {
-    if ('is' in condition && condition.is !== undefined) return `${name} = ${this.value(condition.is)}`;
+    if ('is' in condition && condition.is !== undefined)
+      return `${name} = ${this.value(condition.is)}`;
     if ('isNot' in condition) return `${name} <> ${this.value(condition.isNot)}`;
     if ('isNotFrom' in condition) return `NOT ${name} >= ${this.value(condition.isNotFrom)}`;
     if ('isNotUpTo' in condition) return `NOT ${name} <= ${this.value(condition.isNotUpTo)}`;
-    if ('startsWith' in condition) return `begins_with(${name}, ${this.value(condition.startsWith)})`;
+    if ('startsWith' in condition)
+      return `begins_with(${name}, ${this.value(condition.startsWith)})`;
     const exists = 'exists' in condition && condition.exists;
     return `${exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
   }
 
-  private assign<Value>(values: Record<string, Value>, toOperand: (name: string, value: Value) => string) {
-    return Object.entries(values).map(([name, value]) => `${this.name(name)} = ${toOperand(name, value)}`);
+  private assign<Value>(
+    values: Record<string, Value>,
+    toOperand: (name: string, value: Value) => string,
+  ) {
+    return Object.entries(values).map(
+      ([name, value]) => `${this.name(name)} = ${toOperand(name, value)}`,
+    );
   }
 
   private orElse(attribute: string, value: unknown): string {
@@ -84,7 +93,9 @@ export class Expressions {
 
   /** Numbered, since a placeholder can't have all characters of a name. */
   private name(attribute: string): string {
-    const known = Object.keys(this.names).find((placeholder) => this.names[placeholder] === attribute);
+    const known = Object.keys(this.names).find(
+      (placeholder) => this.names[placeholder] === attribute,
+    );
     const placeholder = known ?? `#n${Object.keys(this.names).length}`;
     this.names[placeholder] = attribute;
     return placeholder;

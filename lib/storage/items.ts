@@ -78,21 +78,25 @@ export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unkn
 }
 
 /** Unparsed items in the order of their keys. */
-export const readAll = async (keys: Keyed[]): Promise<(Item | undefined)[]> => keys.map(await readEach(keys));
+export const readAll = async (keys: Keyed[]): Promise<(Item | undefined)[]> =>
+  keys.map(await readEach(keys));
 
 /** Reads items, each once. @returns finds the unparsed item of a key */
 export async function readEach(keys: Keyed[]): Promise<(key: Keyed) => Item | undefined> {
   const distinct = [...new Map(keys.map((key) => [nameOf(key), keyOf(key)])).values()];
   const found = new Map<string, Item>();
   const starts = distinct.map((_, place) => place).filter((place) => place % batchSize === 0);
-  await Promise.all(starts.map((start) => readBatch(distinct.slice(start, start + batchSize), found)));
+  await Promise.all(
+    starts.map((start) => readBatch(distinct.slice(start, start + batchSize), found)),
+  );
   return (key) => found.get(nameOf(key));
 }
 
 async function readBatch(keys: Keyed[], found: Map<string, Item>): Promise<void> {
   let missing = keys;
   for (let attempt = 0; missing.length > 0; attempt += 1) {
-    if (attempt === mostAttempts) throw new Error('The table was too busy to read all items of a batch.');
+    if (attempt === mostAttempts)
+      throw new Error('The table was too busy to read all items of a batch.');
     if (attempt > 0) await wait(Math.random() * firstPause * 2 ** (attempt - 1));
     const RequestItems = { [tableName()]: { Keys: missing, ConsistentRead: true } };
     const { Responses, UnprocessedKeys } = await store.call('BatchGetItem', { RequestItems });
@@ -138,7 +142,11 @@ export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<voi
   const ConditionExpression = expressions.condition(when);
   const { names: ExpressionAttributeNames, values: ExpressionAttributeValues } = expressions;
   const condition = { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues };
-  const deletion = { TableName: tableName(), Key: keyOf(key), ...(ConditionExpression && condition) };
+  const deletion = {
+    TableName: tableName(),
+    Key: keyOf(key),
+    ...(ConditionExpression && condition),
+  };
   await unlessRefused(() => store.call('DeleteItem', deletion));
 }
 
@@ -173,7 +181,9 @@ export async function updateItem<Written>(
     setIfAbsent: { ...change.setIfAbsent, created_by: write_id },
   });
   const condition = expressions.condition({ ...change.when, write_id: { isNot: write_id } });
-  const sent = await unlessRefused(() => sendUpdate(key, update, condition, expressions, 'ALL_OLD'));
+  const sent = await unlessRefused(() =>
+    sendUpdate(key, update, condition, expressions, 'ALL_OLD'),
+  );
   if (!(sent instanceof ConditionalCheckFailedException))
     return { done: true, created: sent.Attributes === undefined, before: sent.Attributes };
   // Some stores leave the item out of the error.

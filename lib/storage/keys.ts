@@ -54,7 +54,8 @@ export const loginAppSortKeys = {
   mobileApplication: 'MOBILE_APPLICATION#',
   token: 'LOGIN_APP_TOKEN#',
 } as const;
-export const loginAppKey = (loginAppId: string) => key(loginAppPartition(loginAppId), loginAppSortKeys.root);
+export const loginAppKey = (loginAppId: string) =>
+  key(loginAppPartition(loginAppId), loginAppSortKeys.root);
 export const clientKey = (loginAppId: string, clientId: string) =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.client}${encoded(clientId)}`);
 export const providerSettingsKey = (loginAppId: string, provider: string) =>
@@ -65,14 +66,19 @@ export const loginAppTokenKey = (loginAppId: string, tokenId: string) =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.token}${encoded(tokenId)}`);
 
 export const loginUserPartition = (loginUserId: string) => `LOGIN_USER#${encoded(loginUserId)}`;
-export const loginUserKey = (loginUserId: string) => key(loginUserPartition(loginUserId), 'LOGIN_USER');
+export const loginUserKey = (loginUserId: string) =>
+  key(loginUserPartition(loginUserId), 'LOGIN_USER');
 /** The mark of a deletion that has begun. */
-export const deletionKey = (loginUserId: string) => key(loginUserPartition(loginUserId), 'DELETION');
+export const deletionKey = (loginUserId: string) =>
+  key(loginUserPartition(loginUserId), 'DELETION');
 /** The list of these marks in the index `by_list`, by when the work began. */
 export const unfinishedList = 'UNFINISHED';
 /** `SESSION#007`, a place that a later session may have taken; `SESSION#s_b2F…` for a session without a place. */
 export const sessionKey = (loginUserId: string, sessionId: string) =>
-  key(loginUserPartition(loginUserId), `${sessionPrefix}${ringIndexIn(sessionId) ?? encoded(sessionId)}`);
+  key(
+    loginUserPartition(loginUserId),
+    `${sessionPrefix}${ringIndexIn(sessionId) ?? encoded(sessionId)}`,
+  );
 export const sessionPrefix = 'SESSION#';
 
 /** The person of a Login App with an id of another system. */
@@ -106,7 +112,8 @@ export const referenceKey = (accountId: string, reference: string) =>
 /** The last id that an access request was given. */
 export const accessRequestCounterKey = () => key(accessRequestsList, 'COUNTER');
 
-export const accessRequestPartition = (accessRequestId: number) => `ACCESS_REQUEST#${accessRequestId}`;
+export const accessRequestPartition = (accessRequestId: number) =>
+  `ACCESS_REQUEST#${accessRequestId}`;
 export const accessRequestKey = (accessRequestId: number) =>
   key(accessRequestPartition(accessRequestId), 'ACCESS_REQUEST');
 export const accessKey = (accessRequestId: number, accountId: string) =>
@@ -120,10 +127,12 @@ export const eventList = 'EVENT';
 export const reviewList = 'REVIEW';
 export const actorTypeList = (actorType: string): string => encoded(actorType);
 export const actorIdList = (actorId: string): string => hashOf(actorId);
-export const actorList = (actorType: string, actorId: string) => `${encoded(actorType)}#${hashOf(actorId)}`;
+export const actorList = (actorType: string, actorId: string) =>
+  `${encoded(actorType)}#${hashOf(actorId)}`;
 
 /** `EVENT#0000000000000007`: sorts as the number does. */
-export const ordinalIn = (list: string, ordinal: number) => `${list}#${String(ordinal).padStart(16, '0')}`;
+export const ordinalIn = (list: string, ordinal: number) =>
+  `${list}#${String(ordinal).padStart(16, '0')}`;
 /** 7, of `EVENT#0000000000000007`. */
 export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16));
 
@@ -155,7 +164,8 @@ export const accessRequestsList = 'ACCESS_REQUESTS';
 export const dueAccessRequestsShard = 'DUE_ACCESS_REQUESTS';
 
 /** The accesses of an account in the index `by_list`, in the order of the access requests' ids. */
-export const accessRequestsOfAccountList = (accountId: string) => `ACCESS_REQUESTS_OF#${encoded(accountId)}`;
+export const accessRequestsOfAccountList = (accountId: string) =>
+  `ACCESS_REQUESTS_OF#${encoded(accountId)}`;
 
 /** The entry of an access request in the lists of an account with access. */
 export const listEntryKey = (accountId: string, accessRequestId: number) =>
@@ -174,7 +184,8 @@ export const accountsList = 'ACCOUNTS';
 /** `back office#ac_7Yt…`: sorts by name in any case, then by id. */
 export const namePosition = (name: string, id: string) => `${namePrefix(name)}#${id}`;
 /** `back off`: the prefix of the positions of names that start so, cut to 100 characters. */
-export const namePrefix = (start: string): string => [...start.toLowerCase()].slice(0, 100).join('');
+export const namePrefix = (start: string): string =>
+  [...start.toLowerCase()].slice(0, 100).join('');
 
 /** A shard of a Login App's people in the index `by_list`, by when they first logged in. */
 export const loginUsersOfLoginAppShard = (loginAppId: string, shard: number) =>

@@ -33,8 +33,11 @@ export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
 }
 
 /** The members with ordinals from `first` to `last`, strongly consistent. */
-export const readRange = (list: NumberedList, first = 1, last = Number.MAX_SAFE_INTEGER): Promise<Item[]> =>
-  allOf(queryPages(ordinalsIn(list, first, last)));
+export const readRange = (
+  list: NumberedList,
+  first = 1,
+  last = Number.MAX_SAFE_INTEGER,
+): Promise<Item[]> => allOf(queryPages(ordinalsIn(list, first, last)));
 
 /** The number of members, in one request. */
 export async function readLastOrdinal(list: NumberedList): Promise<number> {
@@ -119,7 +122,11 @@ export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100, l
   queryPages({
     IndexName: index,
     Limit: limit,
-    ...keysIn(table.globalIndexes[index], list, last === undefined ? beginningWith('') : upTo(last)),
+    ...keysIn(
+      table.globalIndexes[index],
+      list,
+      last === undefined ? beginningWith('') : upTo(last),
+    ),
   });
 
 /** Pages of the members of a list of the index `by_list`, as the table has them. */
@@ -188,4 +195,5 @@ async function* queryPages(input: Omit<QueryCommandInput, 'TableName'>): AsyncGe
   } while (start);
 }
 
-const allOf = async (pages: AsyncGenerator<Item[]>): Promise<Item[]> => (await Array.fromAsync(pages)).flat();
+const allOf = async (pages: AsyncGenerator<Item[]>): Promise<Item[]> =>
+  (await Array.fromAsync(pages)).flat();

@@ -21,7 +21,9 @@ export function put<Written>(
   when: Conditions = {},
 ): TransactionWrite {
   const Item = { ...keyOf(key), ...attributes, created_by: newId('w') };
-  return { input: { Put: { TableName: tableName(), Item, ...condition(new Expressions(), when) } } };
+  return {
+    input: { Put: { TableName: tableName(), Item, ...condition(new Expressions(), when) } },
+  };
 }
 
 /** Changes an item if `when` of the change holds. An item that is not there is made. */
@@ -35,7 +37,9 @@ export function update<Written>(
   const UpdateExpression = expressions.update({ ...change, setIfAbsent });
   const conditional = condition(expressions, change.when ?? {});
   return {
-    input: { Update: { TableName: tableName(), Key: keyOf(key), UpdateExpression, ...conditional } },
+    input: {
+      Update: { TableName: tableName(), Key: keyOf(key), UpdateExpression, ...conditional },
+    },
   };
 }
 
@@ -49,7 +53,9 @@ export function remove(key: Keyed, when: Conditions = {}): TransactionWrite {
 export function check(key: Keyed, when: Conditions): TransactionWrite {
   const { ConditionExpression = '', ...conditional } = condition(new Expressions(), when);
   const Key = keyOf(key);
-  return { input: { ConditionCheck: { TableName: tableName(), Key, ConditionExpression, ...conditional } } };
+  return {
+    input: { ConditionCheck: { TableName: tableName(), Key, ConditionExpression, ...conditional } },
+  };
 }
 
 /** That all writes were made, or the writes whose conditions failed, each with the item that was found. */
@@ -79,7 +85,10 @@ export async function writeTogether(writes: TransactionWrite[]): Promise<Transac
 }
 
 /** The writes whose conditions failed. @throws the error, if it has another reason */
-function refusedBy(error: TransactionCanceledException, writes: TransactionWrite[]): TransactionOutcome {
+function refusedBy(
+  error: TransactionCanceledException,
+  writes: TransactionWrite[],
+): TransactionOutcome {
   const reasons = error.CancellationReasons ?? [];
   const refused = new Map<TransactionWrite, Item | undefined>();
   for (const [place, write] of writes.entries()) {

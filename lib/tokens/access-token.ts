@@ -36,7 +36,10 @@ const loginUserClaimsSchema = v.object({
   ...loginClaimsSchema.entries,
 });
 const loginAppClaimsSchema = v.object(claimsFor('login_app'));
-const recipientsClaimsSchema = v.object({ ...claimsFor('recipients'), scope: v.literal('recipients') });
+const recipientsClaimsSchema = v.object({
+  ...claimsFor('recipients'),
+  scope: v.literal('recipients'),
+});
 
 /** The payload of an access token. @see RFC 9068 section 2.2 */
 const accessTokenPayloadSchema = v.pipe(
@@ -45,7 +48,10 @@ const accessTokenPayloadSchema = v.pipe(
 );
 export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayloadSchema>;
 export type TokenUse = AccessTokenPayload['token_use'];
-export type AccessTokenClaims<Use extends TokenUse> = Extract<AccessTokenPayload, { token_use: Use }>;
+export type AccessTokenClaims<Use extends TokenUse> = Extract<
+  AccessTokenPayload,
+  { token_use: Use }
+>;
 
 /** The claims of an access token, or why it is not accepted. @see RFC 9068 section 4 */
 export async function readAccessToken(
@@ -112,11 +118,15 @@ const sessionClaimsSchema = v.object({
 });
 
 /** The session that a Login User Token or a refresh token names, unverified; undefined for any other text. */
-export function sessionNamedBy(token: string): { loginUserId: string; sessionId: string } | undefined {
+export function sessionNamedBy(
+  token: string,
+): { loginUserId: string; sessionId: string } | undefined {
   const [, , loginUserId, sessionId] = token.match(refreshTokenForm) ?? [];
   if (loginUserId && sessionId) return { loginUserId, sessionId };
   const claims = v.safeParse(sessionClaimsSchema, payloadOf(token));
-  return claims.success ? { loginUserId: claims.output.sub, sessionId: claims.output.sid } : undefined;
+  return claims.success
+    ? { loginUserId: claims.output.sub, sessionId: claims.output.sid }
+    : undefined;
 }
 
 /** The unverified payload of a JWT; undefined for any other text. */

@@ -41,7 +41,10 @@ const headerSchema = v.object(
   {
     typ: v.pipe(
       v.string('The header of the proof must have the typ dpop+jwt.'),
-      v.check((typ) => isOfType(typ, ['dpop+jwt']), 'The typ in the header of the proof must be dpop+jwt.'),
+      v.check(
+        (typ) => isOfType(typ, ['dpop+jwt']),
+        'The typ in the header of the proof must be dpop+jwt.',
+      ),
     ),
     alg: v.picklist(proofAlgorithms, 'The alg in the header of the proof must be ES256.'),
     jwk: v.object(
@@ -112,7 +115,11 @@ export async function verifyProof(
   requireSignature(sent, publicKeyOf(jwk));
 
   // 2. It is for this request.
-  const { jti, htm, htu, iat, nonce } = checked(claimsSchema, () => decodeJwt(sent), 'claim_invalid');
+  const { jti, htm, htu, iat, nonce } = checked(
+    claimsSchema,
+    () => decodeJwt(sent),
+    'claim_invalid',
+  );
   const address = `${issuer()}${path}`;
   if (htm !== 'POST') throw refused(methodMessage, 'proof_for_another_request');
   if (withoutQuery(htu) !== address)
@@ -123,11 +130,16 @@ export async function verifyProof(
   const end = isByClock ? endByClock(iat) : await endByNonce(nonce);
   if (end !== undefined) return { key: thumbprintOf(jwk), jti, end };
   const proofNonce = await newProofNonce();
-  if (isByClock) throw new ServiceError('use_dpop_nonce', outdated, { reason: 'proof_outdated', proofNonce });
-  throw new ServiceError('use_dpop_nonce', withoutNonce, { reason: 'proof_without_nonce', proofNonce });
+  if (isByClock)
+    throw new ServiceError('use_dpop_nonce', outdated, { reason: 'proof_outdated', proofNonce });
+  throw new ServiceError('use_dpop_nonce', withoutNonce, {
+    reason: 'proof_without_nonce',
+    proofNonce,
+  });
 }
 
-const outdated = 'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.';
+const outdated =
+  'The proof is not of this minute: make one with the nonce in the header DPoP-Nonce.';
 const withoutNonce =
   'The proof has no nonce of the service, or one that has expired: make one with that in the header DPoP-Nonce.';
 
@@ -138,11 +150,14 @@ const withoutNonce =
 export async function useProof({ proof }: AuthenticatedClient): Promise<void> {
   if (!proof) return;
   const isFirst = await useOnce(proof.end, 'proof', proof.key, proof.jti);
-  if (!isFirst) throw refused('The proof has been used; make a new one for each request.', 'proof_used');
+  if (!isFirst)
+    throw refused('The proof has been used; make a new one for each request.', 'proof_used');
 }
 
 /** The headers of an answer to a client: for a public one, the nonce of its next proof. @see RFC 9449, section 8.2 */
-export const proofHeaders = async ({ proof }: AuthenticatedClient): Promise<Record<string, string>> =>
+export const proofHeaders = async ({
+  proof,
+}: AuthenticatedClient): Promise<Record<string, string>> =>
   proof ? { 'dpop-nonce': await newProofNonce() } : {};
 
 const newProofNonce = (): Promise<string> =>

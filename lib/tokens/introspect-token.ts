@@ -83,14 +83,21 @@ async function accessToken(loginAppId: string, claims: AccessTokenPayload, token
   const active = { ...payloadOf(token), ...claims, active: true, token_type: 'bearer' } as const;
   if (claims.token_use !== 'login_user') {
     const client = await findCurrentClient(claims.client_id);
-    return client && (claims.token_use === 'login_app' || client.mayReadRecipients) ? active : inactive;
+    return client && (claims.token_use === 'login_app' || client.mayReadRecipients)
+      ? active
+      : inactive;
   }
   const session = await activeSessionOf(claims.aud, claims.sub, claims.sid);
-  return session && hasIssued(session, claims) ? { ...active, auth_time: authTimeOf(session) } : inactive;
+  return session && hasIssued(session, claims)
+    ? { ...active, auth_time: authTimeOf(session) }
+    : inactive;
 }
 
 /** Leaves out `iat` and `exp`, which move with a refresh: they would tell a thief when to present a copy unnoticed. */
-async function refreshToken(loginAppId: string, content: SessionGeneration): Promise<Introspection> {
+async function refreshToken(
+  loginAppId: string,
+  content: SessionGeneration,
+): Promise<Introspection> {
   const session = await activeSessionOf(loginAppId, content.login_user_id, content.session_id);
   if (!session || stateOfGeneration(session, content.generation) === 'outdated') return inactive;
   return {

@@ -114,7 +114,10 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 };
 
 /** @throws ServiceError, ProviderFailure */
-export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
+export async function issueToken(
+  client: AuthenticatedClient,
+  request: TokenRequest,
+): Promise<TokenResponse> {
   const { grant_type } = request;
   noteRequest(request);
   if (client.grantTypes && !client.grantTypes.includes(grant_type))
@@ -128,7 +131,11 @@ export async function issueToken(client: AuthenticatedClient, request: TokenRequ
 type Issue<Form> = (client: AuthenticatedClient, form: Form) => Promise<TokenResponse>;
 type Forms = { [Type in GrantType]: v.InferOutput<(typeof grants)[Type]['schema']> };
 
-function issueBy<Type extends GrantType>(type: Type, client: AuthenticatedClient, form: Forms[Type]) {
+function issueBy<Type extends GrantType>(
+  type: Type,
+  client: AuthenticatedClient,
+  form: Forms[Type],
+) {
   const table: { [One in GrantType]: { issue: Issue<Forms[One]> } } = grants;
   return table[type].issue(client, form);
 }
@@ -156,7 +163,9 @@ async function startSession(
 ): Promise<TokenResponse> {
   const { provider } = credential;
   const identity = await verifyCredential(client, credential);
-  await revokedOnFailure({ loginAppId: client.loginAppId, provider }, identity, () => useProof(client));
+  await revokedOnFailure({ loginAppId: client.loginAppId, provider }, identity, () =>
+    useProof(client),
+  );
   const session = await logIn(client, provider, identity, session_name);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);
@@ -180,6 +189,7 @@ const notAllowed = (message: string): ServiceError =>
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
   const grant_type = grantTypes.find((type) => type === form.grant_type);
   if (grant_type) annotateLog({ grant_type });
-  const provider = grant_type?.startsWith('provider_') && providerIds.find((id) => id === form.provider);
+  const provider =
+    grant_type?.startsWith('provider_') && providerIds.find((id) => id === form.provider);
   if (provider) annotateLog({ provider });
 }

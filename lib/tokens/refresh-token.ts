@@ -17,10 +17,12 @@ export async function writeRefreshToken(content: SessionGeneration): Promise<str
 export async function readRefreshToken(token: string): Promise<SessionGeneration | undefined> {
   const [, text, login_user_id, session_id, generation, keyId, presentedMac] =
     token.match(refreshTokenForm) ?? [];
-  if (!text || !login_user_id || !session_id || !generation || !keyId || !presentedMac) return undefined;
+  if (!text || !login_user_id || !session_id || !generation || !keyId || !presentedMac)
+    return undefined;
   const key = (await serviceKeys()).withId(keyId)?.key;
   if (!key || !equalInConstantTime(presentedMac, mac(text, key))) return undefined;
   return { login_user_id, session_id, generation: Number(generation) };
 }
 
-const mac = (text: string, key: KeyObject) => createHmac('sha256', key).update(text).digest('base64url');
+const mac = (text: string, key: KeyObject) =>
+  createHmac('sha256', key).update(text).digest('base64url');

@@ -43,7 +43,8 @@ async function revoke(client: AuthenticatedClient, presented: PresentedToken): P
     if (client.proofKey !== undefined) return;
     await endRelationsWhere(
       login_user_id,
-      (device) => device.related_session_id === session_id && device.login_app_id === client.loginAppId,
+      (device) =>
+        device.related_session_id === session_id && device.login_app_id === client.loginAppId,
     );
     return;
   }
@@ -51,7 +52,8 @@ async function revoke(client: AuthenticatedClient, presented: PresentedToken): P
   const isOwn = session.client_id === client.clientId;
   // If that client is revoked, any other one of the Login App may end it.
   const mayEnd =
-    isOwn || (session.login_app_id === client.loginAppId && !(await findCurrentClient(session.client_id)));
+    isOwn ||
+    (session.login_app_id === client.loginAppId && !(await findCurrentClient(session.client_id)));
   if (!mayEnd) throw anotherClients();
   if (isOwn || client.proofKey !== undefined) requireSameKey(session, client);
   await useProof(client);
@@ -65,13 +67,18 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
     throw notRevocable('A long-lived Login App Token is revoked by the operator.');
   }
   const { claims } = presented;
-  if (claims.token_use === 'login_user') return { login_user_id: claims.sub, session_id: claims.sid };
+  if (claims.token_use === 'login_user')
+    return { login_user_id: claims.sub, session_id: claims.sid };
   if (claims.client_id !== clientId) throw anotherClients();
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
 
 const anotherClients = (): ServiceError =>
-  new ServiceError('invalid_request', 'The token was issued to another client.', 'issued_to_another_client');
+  new ServiceError(
+    'invalid_request',
+    'The token was issued to another client.',
+    'issued_to_another_client',
+  );
 
 const notRevocable = (description: string) =>
   new ServiceError('unsupported_token_type', description, 'not_revocable');

@@ -40,7 +40,9 @@ export const openIdConfigurationSchema = v.object({
 });
 
 /** Metadata for verifiers that look for an OpenID provider, such as API Gateway's. The service has no authorization endpoint. */
-export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openIdConfigurationSchema> => ({
+export const openIdConfiguration = (
+  issuer: string,
+): v.InferOutput<typeof openIdConfigurationSchema> => ({
   ...serverMetadata(issuer),
   // A person's id differs from Login App to Login App.
   subject_types_supported: ['pairwise'],

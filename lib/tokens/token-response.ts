@@ -28,7 +28,9 @@ export const tokenResponseSchema = v.pipe(
         'Seconds until the refresh token expires, unless it is used before. The name is not a standard yet.',
       ),
     ),
-    scope: v.exactOptional(textField('The scope of the token, where the request asked for another one.')),
+    scope: v.exactOptional(
+      textField('The scope of the token, where the request asked for another one.'),
+    ),
   }),
   v.title('TokenResponse'),
 );
@@ -56,10 +58,16 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
   return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
 }
 
-type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;
+type NewClaims<Use extends TokenUse> = Omit<
+  AccessTokenClaims<Use>,
+  'iss' | 'jti' | 'iat' | 'exp' | 'scope'
+>;
 
 /** A signed access token (RFC 9068). Its scope repeats its use, for verifiers that read no more. @param end in epoch seconds */
-export async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<Use>, end = Infinity) {
+export async function issueAccessToken<Use extends TokenUse>(
+  claims: NewClaims<Use>,
+  end = Infinity,
+) {
   const issuedAt = epochSeconds();
   const expires_in = Math.min(accessTokenLifetime(), end - issuedAt);
   const access_token = await signJwt('at+jwt', {

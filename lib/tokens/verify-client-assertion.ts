@@ -30,10 +30,17 @@ export async function verifyClientAssertion(assertion: string, clientId: string 
     // No claim is checked yet, not even its type.
     const id = clientId ?? (typeof claimed.sub === 'string' ? claimed.sub : '');
     if (isId('la_….c_…', id)) annotateLog({ client_id: id });
-    const client = await authenticateClientBy(id, async ({ keys = [], workload_identity: trusted }) => {
-      if (claimed.iss === id) return verifyOwn(id, keys, assertion);
-      return trusted !== undefined && claimed.iss === trusted.issuer && verifyForeign(trusted, assertion);
-    });
+    const client = await authenticateClientBy(
+      id,
+      async ({ keys = [], workload_identity: trusted }) => {
+        if (claimed.iss === id) return verifyOwn(id, keys, assertion);
+        return (
+          trusted !== undefined &&
+          claimed.iss === trusted.issuer &&
+          verifyForeign(trusted, assertion)
+        );
+      },
+    );
     if (!client) throw refused('assertion_not_of_client');
     annotateLog({ login_app_id: client.loginAppId });
     return client;
@@ -50,26 +57,36 @@ async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Prom
       const own = { ...rules, algorithms: algorithmsOf(jwk) };
       const { jti, exp = 0 } = await verified(assertion, async () => jwk, 600, own);
       if (typeof jti !== 'string' || jti === '') throw refused('claim_invalid');
-      if (!(await useOnce(Math.ceil(exp) + leeway, 'assertion', id, jti))) throw refused('assertion_used');
+      if (!(await useOnce(Math.ceil(exp) + leeway, 'assertion', id, jti)))
+        throw refused('assertion_used');
       annotateLog({ key_thumbprint: thumbprint });
       return true;
     } catch (error) {
       const isByAnother =
-        error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed;
+        error instanceof errors.JWSSignatureVerificationFailed ||
+        error instanceof errors.JOSEAlgNotAllowed;
       if (!isByAnother) throw error;
     }
   }
   return false;
 }
 
-async function verifyForeign(trusted: { issuer: string; subject: string }, token: string): Promise<boolean> {
+async function verifyForeign(
+  trusted: { issuer: string; subject: string },
+  token: string,
+): Promise<boolean> {
   const rules = { ...trusted, requiredClaims: ['exp'], algorithms: assertionAlgorithms };
   await verified(token, (header) => issuerKey(trusted, header), 3600, rules);
   return true;
 }
 
 /** The claims of an assertion. @param longest the most seconds until it expires */
-async function verified(assertion: string, key: JWTVerifyGetKey, longest: number, rules: JWTVerifyOptions) {
+async function verified(
+  assertion: string,
+  key: JWTVerifyGetKey,
+  longest: number,
+  rules: JWTVerifyOptions,
+) {
   const options = { ...rules, clockTolerance: leeway, currentDate: clock.now() };
   const { payload, protectedHeader } = await jwtVerify(assertion, key, options);
   const { typ = 'JWT' } = protectedHeader;
@@ -78,7 +95,8 @@ async function verified(assertion: string, key: JWTVerifyGetKey, longest: number
   const [audience, ...others] = [payload.aud].flat();
   // No endpoint's address: another server that the client trusts could pass such an assertion on to here.
   if (audience !== issuer() || others.length > 0) throw refused('assertion_for_another_server');
-  if ((payload.exp ?? 0) > epochSeconds() + longest + leeway) throw refused('assertion_valid_for_too_long');
+  if ((payload.exp ?? 0) > epochSeconds() + longest + leeway)
+    throw refused('assertion_valid_for_too_long');
   return payload;
 }
 
@@ -95,7 +113,8 @@ const rulesBroken: { [Reason in LogReason]?: string } = {
   assertion_malformed:
     'must be a signed JWT, of the typ JWT, client-authentication+jwt or none, without a key in its header',
   assertion_expired: 'has expired',
-  assertion_valid_for_too_long: 'must expire within ten minutes, or that of another issuer within an hour',
+  assertion_valid_for_too_long:
+    'must expire within ten minutes, or that of another issuer within an hour',
   assertion_for_another_server: 'must have the issuer of the server metadata as its only aud',
   assertion_used: 'must have a jti that was not used before',
   claim_invalid: 'must have exp, and jti unless another issuer made it; its nbf must be over',

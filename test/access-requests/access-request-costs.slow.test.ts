@@ -3,7 +3,12 @@ import { expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import type { AccessRequest } from '../../lib/access-requests/access-request.ts';
 import { entryOf } from '../../lib/access-requests/account-lists.ts';
-import { accessKey, accessRequestKey, dueAccessRequestsShard, listEntryKey } from '../../lib/storage/keys.ts';
+import {
+  accessKey,
+  accessRequestKey,
+  dueAccessRequestsShard,
+  listEntryKey,
+} from '../../lib/storage/keys.ts';
 import { createAccount } from '../support/login-app.ts';
 import { writeItems } from '../support/many-events.ts';
 import { operatorOf } from '../support/service.ts';
@@ -38,7 +43,9 @@ const fill = (requests: AccessRequest[], isRead: (place: number) => boolean = ()
   writeItems(
     own.dynamoDb,
     own.tableName,
-    requests.flatMap((request, place) => (isRead(place) ? itemsOf(request) : itemsOf(request).slice(-1))),
+    requests.flatMap((request, place) =>
+      isRead(place) ? itemsOf(request) : itemsOf(request).slice(-1),
+    ),
   );
 
 /** How many access requests expire in the next minutes, or have expired and are not settled. */
@@ -87,7 +94,11 @@ test('after 3,000 creations, a search makes 3 calls to the store, of an account 
   proxy.forget();
   const { body } = await service.accessRequests('', account);
   expect(body.results).toHaveLength(8);
-  expect(proxy.calls().map(({ operation }) => operation)).toEqual(['GetItem', 'Query', 'BatchGetItem']);
+  expect(proxy.calls().map(({ operation }) => operation)).toEqual([
+    'GetItem',
+    'Query',
+    'BatchGetItem',
+  ]);
 });
 
 test('of 1,500 that expire at once, a search reads a page and writes nothing', async () => {
@@ -175,11 +186,16 @@ test('a rare combination is found by going on, on pages that may be empty', asyn
     actor_type: place === 1_500 ? ('login_user' as const) : ('custom' as const),
     actor_id: 'ann',
   });
-  await fill(requestsOf(account, [5_000_000, 3_000], (place) => ({ requested_by: requested_by(place) })));
+  await fill(
+    requestsOf(account, [5_000_000, 3_000], (place) => ({ requested_by: requested_by(place) })),
+  );
   const found: number[] = [];
   let pages = 0;
   for (let cursor = ''; ; pages += 1) {
-    const { ids, body } = await measure(`?requested_by_type=login_user&decision=pending${cursor}`, account);
+    const { ids, body } = await measure(
+      `?requested_by_type=login_user&decision=pending${cursor}`,
+      account,
+    );
     found.push(...ids);
     if (!body.next_cursor) break;
     cursor = `&cursor=${body.next_cursor}`;

@@ -22,7 +22,8 @@ interface Shown {
   reference?: string;
 }
 
-const expire = () => invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
+const expire = () =>
+  invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
 const actors = ['ann', 'bob', 'cem', 'dua'];
 const isoIn = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 
@@ -38,7 +39,10 @@ async function truth(ids: number[], account: Account): Promise<Shown[]> {
 async function found(query: string, account: Account): Promise<Shown[]> {
   const results: Shown[] = [];
   for (let cursor = ''; ; ) {
-    const { body } = await service.accessRequests(`?page_size=5&order=oldest${query}${cursor}`, account);
+    const { body } = await service.accessRequests(
+      `?page_size=5&order=oldest${query}${cursor}`,
+      account,
+    );
     results.push(...body.results);
     if (body.next_cursor === undefined) return results;
     cursor = `&cursor=${body.next_cursor}`;
@@ -145,7 +149,9 @@ describe('after any history, every search finds what there is', () => {
           for (const [place, burst] of bursts.entries()) {
             proxy.hook = () => {
               const drawn = chance.next().value;
-              return drawn < faulty ? faults[Math.floor((drawn / faulty) * faults.length)] : undefined;
+              return drawn < faulty
+                ? faults[Math.floor((drawn / faulty) * faults.length)]
+                : undefined;
             };
             if (faulty > 0) await Promise.all(burst.map((one) => run(one, made, account, other)));
             else for (const one of burst) await run(one, made, account, other);
@@ -165,7 +171,11 @@ describe('after any history, every search finds what there is', () => {
 const body = { approvals_needed: 1, requested_by: { actor_type: 'custom', actor_id: 'ann' } };
 const review = { actor_type: 'custom', actor_id: 'bob', status: 'approved' };
 const withKey = () => ({ 'idempotency-key': unique('key') });
-const lineOf = (line: number, content: object) => ({ line, text: JSON.stringify(content), repetition: 0 });
+const lineOf = (line: number, content: object) => ({
+  line,
+  text: JSON.stringify(content),
+  repetition: 0,
+});
 
 /** A change of an account's access requests, and what must be there after it, and after it was made again. */
 interface Flow {
@@ -177,7 +187,10 @@ interface Flow {
 }
 
 /** A flow with an access request of another account's that is pending. */
-async function onOther(act: (id: number, account: Account) => Promise<unknown>, isGranted: boolean) {
+async function onOther(
+  act: (id: number, account: Account) => Promise<unknown>,
+  isGranted: boolean,
+) {
   const [account, creator] = [await createAccount(service), await createAccount(service)];
   const { id } = (await service.createAccessRequest({ account: creator, body })).body;
   const flags = { 'access-request': id, account: account.account_id };
@@ -210,7 +223,8 @@ const flows: Record<string, () => Promise<Flow>> = {
   },
   'a grant': () =>
     onOther(
-      (id, { account_id: account }) => operate('access-requests', 'grant', { 'access-request': id, account }),
+      (id, { account_id: account }) =>
+        operate('access-requests', 'grant', { 'access-request': id, account }),
       false,
     ),
   'a revocation': () =>
@@ -266,8 +280,9 @@ const flows: Record<string, () => Promise<Flow>> = {
   },
   'an expiry': async () => {
     const account = await createAccount(service);
-    const { id } = (await service.createAccessRequest({ account, body: { ...body, expires_at: isoIn(100) } }))
-      .body;
+    const { id } = (
+      await service.createAccessRequest({ account, body: { ...body, expires_at: isoIn(100) } })
+    ).body;
     running.advance(101);
     const state = async () => (await found('&decision=expired', account)).map((one) => one.id);
     return { account, act: expire, state, states: { nothing: [], all: [id] } };
@@ -324,7 +339,10 @@ test('twenty creations at once with one reference: one has it, and the others na
 });
 
 /** Adds a review as a client does that sends it again when too many others are writing: nothing was written then. */
-async function addReview(event: typeof review, about: { id: number; account: Account }): Promise<void> {
+async function addReview(
+  event: typeof review,
+  about: { id: number; account: Account },
+): Promise<void> {
   const { status } = await service.addEvent('reviews', event, about);
   if (status === 503) return addReview(event, about);
   expect(status).toBe(201);
@@ -332,7 +350,8 @@ async function addReview(event: typeof review, about: { id: number; account: Acc
 
 test('twenty grants at once to as many accounts, while reviews decide: all lists tell the decision', async () => {
   const account = await createAccount(service);
-  const { id } = (await service.createAccessRequest({ account, body: { approvals_needed: 3 } })).body;
+  const { id } = (await service.createAccessRequest({ account, body: { approvals_needed: 3 } }))
+    .body;
   const others = await Promise.all(Array.from({ length: 20 }, () => createAccount(service)));
   const grants = others.map(({ account_id }) =>
     operate('access-requests', 'grant', { 'access-request': id, account: account_id }),
@@ -345,7 +364,8 @@ test('twenty grants at once to as many accounts, while reviews decide: all lists
 
 test('twenty approvals at once decide with exactly as many as are needed, and the others say that they do not count', async () => {
   const account = await createAccount(service);
-  const { id } = (await service.createAccessRequest({ account, body: { approvals_needed: 7 } })).body;
+  const { id } = (await service.createAccessRequest({ account, body: { approvals_needed: 7 } }))
+    .body;
   const reviews = Array.from({ length: 20 }, (_, actor) => ({ ...review, actor_id: `${actor}` }));
   await Promise.all(reviews.map((one) => addReview(one, { id, account })));
   const { body: shown } = await service.accessRequests(`/${id}`, account);

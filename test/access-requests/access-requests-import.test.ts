@@ -15,8 +15,12 @@ const { folder, fileOf, importFile: importOf } = operatorWithFiles(running);
 async function newImporter() {
   const account = await createAccount(service);
   const accessRequests = async () => {
-    const { access_requests } = await operate('access-requests', 'list', { account: account.account_id });
-    return (access_requests as { access_request_id: number }[]).map(({ access_request_id: id }) => id);
+    const { access_requests } = await operate('access-requests', 'list', {
+      account: account.account_id,
+    });
+    return (access_requests as { access_request_id: number }[]).map(
+      ({ access_request_id: id }) => id,
+    );
   };
   const importFile = (file: string, ...more: string[]) =>
     importOf('access-requests', file, '--account', account.account_id, ...more);
@@ -42,13 +46,20 @@ test('the fields of a line are kept, its reviews decide, and it is listed at onc
     { decision: 'expired', decided_at: '2020-01-01T00:00:00.000Z' },
   ]);
   const [{ id }] = body.results;
-  const review = { access_request_id: id, type: 'review', actor_type: 'custom', status: 'approved' };
+  const review = {
+    access_request_id: id,
+    type: 'review',
+    actor_type: 'custom',
+    status: 'approved',
+  };
   const reviews = [
     { ...review, actor_id: 'ann' },
     { ...review, actor_id: 'bob', created_at: '2024-05-02T08:00:00Z' },
   ];
   await importOf('events', fileOf(reviews));
-  expect((await service.search('', { id, account })).body.results[0]).toMatchObject({ counts: false });
+  expect((await service.search('', { id, account })).body.results[0]).toMatchObject({
+    counts: false,
+  });
   expect((await service.accessRequests('?decision=approved', account)).body).toMatchObject({
     results: [{ id, approvals: 1, decided_at: '2024-05-02T08:00:00.000Z' }],
   });
@@ -66,7 +77,12 @@ test('--dry-run says what an import would do, and writes neither an access reque
   const taken = unique('case');
   await importFile(fileOf([{ id: 1, reference: taken }]));
   const mapFile = join(folder, unique('ids'));
-  const file = fileOf([{ id: 1 }, { id: 2, more: 1 }, { id: 3, reference: taken }, { id: 4, title: 1 }]);
+  const file = fileOf([
+    { id: 1 },
+    { id: 2, more: 1 },
+    { id: 3, reference: taken },
+    { id: 4, title: 1 },
+  ]);
   const writes: StoreCall[] = [];
   proxy.hook = (call) => {
     if (isWrite(call)) writes.push(call);
@@ -79,7 +95,12 @@ test('--dry-run says what an import would do, and writes neither an access reque
   expect(dry).toEqual(real);
   expect(dry).toMatchObject({
     code: 2,
-    summary: { added: 1, already_there: 1, refused: 2, ignored_fields: [{ field: 'more', lines: 1 }] },
+    summary: {
+      added: 1,
+      already_there: 1,
+      refused: 2,
+      ignored_fields: [{ field: 'more', lines: 1 }],
+    },
   });
   const { body } = await service.accessRequests('', account);
   expect(body.results).toHaveLength(2);
@@ -96,7 +117,9 @@ describe('moving from another system takes two commands', () => {
     const { account, importFile } = await newImporter();
     const requests = fileOf([{ id: 17, created_at: '2024-05-02T08:00:00Z' }, { id: 'AR-9' }]);
     const map = join(folder, 'map');
-    expect(await importFile(requests, '--ids-to', map)).toEqual(done({ lines: 2, added: 2, ids_file: map }));
+    expect(await importFile(requests, '--ids-to', map)).toEqual(
+      done({ lines: 2, added: 2, ids_file: map }),
+    );
     const [first, second] = readFileSync(map, 'utf8').trim().split('\n');
     const { id, access_request_id: moved } = JSON.parse(first ?? '');
     expect({ id, second }).toEqual({ id: '17', second: expect.stringContaining('"id":"AR-9"') });
@@ -105,7 +128,9 @@ describe('moving from another system takes two commands', () => {
       accounts: [{ account_id: account.account_id }],
     });
     const found = { account: account.account_id, 'imported-id': '17' };
-    expect(await operate('access-requests', 'find', found)).toMatchObject({ access_request_id: moved });
+    expect(await operate('access-requests', 'find', found)).toMatchObject({
+      access_request_id: moved,
+    });
 
     const event = { type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
     const events = fileOf([
@@ -148,12 +173,18 @@ describe('moving from another system takes two commands', () => {
     const file = fileOf([{ id: 1 }, { id: 2 }]);
     await importFile(file);
     const [revoked = 0, kept] = await accessRequests();
-    await operate('access-requests', 'revoke', { 'access-request': revoked, account: account.account_id });
+    await operate('access-requests', 'revoke', {
+      'access-request': revoked,
+      account: account.account_id,
+    });
     expect(await importFile(file)).toEqual(done({ lines: 2, added: 0, already_there: 2 }));
     expect(await accessRequests()).toEqual([kept]);
     expect((await service.search('', { account, id: revoked })).status).toBe(403);
     // The operator can give it back.
-    await operate('access-requests', 'grant', { 'access-request': revoked, account: account.account_id });
+    await operate('access-requests', 'grant', {
+      'access-request': revoked,
+      account: account.account_id,
+    });
     await importFile(file);
     expect((await service.search('', { account, id: revoked })).status).toBe(200);
   });
@@ -185,7 +216,8 @@ describe('moving from another system takes two commands', () => {
     const file = fileOf([{}, { id: '' }, 'x', { id: 1, created_at: 'today' }, { id: 1 }]);
     const { code, summary } = await importFile(file);
     const id = 'id must be an integer or a string of 1 to 200 characters.';
-    const time = 'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.';
+    const time =
+      'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.';
     expect(code).toBe(2);
     expect(summary).toMatchObject({ lines: 5, added: 1, already_there: 0, refused: 4 });
     expect(linesByReason(summary)).toEqual({

@@ -20,7 +20,8 @@ const create = async (body: unknown, account = service.demo.account): Promise<nu
 const show = async (id: number) => (await service.accessRequests(`/${id}`)).body;
 const review = (id: number, actor_id: string, status = 'approved') =>
   service.addEvent('reviews', { actor_type: 'custom', actor_id, status }, { id });
-const expire = () => invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
+const expire = () =>
+  invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 const idsOf = async (query: string, account = service.demo.account) => {
   const { body } = await service.accessRequests(query, account);
@@ -92,17 +93,26 @@ describe('POST /v1/rbac/access_requests', () => {
   });
 
   test.each(['[]', '{', '"x"'])('400 for the body %s', async (body) => {
-    expectError(await service.createAccessRequest({ body }), { status: 400, error: 'invalid_request' });
+    expectError(await service.createAccessRequest({ body }), {
+      status: 400,
+      error: 'invalid_request',
+    });
   });
 
   test('409 for a reference that the account has used, naming the access request; another account may use it', async () => {
     const body = { reference: unique('case') };
     const id = await create(body);
     const naming = `The access request ${id} has this reference.`;
-    expectError(await service.createAccessRequest({ body }), { status: 409, error: 'conflict', naming });
+    expectError(await service.createAccessRequest({ body }), {
+      status: 409,
+      error: 'conflict',
+      naming,
+    });
     await create(body, service.demo.other_account);
     const at_once = { reference: unique('case') };
-    const answers = await Promise.all([1, 2, 3].map(() => service.createAccessRequest({ body: at_once })));
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => service.createAccessRequest({ body: at_once })),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
 
@@ -111,7 +121,9 @@ describe('POST /v1/rbac/access_requests', () => {
     const body = { reference: unique('case'), requested_by };
     const first = await service.createAccessRequest({ headers, body });
     await review(first.body.id, 'bob');
-    expect(await service.createAccessRequest({ headers, body })).toMatchObject({ text: first.text });
+    expect(await service.createAccessRequest({ headers, body })).toMatchObject({
+      text: first.text,
+    });
     const other = await service.createAccessRequest({ headers, body: { ...body, title: 'x' } });
     expectError(other, { status: 422, error: 'unprocessable_entity', fields: ['Idempotency-Key'] });
   });
@@ -147,7 +159,10 @@ describe('the decision', () => {
 
   test('a review of who requested, with self_review: false, is kept and says that it does not count', async () => {
     const id = await create({ approvals_needed: 1, self_review: false, requested_by });
-    expect((await review(id, 'ann', 'rejected')).body).toMatchObject({ status: 'rejected', counts: false });
+    expect((await review(id, 'ann', 'rejected')).body).toMatchObject({
+      status: 'rejected',
+      counts: false,
+    });
     expect(await show(id)).toMatchObject({ decision: 'pending', approvals: 0 });
     expect((await review(id, 'bob')).body).not.toHaveProperty('counts');
     expect(await countsOf(id)).toEqual([false, true]);
@@ -155,8 +170,18 @@ describe('the decision', () => {
   });
 
   test.each([
-    ['another approval by the same actor', { approvals_needed: 3 }, ['a', 'a', 'b'], [true, false, true]],
-    ['whatever follows the decision', { approvals_needed: 1 }, ['a', 'b', '-c'], [true, false, false]],
+    [
+      'another approval by the same actor',
+      { approvals_needed: 3 },
+      ['a', 'a', 'b'],
+      [true, false, true],
+    ],
+    [
+      'whatever follows the decision',
+      { approvals_needed: 1 },
+      ['a', 'b', '-c'],
+      [true, false, false],
+    ],
     ['none, where no decision is computed', {}, ['a', 'a', '-a'], [true, true, true]],
   ])('does not count, and says so: %s', async (_, body, reviews, counts) => {
     const id = await create(body);
@@ -204,12 +229,18 @@ describe('the decision', () => {
   test('it leaves pending when it expires, is then told, and reviews after that change nothing', async () => {
     const account = await createAccount(service);
     const id = await create({ expires_at: inSeconds(100) }, account);
-    const decision = async () => (await service.accessRequests('', account)).body.results[0].decision;
-    expect([await idsOf('?decision=pending', account), await decision()]).toEqual([[id], 'pending']);
+    const decision = async () =>
+      (await service.accessRequests('', account)).body.results[0].decision;
+    expect([await idsOf('?decision=pending', account), await decision()]).toEqual([
+      [id],
+      'pending',
+    ]);
     running.advance(101);
     expect([await idsOf('?decision=pending', account), await decision()]).toEqual([[], 'expired']);
     await service.addEvent('reviews', { ...requested_by, status: 'approved' }, { id, account });
-    expect((await service.accessRequests(`/${id}`, account)).body).toMatchObject({ decision: 'expired' });
+    expect((await service.accessRequests(`/${id}`, account)).body).toMatchObject({
+      decision: 'expired',
+    });
     await expire();
     expect(await idsOf('?decision=expired', account)).toEqual([id]);
     const due = await itemsAbout(own, 'DUE_ACCESS_REQUESTS');
@@ -242,16 +273,25 @@ describe('GET /v1/rbac/access_requests', () => {
     ['x=1', 'x'],
   ])('400 for %s', async (query, name) => {
     const naming = new RegExp(`\\b${name}\\b`);
-    expectError(await service.accessRequests(`?${query}`), { status: 400, error: 'invalid_request', naming });
+    expectError(await service.accessRequests(`?${query}`), {
+      status: 400,
+      error: 'invalid_request',
+      naming,
+    });
   });
 
   test('what 1.0.0 has written is listed after access-requests index, run twice', async () => {
     const account = await createAccount(service);
     const { account_id } = account;
     const ids = [await create({ approvals_needed: 1 }, account), await create({}, account)];
-    await service.addEvent('reviews', { ...requested_by, status: 'approved' }, { id: ids[0], account });
+    await service.addEvent(
+      'reviews',
+      { ...requested_by, status: 'approved' },
+      { id: ids[0], account },
+    );
     const pk = `ACCESS_REQUESTS_OF#${account_id}`;
-    const entries = async () => (await itemsAbout(own, account_id)).filter((item) => item.pk === pk);
+    const entries = async () =>
+      (await itemsAbout(own, account_id)).filter((item) => item.pk === pk);
     for (const { sk } of await entries()) await removeItem(own, { pk, sk: String(sk) });
     expect(await idsOf('', account)).toEqual([]);
     for (const _ of [1, 2]) {
@@ -289,7 +329,8 @@ describe('GET /v1/rbac/access_requests', () => {
   test('its cursor goes through all of them in both orders, and belongs to its filters and order', async () => {
     const account = await createAccount(service);
     const ids: number[] = [];
-    for (let made = 0; made < 7; made += 1) ids.push(await create({ approvals_needed: 1 }, account));
+    for (let made = 0; made < 7; made += 1)
+      ids.push(await create({ approvals_needed: 1 }, account));
     for (const [order, expected] of [
       ['oldest', ids],
       ['newest', ids.toReversed()],
@@ -298,7 +339,10 @@ describe('GET /v1/rbac/access_requests', () => {
       let cursor: string | undefined = '';
       for (let size = 3; cursor !== undefined; size = 2) {
         const query = `?page_size=${size}&order=${order}&decision=pending`;
-        const { body } = await service.accessRequests(query + (cursor && `&cursor=${cursor}`), account);
+        const { body } = await service.accessRequests(
+          query + (cursor && `&cursor=${cursor}`),
+          account,
+        );
         pages.push(body.results.map(({ id }: { id: number }) => id));
         cursor = body.next_cursor;
         for (const other of cursor ? [`?order=${order}`, query.replace('pending', 'none')] : []) {
@@ -320,7 +364,9 @@ describe('GET /v1/rbac/access_requests', () => {
     for (const one of ids.slice(0, 46)) await grant(one);
     const outcomes = await Promise.allSettled(ids.slice(46).map(grant));
     const refused = outcomes.filter(({ status }) => status === 'rejected');
-    const { accounts: shown } = await service.operate('access-requests', 'show', { 'access-request': id });
+    const { accounts: shown } = await service.operate('access-requests', 'show', {
+      'access-request': id,
+    });
     expect(shown).toHaveLength(50);
     expect(refused).toHaveLength(2);
     // One that has access already is no further one.

@@ -33,18 +33,28 @@ describe('a new comment', () => {
     ['U+FFFD in UTF-8', 'a\ufffdb\ufffd'],
     ['of tabs, line ends and combining marks', '\t\r\n e\u0301 \u202e \u2028 \u00a0'],
   ])('the comment may be %s', async (_, text) => {
-    const { status, body } = await service.addEvent('comments', { ...comment, comment: text }, { id });
+    const { status, body } = await service.addEvent(
+      'comments',
+      { ...comment, comment: text },
+      { id },
+    );
     expect(status).toBe(201);
     expect(body.comment).toBe(text);
     expect(await lastOf()).toEqual(body);
   });
 
-  test.each(['7', ' ', '🦉'.repeat(200), 'a#b', '__proto__'])('an actor_id may be %j', async (actor_id) => {
-    const { status, body } = await service.addEvent('comments', { ...comment, actor_id }, { id });
-    expect(status).toBe(201);
-    const query = `?actor_id=${encodeURIComponent(actor_id)}`;
-    expect((await service.search(query, { id })).body).toMatchObject({ total: 1, results: [body] });
-  });
+  test.each(['7', ' ', '🦉'.repeat(200), 'a#b', '__proto__'])(
+    'an actor_id may be %j',
+    async (actor_id) => {
+      const { status, body } = await service.addEvent('comments', { ...comment, actor_id }, { id });
+      expect(status).toBe(201);
+      const query = `?actor_id=${encodeURIComponent(actor_id)}`;
+      expect((await service.search(query, { id })).body).toMatchObject({
+        total: 1,
+        results: [body],
+      });
+    },
+  );
 
   test('a status and other fields mean nothing', async () => {
     const sent = { ...review, id: 77, type: 'review', created_at: 'yesterday' };
@@ -57,13 +67,16 @@ describe('a new comment', () => {
 });
 
 describe('a new review', () => {
-  test.each(['approved', 'rejected'])('%s: 201 with the event as a search returns it', async (verdict) => {
-    const sent = { ...review, status: verdict };
-    const { status, body } = await service.addEvent('reviews', sent, { id });
-    expect({ status, body }).toMatchObject({ status: 201, body: { ...sent, type: 'review' } });
-    expect(JSON.stringify(await lastOf('reviews'))).toBe(JSON.stringify(body));
-    expect(await lastOf()).toEqual(body);
-  });
+  test.each(['approved', 'rejected'])(
+    '%s: 201 with the event as a search returns it',
+    async (verdict) => {
+      const sent = { ...review, status: verdict };
+      const { status, body } = await service.addEvent('reviews', sent, { id });
+      expect({ status, body }).toMatchObject({ status: 201, body: { ...sent, type: 'review' } });
+      expect(JSON.stringify(await lastOf('reviews'))).toBe(JSON.stringify(body));
+      expect(await lastOf()).toEqual(body);
+    },
+  );
 
   test('its comment may be left out, and is then empty', async () => {
     const { comment: _, ...sent } = review;
@@ -80,10 +93,13 @@ describe.each([
     expectError(await service.addEvent(path, text, { id }), { ...badRequest, naming: /JSON/ });
   });
 
-  test.each(['0', '-1', 'x', '1.5', '%20'])('400 when the access_request_id is %s', async (wrong) => {
-    const naming = 'The access_request_id must be a positive integer.';
-    expectError(await service.addEvent(path, sent, { id: wrong }), { ...badRequest, naming });
-  });
+  test.each(['0', '-1', 'x', '1.5', '%20'])(
+    '400 when the access_request_id is %s',
+    async (wrong) => {
+      const naming = 'The access_request_id must be a positive integer.';
+      expectError(await service.addEvent(path, sent, { id: wrong }), { ...badRequest, naming });
+    },
+  );
 
   test.each([
     ['actor_type', { actor_type: 'robot' }, 'actor_type must be login_user or custom.'],
@@ -98,7 +114,12 @@ describe.each([
     ['comment', { comment: null }, 'comment must be a string.'],
   ])('422 naming %s when it is %j', async (field, change, message) => {
     const answer = await service.addEvent(path, { ...sent, ...change }, { id });
-    expectError(answer, { status: 422, error: 'unprocessable_entity', naming: message, fields: [field] });
+    expectError(answer, {
+      status: 422,
+      error: 'unprocessable_entity',
+      naming: message,
+      fields: [field],
+    });
     expect(answer.body.errors).toEqual([{ field, message }]);
   });
 
@@ -106,7 +127,9 @@ describe.each([
     const { status, body } = await service.addEvent(path, { comment: 7 }, { id });
     const wrong = ['actor_type', 'actor_id', 'comment', ...(path === 'reviews' ? ['status'] : [])];
     expect(status).toBe(422);
-    expect(new Set(body.errors.map(({ field }: { field: string }) => field))).toEqual(new Set(wrong));
+    expect(new Set(body.errors.map(({ field }: { field: string }) => field))).toEqual(
+      new Set(wrong),
+    );
   });
 
   test('the same Idempotency-Key and body answers the same event, once written', async () => {
@@ -131,18 +154,31 @@ describe.each([
   test('the same key with another body is 422', async () => {
     const headers = { 'idempotency-key': unique('key') };
     await service.addEvent(path, sent, { id, headers });
-    const { status, body } = await service.addEvent(path, { ...sent, comment: 'Another.' }, { id, headers });
-    expect({ status, body }).toMatchObject({ status: 422, body: { errors: [{ field: 'Idempotency-Key' }] } });
+    const { status, body } = await service.addEvent(
+      path,
+      { ...sent, comment: 'Another.' },
+      { id, headers },
+    );
+    expect({ status, body }).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'Idempotency-Key' }] },
+    });
   });
 
   test('the same key is another for another account and for another access request', async () => {
     const headers = { 'idempotency-key': unique('key') };
     const account = service.demo.other_account;
-    await service.operate('access-requests', 'grant', { 'access-request': id, account: account.account_id });
+    await service.operate('access-requests', 'grant', {
+      'access-request': id,
+      account: account.account_id,
+    });
     const first = await service.addEvent(path, sent, { id, headers });
     const others = await service.addEvent(path, sent, { id, headers, account });
     expect(others.body.id).toBe(first.body.id + 1);
-    await service.operate('access-requests', 'revoke', { 'access-request': id, account: account.account_id });
+    await service.operate('access-requests', 'revoke', {
+      'access-request': id,
+      account: account.account_id,
+    });
     const elsewhere = (await service.createAccessRequest()).body.id;
     expect((await service.addEvent(path, sent, { id: elsewhere, headers })).body.id).toBe(1);
   });

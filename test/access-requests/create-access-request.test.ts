@@ -28,7 +28,12 @@ describe('POST /v1/rbac/access_requests', () => {
     const undecided = { decision: 'none', approvals: 0, last_event_id: 0 };
     expectAnswer(answer, 201, { id: expect.any(Number), created_at: timestamp, ...undecided });
     const { id } = answer.body;
-    expectAnswer(await service.search('', { id }), 200, { total: 0, offset: 0, count: 0, results: [] });
+    expectAnswer(await service.search('', { id }), 200, {
+      total: 0,
+      offset: 0,
+      count: 0,
+      results: [],
+    });
     expect((await service.search('', { id, account: other_account })).status).toBe(403);
   });
 
@@ -69,7 +74,8 @@ describe('POST /v1/rbac/access_requests with an Idempotency-Key', () => {
     const { id } = (await create(options)).body;
     const comment = { actor_type: 'custom', actor_id: '7', comment: '' };
     const add = async (text = '') =>
-      (await service.addEvent('comments', { ...comment, comment: text }, { id, ...options })).body.id;
+      (await service.addEvent('comments', { ...comment, comment: text }, { id, ...options })).body
+        .id;
     expect(await add()).toBe(1);
     running.advance(day - 60);
     expect([(await create(options)).body.id, await add()]).toEqual([id, 1]);
@@ -100,7 +106,10 @@ describe('POST /v1/rbac/access_requests with an Idempotency-Key', () => {
   test('one that comes again does not give back an access that the operator has revoked', async () => {
     const options = withKey();
     const { id } = (await create(options)).body;
-    await service.operate('access-requests', 'revoke', { 'access-request': id, account: account.account_id });
+    await service.operate('access-requests', 'revoke', {
+      'access-request': id,
+      account: account.account_id,
+    });
     expect((await create(options)).body.id).toBe(id);
     expect((await service.search('', { id })).status).toBe(403);
   });

@@ -26,23 +26,32 @@ async function leaveUndone(id: number, { account_id }: Account, what: 'access' |
 }
 
 describe('what 1.0.0 left half-done is finished by whoever repeats it', () => {
-  test.each(['access', 'everything'] as const)('a creation with a key, but without %s', async (what) => {
-    const account = await createAccount(service);
-    const options = { account, headers: { 'idempotency-key': unique('key') } };
-    const { text, body } = await service.createAccessRequest(options);
-    await leaveUndone(body.id, account, what);
-    const answers = await Promise.all([1, 2, 3].map(() => service.createAccessRequest(options)));
-    for (const answer of answers) expect(answer).toMatchObject({ status: 201, text });
-    expect(await found('', account)).toEqual([body.id]);
-  });
+  test.each(['access', 'everything'] as const)(
+    'a creation with a key, but without %s',
+    async (what) => {
+      const account = await createAccount(service);
+      const options = { account, headers: { 'idempotency-key': unique('key') } };
+      const { text, body } = await service.createAccessRequest(options);
+      await leaveUndone(body.id, account, what);
+      const answers = await Promise.all([1, 2, 3].map(() => service.createAccessRequest(options)));
+      for (const answer of answers) expect(answer).toMatchObject({ status: 201, text });
+      expect(await found('', account)).toEqual([body.id]);
+    },
+  );
 
   test('an import that remembers an access request, but gave no access', async () => {
     const account = await createAccount(service);
     const flags = { account: account.account_id, 'access-requests': lineOf({ id: 'AR-17' }) };
     const { ids } = await operate('access-requests', 'import', flags);
-    const [{ access_request_id: id } = { access_request_id: 0 }] = ids as { access_request_id: number }[];
+    const [{ access_request_id: id } = { access_request_id: 0 }] = ids as {
+      access_request_id: number;
+    }[];
     await leaveUndone(id, account, 'access');
-    expect(await operate('access-requests', 'import', flags)).toMatchObject({ added: 0, repeated: 1, ids });
+    expect(await operate('access-requests', 'import', flags)).toMatchObject({
+      added: 0,
+      repeated: 1,
+      ids,
+    });
     expect(await found('', account)).toEqual([id]);
   });
 });
@@ -105,7 +114,10 @@ test.each(['a review', 'its expiry'])(
     const expires_at = new Date(Date.now() + 60_000).toISOString();
     const body = { approvals_needed: 1, expires_at };
     const { id } = (await service.createAccessRequest({ account, body })).body;
-    const others = Array.from({ length: 149 }, (_, place) => `ac_${String(place).padStart(22, '0')}`);
+    const others = Array.from(
+      { length: 149 },
+      (_, place) => `ac_${String(place).padStart(22, '0')}`,
+    );
     const granted_at = new Date().toISOString();
     const accesses = others.map((account_id) => ({
       ...keys.accessKey(id, account_id),
@@ -118,7 +130,10 @@ test.each(['a review', 'its expiry'])(
     if (by === 'a review') await service.addEvent('reviews', review('ann'), { id, account });
     else {
       running.advance(61);
-      await invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
+      await invokeFunction(
+        { ...operatorOf(running.directory), name: 'expire-access-requests' },
+        {},
+      );
     }
     const decision = by === 'a review' ? 'approved' : 'expired';
     const shown = await operate('access-requests', 'show', { 'access-request': id });

@@ -36,7 +36,9 @@ const search = fc.record({
     nil: undefined,
     freq: 2,
   }),
-  page: optional(fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 9_999_999_999_999 }))),
+  page: optional(
+    fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 9_999_999_999_999 })),
+  ),
   page_size: optional(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 100 }))),
   order: optional(fc.constantFrom('asc' as const, 'desc' as const)),
 });
@@ -84,7 +86,9 @@ test('after any history of events, any search finds what a naive model finds', a
         const answers = await Promise.all(
           searches.map((one) => service.search(queryOf(one), { id, path: one.path })),
         );
-        expect(answers.map(({ body }) => body)).toEqual(searches.map((one) => naiveSearch(events, one)));
+        expect(answers.map(({ body }) => body)).toEqual(
+          searches.map((one) => naiveSearch(events, one)),
+        );
       },
     ),
     { numRuns: 13 },

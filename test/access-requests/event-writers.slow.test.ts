@@ -8,12 +8,18 @@ const own = await startServiceWithStore({}, { movableClock: true });
 
 const comment = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'A page is missing.' };
 const review = { ...comment, status: 'rejected' };
-const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
+const newAccessRequest = async (): Promise<number> =>
+  (await own.service.createAccessRequest()).body.id;
 const problems = (id: number) => problemsOfEvents(own.dynamoDb, own.tableName, id);
-const eventsOf = async (id: number) => (await own.service.search('?page_size=100', { id })).body.results;
+const eventsOf = async (id: number) =>
+  (await own.service.search('?page_size=100', { id })).body.results;
 
 /** Adds an event as a client does that sends it again when too many others are writing: nothing was written then. */
-async function addedEvent(path: 'comments' | 'reviews', event: object, id: number): Promise<Answer> {
+async function addedEvent(
+  path: 'comments' | 'reviews',
+  event: object,
+  id: number,
+): Promise<Answer> {
   const answer = await own.service.addEvent(path, event, { id });
   return answer.status === 503 ? addedEvent(path, event, id) : answer;
 }
@@ -40,7 +46,9 @@ test('forty writers of 10,000 characters at once read less than 4 MB', async () 
   const id = await newAccessRequest();
   const long = { ...comment, comment: 'x'.repeat(10_000) };
   own.proxy.forget();
-  const answers = await Promise.all(Array.from({ length: 40 }, () => addedEvent('comments', long, id)));
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => addedEvent('comments', long, id)),
+  );
   const bytes = own.proxy.calls().reduce((sum, call) => sum + call.bytes, 0);
   expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(201));
   expect(bytes).toBeLessThan(4_000_000);
@@ -48,24 +56,27 @@ test('forty writers of 10,000 characters at once read less than 4 MB', async () 
 });
 
 describe('a writer that dies at any point leaves nothing half-written', () => {
-  test.each(['fails before', 'fails after'] as const)('each store call in turn %s', async (fault) => {
-    const id = await newAccessRequest();
-    await own.service.addEvent('comments', comment, { id });
-    let written = 1;
-    for (let number = 0; ; number += 1) {
-      const add = () => own.service.addEvent('reviews', review, { id });
-      const { result, happened } = await failing(own.proxy, [number, fault], add);
-      const { status } = result;
-      expect(status).toBe(happened ? 500 : 201);
-      const { length } = await eventsOf(id);
-      expect([written, written + 1]).toContain(length);
-      if (status === 201) expect(length).toBe(written + 1);
-      written = length;
-      expect(await problems(id)).toEqual([]);
-      if (!happened) break;
-    }
-    expect(written).toBe(fault === 'fails before' ? 2 : 3);
-  });
+  test.each(['fails before', 'fails after'] as const)(
+    'each store call in turn %s',
+    async (fault) => {
+      const id = await newAccessRequest();
+      await own.service.addEvent('comments', comment, { id });
+      let written = 1;
+      for (let number = 0; ; number += 1) {
+        const add = () => own.service.addEvent('reviews', review, { id });
+        const { result, happened } = await failing(own.proxy, [number, fault], add);
+        const { status } = result;
+        expect(status).toBe(happened ? 500 : 201);
+        const { length } = await eventsOf(id);
+        expect([written, written + 1]).toContain(length);
+        if (status === 201) expect(length).toBe(written + 1);
+        written = length;
+        expect(await problems(id)).toEqual([]);
+        if (!happened) break;
+      }
+      expect(written).toBe(fault === 'fails before' ? 2 : 3);
+    },
+  );
 
   test.each(['fails before', 'fails after'] as const)(
     'and with an Idempotency-Key the repeated request writes once, when each store call in turn %s',
@@ -94,7 +105,9 @@ describe('a writer that dies at any point leaves nothing half-written', () => {
         const second = await create();
         const third = await create();
         expect(third).toMatchObject({ status: 201, text: second.text });
-        expect((await own.service.addEvent('comments', comment, { id: second.body.id })).status).toBe(201);
+        expect(
+          (await own.service.addEvent('comments', comment, { id: second.body.id })).status,
+        ).toBe(201);
         if (!happened) break;
       }
     }
@@ -125,7 +138,9 @@ test('a writer whom others overtake gets the event that one of them wrote under 
 test('a new access request finds a free id, however far the list of all of them lags behind', async () => {
   const known = await newAccessRequest();
   for (let more = 0; more < 8; more += 1) await newAccessRequest();
-  const { status, body } = await own.proxy.during(listsLag, () => own.service.createAccessRequest());
+  const { status, body } = await own.proxy.during(listsLag, () =>
+    own.service.createAccessRequest(),
+  );
   expect({ status, id: body.id }).toEqual({ status: 201, id: known + 9 });
 });
 
@@ -142,7 +157,10 @@ test('a writer that never gets its turn gives up with 503 within 8 s, and nothin
     return undefined;
   };
   const { status, body } = await own.service.addEvent('comments', comment, { id });
-  expect({ status, body }).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
+  expect({ status, body }).toMatchObject({
+    status: 503,
+    body: { error: 'temporarily_unavailable' },
+  });
   own.proxy.hook = () => undefined;
   expect(await problems(id)).toEqual([]);
   const { body: found } = await own.service.search('?page_size=1', { id });

@@ -15,13 +15,18 @@ const linesOf = (text: string) =>
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line));
-const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
+const newAccessRequest = async (): Promise<number> =>
+  (await own.service.createAccessRequest()).body.id;
 
 /** An access request with 250 events and one with a text that breaks lines. */
 const id = await newAccessRequest();
 await writeEvents(own.dynamoDb, own.tableName, id, [1, 250], new Map());
 const comment = 'Ключ 🔑 "quoted"\n\\ and {"access_request_id":1}\u2028';
-await own.service.addEvent('comments', { actor_type: 'custom', actor_id: 'a\\"b', comment }, { id });
+await own.service.addEvent(
+  'comments',
+  { actor_type: 'custom', actor_id: 'a\\"b', comment },
+  { id },
+);
 
 describe('operator events export --access-request ID', () => {
   test('prints every event as the search shows it, one JSON object per line, in ascending order', async () => {
@@ -37,7 +42,11 @@ describe('operator events export --access-request ID', () => {
     const id = await newAccessRequest();
     const actor = { actor_type: 'custom', actor_id: 'a,b' };
     await own.service.addEvent('comments', { ...actor, comment: '=1+1 "x"\ny' }, { id });
-    const { body } = await own.service.addEvent('reviews', { ...actor, status: 'approved' }, { id });
+    const { body } = await own.service.addEvent(
+      'reviews',
+      { ...actor, status: 'approved' },
+      { id },
+    );
     const [first] = (await own.service.search('', { id })).body.results;
     const at = ({ created_at, updated_at }: typeof body) => `"${created_at}","${updated_at}"`;
     expect((await exported(id, '--format', 'csv')).stdout).toBe(
@@ -60,7 +69,11 @@ describe('operator events export --access-request ID', () => {
     ['that is none', 'a=1, b-2 (c@d.example); e', 'a=1, b-2 (c@d.example); e'],
   ])('a formula %s is no formula in CSV', async (_, comment, written) => {
     const id = await newAccessRequest();
-    await own.service.addEvent('comments', { actor_type: 'custom', actor_id: 'a', comment }, { id });
+    await own.service.addEvent(
+      'comments',
+      { actor_type: 'custom', actor_id: 'a', comment },
+      { id },
+    );
     expect((await exported(id, '--format', 'csv')).stdout).toContain(`,"${written}",`);
   });
 
@@ -71,7 +84,9 @@ describe('operator events export --access-request ID', () => {
     const { summary } = await importFile('events', fileOf(moved));
     expect(summary).toMatchObject({ lines: 251, added: 251, refused: 0 });
     const copies = linesOf((await exported(other)).stdout);
-    expect(copies).toEqual(linesOf(stdout).map((event) => ({ ...event, access_request_id: other })));
+    expect(copies).toEqual(
+      linesOf(stdout).map((event) => ({ ...event, access_request_id: other })),
+    );
   });
 
   test.each([['comments', newCommentSchema] as const, ['reviews', newReviewSchema] as const])(
@@ -88,10 +103,14 @@ describe('operator events export --access-request ID', () => {
         comment: 'Fine.',
         status: 'approved',
       };
-      const accepted = Object.entries(values).filter(([name]) => Object.hasOwn(schema.entries, name));
+      const accepted = Object.entries(values).filter(([name]) =>
+        Object.hasOwn(schema.entries, name),
+      );
       const { type, ...body } = Object.fromEntries(accepted);
       await own.service.addEvent(path, body, { id: from });
-      expect((await own.service.search('', { id: from })).body.results).toMatchObject([{ type, ...body }]);
+      expect((await own.service.search('', { id: from })).body.results).toMatchObject([
+        { type, ...body },
+      ]);
       const { stdout } = await exported(from);
       expect(linesOf(stdout)).toMatchObject([{ type, ...body }]);
       const moved = stdout.replace(`"access_request_id":${from},`, `"access_request_id":${to},`);

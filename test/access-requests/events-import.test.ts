@@ -10,7 +10,8 @@ import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 const own = await sharedServiceWithStore();
 const { run, fileOf, importFile } = operatorWithFiles(own.running);
 
-const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
+const newAccessRequest = async (): Promise<number> =>
+  (await own.service.createAccessRequest()).body.id;
 const importLines = (lines: unknown[]) => importFile('events', fileOf(lines));
 const all = async (id: number) => {
   const results: Record<string, unknown>[] = [];
@@ -54,7 +55,13 @@ describe('operator events import FILE.ndjson', () => {
     const id = await newAccessRequest();
     await importLines([line(id, 1)]);
     const unknown = { ...line(999_999_999, 2) };
-    const lines = [line(id, 1), line(id, 1), { ...line(id, 2), id: 7, author: 'ann' }, unknown, { type: 1 }];
+    const lines = [
+      line(id, 1),
+      line(id, 1),
+      { ...line(id, 2), id: 7, author: 'ann' },
+      unknown,
+      { type: 1 },
+    ];
     const file = fileOf(lines);
     const writes: StoreCall[] = [];
     own.proxy.hook = (call) => {
@@ -85,7 +92,10 @@ describe('operator events import FILE.ndjson', () => {
   test('a line ends at a line feed alone, and not at another line separator of Unicode', async () => {
     const id = await newAccessRequest();
     const comment = 'one\u2028two\u2029three';
-    expect((await importLines([{ ...line(id, 1), comment }])).summary).toMatchObject({ lines: 1, added: 1 });
+    expect((await importLines([{ ...line(id, 1), comment }])).summary).toMatchObject({
+      lines: 1,
+      added: 1,
+    });
     expect(await all(id)).toMatchObject([{ comment }]);
   });
 
@@ -106,7 +116,13 @@ describe('operator events import FILE.ndjson', () => {
       line(id, 11),
       { ...line(id, 12), comment: 'bell \u0007' },
       { ...line(id, 13), access_request_id: 'AR-17' },
-      { ...line(id, 14), access_request_id: 'AR-17', type: 'verdict', actor_type: 'robot', created_at: 1 },
+      {
+        ...line(id, 14),
+        access_request_id: 'AR-17',
+        type: 'verdict',
+        actor_type: 'robot',
+        created_at: 1,
+      },
     ]);
     expect(code).toBe(2);
     expect(summary).toMatchObject({ lines: 14, added: 2, already_there: 0, refused: 12 });
@@ -114,7 +130,8 @@ describe('operator events import FILE.ndjson', () => {
       'The line is not JSON.': [3],
       'The line must be a JSON object.': [4, 5],
       'actor_type must be login_user or custom.': [6],
-      'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.': [7],
+      'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.':
+        [7],
       'type must be comment or review.': [8],
       'There is no such access request.': [9],
       'actor_id must have 1 to 200 characters.': [10],
@@ -148,14 +165,21 @@ describe('operator events import FILE.ndjson', () => {
       2024-01-01 00:00:00Z, 2024-01-01T00:00Z, 2024-01-01T00:00:00, 2024-01-01,
       0000-01-01T00:00:00+00:01, 9999-12-31T23:59:59-00:01, +002024-01-01T00:00:00Z,`.split(/,\s*/);
     const lines = times.map((created_at) => ({ ...line(id, 1), created_at }));
-    const { summary } = await importLines([...lines, line(id, 2), { ...line(id, 4), updated_at: times[0] }]);
+    const { summary } = await importLines([
+      ...lines,
+      line(id, 2),
+      { ...line(id, 4), updated_at: times[0] },
+    ]);
     expect(summary).toMatchObject({ added: 1, refused: times.length + 1 });
     expect(summary.reasons).toMatchObject([
       {
         reason: expect.stringMatching(/^created_at must be an RFC 3339 time/),
         lines: times.map((_, i) => i + 1),
       },
-      { reason: expect.stringMatching(/^updated_at must be an RFC 3339 time/), lines: [times.length + 2] },
+      {
+        reason: expect.stringMatching(/^updated_at must be an RFC 3339 time/),
+        lines: [times.length + 2],
+      },
     ]);
   });
 
@@ -167,9 +191,17 @@ describe('operator events import FILE.ndjson', () => {
       operation === 'PutItem' && ++puts > 140 ? 'fails before' : undefined;
     const { code, stderr, summary } = await own.proxy.during(failPuts, () => importLines(lines));
     expect({ code, summary }).toEqual({ code: 1, summary: undefined });
-    expect(stderr).toMatch(/^The import stopped after 100 lines\. Run the command again to continue\. .+\n$/);
-    expect((await importLines(lines)).summary).toMatchObject({ lines: 230, added: 90, already_there: 140 });
-    expect((await all(id)).map(({ comment }) => comment)).toEqual(lines.map(({ comment }) => comment));
+    expect(stderr).toMatch(
+      /^The import stopped after 100 lines\. Run the command again to continue\. .+\n$/,
+    );
+    expect((await importLines(lines)).summary).toMatchObject({
+      lines: 230,
+      added: 90,
+      already_there: 140,
+    });
+    expect((await all(id)).map(({ comment }) => comment)).toEqual(
+      lines.map(({ comment }) => comment),
+    );
     expect(await problemsOfEvents(own.dynamoDb, own.tableName, id)).toEqual([]);
   });
 

@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { eventSchema } from '../../lib/access-requests/event.ts';
-import { longestActorId, longestComment, newReviewSchema } from '../../lib/access-requests/new-event.ts';
+import {
+  longestActorId,
+  longestComment,
+  newReviewSchema,
+} from '../../lib/access-requests/new-event.ts';
 import { largestPage } from '../../lib/access-requests/search-request.ts';
 import { jsonResponse } from '../../lib/http/answers.ts';
 
@@ -38,8 +42,16 @@ test('the largest page of a search fits into what a function may return', () => 
   expect(v.is(newReviewSchema, { ...author, actor_id: `${author.actor_id}a` })).toBe(false);
   const number = Number.MAX_SAFE_INTEGER;
   const time = '2026-01-31T08:00:00.000Z';
-  const longest = { ...author, id: number, access_request_id: number, created_at: time, updated_at: time };
+  const longest = {
+    ...author,
+    id: number,
+    access_request_id: number,
+    created_at: time,
+    updated_at: time,
+  };
   const results = Array.from({ length: largestPage }, () => v.parse(eventSchema, longest));
   const body = { total: number, offset: number, count: largestPage, results };
-  expect(bytesOf(jsonResponse({ status: 200, body }, 'a'.repeat(64)))).toBeLessThan(mostResultBytes);
+  expect(bytesOf(jsonResponse({ status: 200, body }, 'a'.repeat(64)))).toBeLessThan(
+    mostResultBytes,
+  );
 });

@@ -51,7 +51,11 @@ describe.each(inBothOrders)('a search of %s with %j', (path, filter) => {
     const { total } = (await measure(large, path, query(1))).body;
     expect(total).toBeGreaterThan(100);
     for (const page of [1, Math.ceil(total / 6), Math.floor(total / 3)]) {
-      expect(await measure(large, path, query(page))).toMatchObject({ calls, units, body: { count: 3 } });
+      expect(await measure(large, path, query(page))).toMatchObject({
+        calls,
+        units,
+        body: { count: 3 },
+      });
     }
   });
 
@@ -101,8 +105,14 @@ describe('reviews of one actor', () => {
 
   test('cost what the actor has written, where there are more reviews', async () => {
     const all = await measure(large, 'reviews', '?actor_id=actor-3&page_size=100');
-    const found = await measure(large, 'reviews', '?actor_id=actor-3&actor_type=custom&page_size=100');
-    const expected = all.body.results.filter(({ actor_type }: typeof event) => actor_type === 'custom');
+    const found = await measure(
+      large,
+      'reviews',
+      '?actor_id=actor-3&actor_type=custom&page_size=100',
+    );
+    const expected = all.body.results.filter(
+      ({ actor_type }: typeof event) => actor_type === 'custom',
+    );
     expect(found.body.results).toEqual(expected);
     expect(found.units).toBeLessThan(all.units / 2);
   });

@@ -16,7 +16,11 @@ const written = [
   { type: 'review', by: anna, comment: '', status: 'approved' },
   { type: 'comment', by: desk, comment: 'Ключ 🔑 "quoted"\n<b>' },
   { type: 'comment', by: { type: 'custom', id: '__proto__' }, comment: '__proto__' },
-  { type: 'comment', by: { type: 'login_user', id: 'a b&c=d,é/%2F+#' }, comment: 'x'.repeat(10_000) },
+  {
+    type: 'comment',
+    by: { type: 'login_user', id: 'a b&c=d,é/%2F+#' },
+    comment: 'x'.repeat(10_000),
+  },
   { type: 'review', by: desk, comment: 'Fine now.', status: 'approved' },
   { type: 'comment', by: anna, comment: 'Thank you.' },
   { type: 'review', by: { type: 'custom', id: 'constructor' }, comment: 'no', status: 'rejected' },
@@ -53,8 +57,13 @@ const reviews = [2, 4, 8, 10];
 describe('GET /v1/rbac/access_requests/{access_request_id}/events', () => {
   test("the demo's three events with page_size=1 and page=2: the second one", async () => {
     const { status, body } = await service.search('?page_size=1&page=2&ids=1,2,3');
-    expect({ status, body }).toMatchObject({ status: 200, body: { total: 3, offset: 1, count: 1 } });
-    expect(body.results).toEqual([expect.objectContaining({ id: 2, type: 'review', actor_id: 'risk-desk' })]);
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { total: 3, offset: 1, count: 1 },
+    });
+    expect(body.results).toEqual([
+      expect.objectContaining({ id: 2, type: 'review', actor_id: 'risk-desk' }),
+    ]);
   });
 
   /** Queries with the ids that match, and the offset and size of the page. */
@@ -123,24 +132,28 @@ describe('GET /v1/rbac/access_requests/{access_request_id}/events', () => {
     ['?page_size=100&actor_id=x', 3],
     ['?page_size=2&page=2', 1],
     ['?page_size=3&page=2', 0],
-  ])('%s, while an event is added that the page does not show: it is not counted', async (query, count) => {
-    const { id } = (await service.createAccessRequest()).body;
-    const add = (comment: string) =>
-      service.addEvent('comments', { actor_type: 'custom', actor_id: 'x', comment }, { id });
-    for (const comment of ['1', '2', '3']) await add(comment);
-    proxy.forget();
-    // The total is read after the page, and between the two somebody adds an event.
-    proxy.hook = async ({ operation, body }) => {
-      if (operation !== 'Query' || body.Limit !== 1) return undefined;
-      proxy.hook = () => undefined;
-      const pageIsRead = () => proxy.calls().some((call) => call.operation === 'Query' && call.bytes > 0);
-      while (!pageIsRead()) await nextTurn();
-      await add('4');
-      return undefined;
-    };
-    const { body } = await service.search(query, { id });
-    expect(body).toMatchObject({ total: 3, count });
-  });
+  ])(
+    '%s, while an event is added that the page does not show: it is not counted',
+    async (query, count) => {
+      const { id } = (await service.createAccessRequest()).body;
+      const add = (comment: string) =>
+        service.addEvent('comments', { actor_type: 'custom', actor_id: 'x', comment }, { id });
+      for (const comment of ['1', '2', '3']) await add(comment);
+      proxy.forget();
+      // The total is read after the page, and between the two somebody adds an event.
+      proxy.hook = async ({ operation, body }) => {
+        if (operation !== 'Query' || body.Limit !== 1) return undefined;
+        proxy.hook = () => undefined;
+        const pageIsRead = () =>
+          proxy.calls().some((call) => call.operation === 'Query' && call.bytes > 0);
+        while (!pageIsRead()) await nextTurn();
+        await add('4');
+        return undefined;
+      };
+      const { body } = await service.search(query, { id });
+      expect(body).toMatchObject({ total: 3, count });
+    },
+  );
 });
 
 describe('GET /v1/rbac/access_requests/{access_request_id}/reviews', () => {
@@ -155,7 +168,10 @@ describe('GET /v1/rbac/access_requests/{access_request_id}/reviews', () => {
     ['?ids=1,2,3,4', [2, 4], 0, 8],
     ['?ids=1,3', [], 0, 8],
     ['?ids=2,4,8&actor_type=custom&page_size=1', [2, 8], 0, 1],
-  ])('%s: the events of type review, same parameters and envelope', async (query, ids, offset, size) => {
-    expectAnswer(await search(query, 'reviews'), 200, envelope(ids, offset, size));
-  });
+  ])(
+    '%s: the events of type review, same parameters and envelope',
+    async (query, ids, offset, size) => {
+      expectAnswer(await search(query, 'reviews'), 200, envelope(ids, offset, size));
+    },
+  );
 });

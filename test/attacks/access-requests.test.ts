@@ -29,7 +29,10 @@ describe('an account that has no access learns nothing of an access request', ()
     ['a search', (id) => service.search('', { ...stranger, id })],
     ['a search of a full page', (id) => service.search('?page_size=100', { ...stranger, id })],
     ['a search by ids', (id) => service.search('?ids=1,2,3,4,5', { ...stranger, id })],
-    ['a search by an actor', (id) => service.search('?actor_type=custom&actor_id=a', { ...stranger, id })],
+    [
+      'a search by an actor',
+      (id) => service.search('?actor_type=custom&actor_id=a', { ...stranger, id }),
+    ],
     [
       'a search of reviews by an actor',
       (id) => service.search('?actor_id=a', { ...stranger, id, path: 'reviews' }),
@@ -39,7 +42,12 @@ describe('an account that has no access learns nothing of an access request', ()
     ['a review', (id) => service.addEvent('reviews', event, { ...stranger, id })],
     [
       'a comment with an Idempotency-Key',
-      (id) => service.addEvent('comments', event, { ...stranger, id, headers: { 'idempotency-key': 'k' } }),
+      (id) =>
+        service.addEvent('comments', event, {
+          ...stranger,
+          id,
+          headers: { 'idempotency-key': 'k' },
+        }),
     ],
   ])('[finding] %s: one read of nothing, as for one that does not exist', async (_, send) => {
     const cost = await costOf(() => send(foreign));
@@ -90,7 +98,11 @@ describe('an account that has no access gets none by another way', () => {
       created_at: '2000-01-01T00:00:00Z',
       pk: 'x',
     };
-    const { body } = await service.addEvent('comments', { ...event, ...more }, { ...stranger, id: own });
+    const { body } = await service.addEvent(
+      'comments',
+      { ...event, ...more },
+      { ...stranger, id: own },
+    );
     expect(body).toMatchObject({ id: 1, access_request_id: own, type: 'comment' });
     expect(body.created_at).not.toBe(more.created_at);
     expect((await service.search('', { id: foreign })).body.total).toBe(10);
@@ -119,15 +131,21 @@ describe('an account that has no access gets none by another way', () => {
 
   test('[OWASP API5 2023] methods that no endpoint has', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
-      const { status } = await service.call(`/v1/rbac/access_requests/${foreign}/events`, { method });
+      const { status } = await service.call(`/v1/rbac/access_requests/${foreign}/events`, {
+        method,
+      });
       expect(status).toBe(404);
     }
   });
 
   test('[CWE-204] an unknown account and a wrong secret are answered alike', async () => {
     const account_secret = 'acs_wrong';
-    const search = (account_id: string) => service.search('', { account: { account_id, account_secret } });
-    const [unknown, wrong] = [await search(`ac_${'A'.repeat(22)}`), await search(demo.account.account_id)];
+    const search = (account_id: string) =>
+      service.search('', { account: { account_id, account_secret } });
+    const [unknown, wrong] = [
+      await search(`ac_${'A'.repeat(22)}`),
+      await search(demo.account.account_id),
+    ];
     expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text]);
   });
 });

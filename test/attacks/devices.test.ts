@@ -16,8 +16,10 @@ afterEach(() => running.resetClock());
 /** Push tokens of phones that nobody uses any more must not be kept for ever. */
 test('[finding] a device expires 400 days after its last registration; each one moves the end', async () => {
   const device = { platform: 'android', token: unique('phone') };
-  const register = async () => (await service.register(device, await service.loginAppToken())).body.id;
-  const expiryOf = async (id: string) => Number((await itemAt(own, deviceKey(id)))?.[table.timeToLive]);
+  const register = async () =>
+    (await service.register(device, await service.loginAppToken())).body.id;
+  const expiryOf = async (id: string) =>
+    Number((await itemAt(own, deviceKey(id)))?.[table.timeToLive]);
   const id = await register();
   const first = await expiryOf(id);
   expect(Math.abs(first - (Date.now() / 1000 + 400 * day))).toBeLessThan(60);
@@ -28,7 +30,10 @@ test('[finding] a device expires 400 days after its last registration; each one 
 
 /** That it is another's is the interface's 403; the cost tells no more. */
 test('[CWE-204] a device of another Login App costs no other calls to the store than an unknown one', async () => {
-  const foreign = await newPhone(service, await service.loginAppToken(service.demo.other_login_app));
+  const foreign = await newPhone(
+    service,
+    await service.loginAppToken(service.demo.other_login_app),
+  );
   // No id token, since this service's clock may not agree with that of the provider.
   const { access_token } = (await service.logIn(unique('person'), 'provider_d')).body;
   const relate = async (id: string) => {
@@ -107,7 +112,8 @@ await service.relate(device, victim.token);
 describe('a sender of another Login App learns nothing, for the cost of nothing', () => {
   const { demo } = service;
 
-  const recipients = (query: string, client = demo.other_login_app) => service.recipients(query, client);
+  const recipients = (query: string, client = demo.other_login_app) =>
+    service.recipients(query, client);
   const disable = (id: string) =>
     service.call(`/v2/marketing/push_notifications/devices/${id}`, {
       method: 'DELETE',
@@ -127,7 +133,9 @@ describe('a sender of another Login App learns nothing, for the cost of nothing'
       () => recipients(`login_user_id=${victim.loginUserId}`, demo.login_app),
       ({ body }) => body.recipients.length === 1,
     );
-    expect(listed.body.recipients).toMatchObject([{ device_id: device, login_user_id: victim.loginUserId }]);
+    expect(listed.body.recipients).toMatchObject([
+      { device_id: device, login_user_id: victim.loginUserId },
+    ]);
   }
 
   test('[finding] of a person: one small read, as for one that does not exist', async () => {

@@ -29,7 +29,8 @@ const places: Record<string, (text: string) => Promise<unknown>> = {
     token({ grant_type: 'provider_credentials', provider: 'provider_a', access_token: text }),
   'a client id': (text) =>
     token({ grant_type: 'client_credentials' }, { ...demo.login_app, client_id: text }),
-  'an account id': (text) => service.search('', { account: { account_id: text, account_secret: text } }),
+  'an account id': (text) =>
+    service.search('', { account: { account_id: text, account_secret: text } }),
   'a bearer token': (text) => service.listDevices(Buffer.from(text).toString('base64url')),
   'a header': (text) =>
     call(tokenPath, {
@@ -50,18 +51,24 @@ describe('what a caller sends stands in no line of the log', () => {
     for (const [what, text] of Object.entries(payloads)) {
       const written = await writtenDuring(running, () => send(text));
       // The local server's own line of a request has its path as it came, percent-encoded.
-      const lines = written.split('\n').filter((line) => !/^(GET|POST) \/\S* \d{3} \d+ ms/.test(line));
+      const lines = written
+        .split('\n')
+        .filter((line) => !/^(GET|POST) \/\S* \d{3} \d+ ms/.test(line));
       const strange = lines.filter((line) => line !== '' && !isLine(line));
       const found = lines.filter((line) => line.includes('marker') || line.includes('\u001b'));
       expect({ what, strange, found }).toEqual({ what, strange: [], found: [] });
     }
   });
 
-  const isLine = (line: string): boolean => line.startsWith('{"level":"') && Boolean(JSON.parse(line).event);
+  const isLine = (line: string): boolean =>
+    line.startsWith('{"level":"') && Boolean(JSON.parse(line).event);
 
   test('[CWE-117] a request id of the caller is not taken over', async () => {
     const forged = unique('request');
-    const { headers } = await call(tokenPath, { method: 'POST', headers: { 'x-request-id': forged } });
+    const { headers } = await call(tokenPath, {
+      method: 'POST',
+      headers: { 'x-request-id': forged },
+    });
     expect(headers.get('x-request-id')).not.toBe(forged);
   });
 });
@@ -76,7 +83,9 @@ test('[CWE-532] a profile stands in no line of the log, and in no token', async 
     const { identities } = (await accountOf(service, body.access_token).show()).body;
     expect(identities).toMatchObject([{ profile }]);
     const who = { 'login-user': decodeJwt(body.access_token).sub };
-    expect(await service.operate('login-users', 'show', who)).toMatchObject({ identities: [{ profile }] });
+    expect(await service.operate('login-users', 'show', who)).toMatchObject({
+      identities: [{ profile }],
+    });
   });
   expect(written + running.audit()).not.toMatch(/genuine/i);
 });

@@ -14,7 +14,8 @@ const proof = new URLSearchParams({
   Version: '2011-06-15',
   'X-Amz-SignedHeaders': 'host;x-login-service-command',
 }).toString();
-const identify = () => identifyOperator({ noun: 'accounts', verb: 'list', flags: {}, proof }, functionArn);
+const identify = () =>
+  identifyOperator({ noun: 'accounts', verb: 'list', flags: {}, proof }, functionArn);
 
 describe('an operator cannot hide behind a name in an AWS account of their own', () => {
   test.each([

@@ -34,7 +34,8 @@ describe("another person's ids are worth nothing", () => {
     await service.logIn(victim.subject);
     await victim.account.linkAt('provider_a', unique('other'));
     const attacker = await newPerson(service, undefined, client);
-    if (client === service.demo.login_app) await attacker.account.linkAt('provider_a', unique('other'));
+    if (client === service.demo.login_app)
+      await attacker.account.linkAt('provider_a', unique('other'));
     const notFound = { status: 404, error: 'not_found' };
     const { sessions } = (await victim.account.sessions()).body;
     for (const { id } of sessions) expectError(await attacker.account.endSession(id), notFound);
@@ -77,7 +78,9 @@ test('[RFC 6750 3.1] a request without a token learns the scheme and no error co
   expect(await challengeTo({})).toBe(scheme);
   expect(await challengeTo({ authorization: 'Basic QTpC' })).toBe(scheme);
   for (const token of ['made-up', 'a b', '']) {
-    expect(await challengeTo({ authorization: `Bearer ${token}` })).toBe(`${scheme}, error="invalid_token"`);
+    expect(await challengeTo({ authorization: `Bearer ${token}` })).toBe(
+      `${scheme}, error="invalid_token"`,
+    );
   }
 });
 
@@ -117,8 +120,14 @@ describe('a notification that the issuer has not just sent changes nothing', () 
     const { account } = await logIn();
     const genuine = await notification('account-delete');
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
-    const header = { alg: 'ES256', ...decodeProtectedHeader(genuine), ...more(await exportJWK(publicKey)) };
-    const forged = await new SignJWT(decodeJwt(genuine)).setProtectedHeader(header).sign(privateKey);
+    const header = {
+      alg: 'ES256',
+      ...decodeProtectedHeader(genuine),
+      ...more(await exportJWK(publicKey)),
+    };
+    const forged = await new SignJWT(decodeJwt(genuine))
+      .setProtectedHeader(header)
+      .sign(privateKey);
     expectError(await post(forged), { status: 400, error: 'invalid_request' });
     expect((await account.show()).status).toBe(200);
   });
@@ -154,7 +163,9 @@ describe('a made-up notification costs at most one small read', () => {
   };
 
   test('[finding] for a made-up Login App', async () => {
-    const calls = await readsOf(5, () => notify('provider_f', `la_${randomBytes(16).toString('base64url')}`));
+    const calls = await readsOf(5, () =>
+      notify('provider_f', `la_${randomBytes(16).toString('base64url')}`),
+    );
     expect(calls.map(({ operation }) => operation)).toEqual(Array(5).fill('GetItem'));
     for (const { units, bytes } of calls) expect([units, bytes]).toEqual([1, 2]);
   });
@@ -210,22 +221,32 @@ describe('a profile from a hostile provider', () => {
     ['CWE-150', 'control characters', JSON.stringify({ name: '\u001b[2J\u0000Mallory' })],
     ['CWE-176', 'half of a surrogate pair', JSON.stringify({ name: 'Mallory \ud800' })],
     ['CVE-2019-10744', '__proto__', '{"__proto__":{"name":"Mallory","email":"Mallory"}}'],
-    ['CVE-2019-10744', 'a constructor', '{"constructor":{"prototype":{"name":"Mallory"}},"name":null}'],
+    [
+      'CVE-2019-10744',
+      'a constructor',
+      '{"constructor":{"prototype":{"name":"Mallory"}},"name":null}',
+    ],
     ['CWE-79', 'a script as a picture', JSON.stringify({ picture: 'javascript:alert("Mallory")' })],
     ['CWE-79', 'a page as a picture', JSON.stringify({ picture: 'data:text/html,Mallory' })],
-  ])('[%s] with %s: they log in, and nothing of it is kept or logged', async (_source, _what, claims) => {
-    const { logIn } = await newIssuerLogin(service, standIn, { profile });
-    const written = await writtenDuring(running, async () => {
-      const { status, account } = await logIn(unique('alice'), JSON.parse(claims));
-      expect(status).toBe(200);
-      expect((await account.show()).text).not.toContain('profile');
-    });
-    expect(written).not.toContain('Mallory');
-    expect(await itemsAbout(own, 'Mallory')).toEqual([]);
-  });
+  ])(
+    '[%s] with %s: they log in, and nothing of it is kept or logged',
+    async (_source, _what, claims) => {
+      const { logIn } = await newIssuerLogin(service, standIn, { profile });
+      const written = await writtenDuring(running, async () => {
+        const { status, account } = await logIn(unique('alice'), JSON.parse(claims));
+        expect(status).toBe(200);
+        expect((await account.show()).text).not.toContain('profile');
+      });
+      expect(written).not.toContain('Mallory');
+      expect(await itemsAbout(own, 'Mallory')).toEqual([]);
+    },
+  );
 
   test('[OWASP API3 2023] the same person in another Login App shows nothing of it', async () => {
-    const query = { subject: unique('alice'), claims: JSON.stringify({ email: 'shared@example.com' }) };
+    const query = {
+      subject: unique('alice'),
+      claims: JSON.stringify({ email: 'shared@example.com' }),
+    };
     await service.token(await service.loginForm('provider_f', query));
     const { account } = await newPerson(service, query.subject, other_login_app);
     expect((await account.show()).text).not.toContain('shared@example.com');
@@ -234,7 +255,9 @@ describe('a profile from a hostile provider', () => {
   test('[CWE-212] nothing of it remains of an identity that is unlinked, first or linked', async () => {
     const [subject, mark] = [unique('alice'), unique('mark')];
     const claims = JSON.stringify({ name: mark });
-    const { body } = await service.token(await service.loginForm('provider_f', { subject, claims }));
+    const { body } = await service.token(
+      await service.loginForm('provider_f', { subject, claims }),
+    );
     const account = accountOf(service, body.access_token);
     for (const told of [{ claims }, {}]) await account.linkAt('provider_a', unique('other'), told);
     const [first = '', linked = ''] = identityIdsOf(await account.show());
@@ -250,7 +273,10 @@ test('[CVE-2013-4593] a credential that was issued to another app links nothing'
   for (const provider of ['provider_a', 'provider_d', 'provider_f']) {
     const query = { subject: unique('victim'), audience: 'another-app' };
     const { authorization_code: _, ...credential } = await service.credentials(provider, query);
-    expectError(await account.link({ provider, ...credential }), { status: 400, error: 'invalid_grant' });
+    expectError(await account.link({ provider, ...credential }), {
+      status: 400,
+      error: 'invalid_grant',
+    });
   }
   expect(identityIdsOf(await account.show())).toHaveLength(1);
 });
@@ -267,6 +293,15 @@ test('[CWE-212] the table keeps no subject or profile of a deleted person, and o
   for (const about of [subject, linked, mark]) expect(await itemsAbout(own, about)).toEqual([]);
   const theirs = await itemsAbout(own, loginUserId);
   expect(theirs.map((item) => Object.keys(item).toSorted())).toEqual([
-    ['created_by', 'deleted_at', 'login_app_id', 'login_user_id', 'next_slot', 'pk', 'sk', 'write_id'],
+    [
+      'created_by',
+      'deleted_at',
+      'login_app_id',
+      'login_user_id',
+      'next_slot',
+      'pk',
+      'sk',
+      'write_id',
+    ],
   ]);
 });

@@ -95,7 +95,10 @@ describe.each<[string, Kind]>([
     ['two dots alone', () => '..'],
     ['a header that is no JSON', () => `${base64url.encode('{')}.${encoded({})}.AAAA`],
     ['a header that is null', () => `${encoded(null)}.${encoded({})}.AAAA`],
-    ['claims that are no JSON', () => `${encoded(taken.header)}.${base64url.encode('x')}.${'A'.repeat(86)}`],
+    [
+      'claims that are no JSON',
+      () => `${encoded(taken.header)}.${base64url.encode('x')}.${'A'.repeat(86)}`,
+    ],
   ])('[RFC 8725 3.3] %s: 400 invalid_grant', async (_, text) => {
     expectError(await send(text()), invalidGrant);
   });
@@ -176,9 +179,17 @@ describe('a code that was made for another login', () => {
       { code_challenge },
       { code_verifier: other },
     ],
-    ['RFC 9700 4.8', 'downgraded to PKCE plain', { code_challenge }, { code_verifier: code_challenge }],
+    [
+      'RFC 9700 4.8',
+      'downgraded to PKCE plain',
+      { code_challenge },
+      { code_verifier: code_challenge },
+    ],
     ['RFC 9700 4.8', 'a verifier though the code has no challenge', {}, { code_verifier }],
   ])('[%s] %s', async (_source, _what, query, more) => {
-    expectError(await token({ ...(await loginForm('provider_b', query, byCode)), ...more }), invalidGrant);
+    expectError(
+      await token({ ...(await loginForm('provider_b', query, byCode)), ...more }),
+      invalidGrant,
+    );
   });
 });

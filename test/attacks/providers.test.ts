@@ -30,7 +30,10 @@ describe('an issuer that has turned hostile', () => {
     const id_token = await new CompactSign(new TextEncoder().encode(payload(claims)))
       .setProtectedHeader({ alg: 'ES256', kid: 'own', ...header })
       .sign(privateKey, { crit: { x: true } });
-    const target = { ...targets.keys, login: () => ({ grant_type: 'provider_credentials', id_token }) };
+    const target = {
+      ...targets.keys,
+      login: () => ({ grant_type: 'provider_credentials', id_token }),
+    };
     return logIn(service, await prepareLogin(service, scene, target));
   }
 
@@ -57,7 +60,11 @@ describe('an issuer that has turned hostile', () => {
     ],
     ['RFC 8725 3.11', 'the type of an access token', { header: { typ: 'at+jwt' } }],
     ['RFC 8725 3.11', 'the type of a logout token', { header: { typ: 'logout+jwt' } }],
-    ['RFC 7515 4.1.11', 'a critical extension that nobody knows', { header: { crit: ['x'], x: 1 } }],
+    [
+      'RFC 7515 4.1.11',
+      'a critical extension that nobody knows',
+      { header: { crit: ['x'], x: 1 } },
+    ],
   ])('[%s] signs %s: 400', async (_source, _what, hostile) => {
     expect(await logInWith(hostile)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
@@ -75,7 +82,12 @@ describe('an issuer that has turned hostile', () => {
   test.each<[string, string, (own: JWK) => object[], number[]]>([
     ['CWE-400', 'a thousand keys, all of this id', thousand, [400, 500]],
     ['RFC 8725 3.10', 'two keys of this id', (own) => [own, { ...own, use: 'sig' }], [400]],
-    ['CVE-2016-10555', 'a secret key of this id', () => [{ kty: 'oct', kid: 'own', k: 'AAAA' }], [400]],
+    [
+      'CVE-2016-10555',
+      'a secret key of this id',
+      () => [{ kty: 'oct', kid: 'own', k: 'AAAA' }],
+      [400],
+    ],
     ['RFC 8725 3.1', 'its key for another algorithm', (own) => [{ ...own, alg: 'ES384' }], [400]],
     ['RFC 8725 3.1', 'its key for encryption', (own) => [{ ...own, use: 'enc' }], [400]],
     ['CVE-2020-0601', 'a key on a curve of its own', (own) => [{ ...own, crv: 'P-0' }], [400, 500]],
@@ -94,7 +106,10 @@ describe('an issuer that has turned hostile', () => {
   /** The hosts that the service calls for a login at an issuer whose keys are said to be at an address. */
   async function hostsCalled(scene: Scene, jwks_uri: string): Promise<unknown[]> {
     const prepared = await prepareLogin(service, scene, targets.discovery);
-    scene.answer('.well-known/openid-configuration', { status: 200, body: { issuer: scene.url, jwks_uri } });
+    scene.answer('.well-known/openid-configuration', {
+      status: 200,
+      body: { issuer: scene.url, jwks_uri },
+    });
     const login = await logIn(service, prepared);
     expect(login.status).toBe(500);
     const request_id = login.requestId;
@@ -116,9 +131,12 @@ describe('an issuer that has turned hostile', () => {
     'gopher://127.0.0.1/',
     'data:application/json,{"keys":[]}',
     '//127.0.0.1/keys',
-  ])('[OWASP API7 2023] its discovery document leads to %s: 500, and no call is made', async (uri) => {
-    expect(await hostsCalled(standIn.openScene(), uri)).toEqual([new URL(standIn.url).host]);
-  });
+  ])(
+    '[OWASP API7 2023] its discovery document leads to %s: 500, and no call is made',
+    async (uri) => {
+      expect(await hostsCalled(standIn.openScene(), uri)).toEqual([new URL(standIn.url).host]);
+    },
+  );
 
   test('[OWASP API7 2023] its discovery document leads to keys that only a forbidden address has', async () => {
     const scene = standIn.openScene();
@@ -140,7 +158,9 @@ describe('an issuer that has turned hostile', () => {
     const { app } = await newIssuerLogin(service, standIn, { issuer: scene.url, jwks_uri });
     const id_token = await elsewhere.idToken({ iss: scene.url });
     expect((await service.byIdToken(id_token, app)).status).toBe(200);
-    expect([scene.calls('.well-known/openid-configuration'), elsewhere.calls('jwks')]).toEqual([0, 1]);
+    expect([scene.calls('.well-known/openid-configuration'), elsewhere.calls('jwks')]).toEqual([
+      0, 1,
+    ]);
     // Another Login App that does not name this address does not trust the keys there.
     const other = await newIssuerLogin(service, standIn, { issuer: scene.url });
     expect((await service.byIdToken(id_token, other.app)).status).toBe(400);
@@ -160,7 +180,9 @@ describe('an issuer that has turned hostile', () => {
     const scene = standIn.openScene();
     const body = { issuer: `${demo.sandbox_url}/provider_f`, jwks_uri: `${scene.url}/jwks` };
     scene.answer('.well-known/openid-configuration', { status: 200, body });
-    expect((await logIn(service, await prepareLogin(service, scene, targets.discovery))).status).toBe(500);
+    expect(
+      (await logIn(service, await prepareLogin(service, scene, targets.discovery))).status,
+    ).toBe(500);
   });
 
   test('[CVE-2013-4593] says that a token of another app is one of ours in a field that is not asked for', async () => {
@@ -173,7 +195,10 @@ describe('an issuer that has turned hostile', () => {
       sub: 'alice',
     };
     scene.answer('introspection', { status: 200, body });
-    const { status } = await logIn(service, await prepareLogin(service, scene, targets.introspection));
+    const { status } = await logIn(
+      service,
+      await prepareLogin(service, scene, targets.introspection),
+    );
     expect(status).toBe(400);
   });
 

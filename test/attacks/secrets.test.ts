@@ -35,13 +35,21 @@ async function expectOneReadInASecond(guess: () => Promise<{ status: number }>):
 
 describe('a made-up credential costs at most one small read', () => {
   const { login_app_id } = demo.login_app;
-  const guesses: Record<string, (newId: (prefix: string) => string) => Promise<{ status: number }>> = {
+  const guesses: Record<
+    string,
+    (newId: (prefix: string) => string) => Promise<{ status: number }>
+  > = {
     'a Login App Token, with the id of a Login App that stands in every token': (newId) =>
       service.register(device, `${login_app_id}.${newId('t')}.${dummy('las', 32)}`),
     'a client id of that Login App': (newId) =>
-      service.token(clientCredentials, { ...demo.login_app, client_id: `${login_app_id}.${newId('c')}` }),
+      service.token(clientCredentials, {
+        ...demo.login_app,
+        client_id: `${login_app_id}.${newId('c')}`,
+      }),
     'an account id': (newId) =>
-      service.search('', { account: { account_id: newId('ac'), account_secret: dummy('acs', 32) } }),
+      service.search('', {
+        account: { account_id: newId('ac'), account_secret: dummy('acs', 32) },
+      }),
   };
 
   test.each(Object.entries(guesses))('[finding] %s', async (_, guess) => {
@@ -100,7 +108,9 @@ describe('a made-up credential costs at most one small read', () => {
 describe('guesses do not keep out those who have a right', () => {
   test('[finding] a client, an account and a Login App Token that were just created work at once', async () => {
     const app = await createLoginApp(service, unique('app'));
-    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: dummy('lcs', 32) }));
+    await attempts(3, () =>
+      service.token(clientCredentials, { ...app, client_secret: dummy('lcs', 32) }),
+    );
     const client = await createClient(service, app.login_app_id);
     expect((await service.token(clientCredentials, client)).status).toBe(200);
     const { login_app_token } = await service.operate('login-apps', 'tokens create', {
@@ -117,7 +127,9 @@ describe('guesses do not keep out those who have a right', () => {
     const { client_secret } = await service.operate('clients', 'rotate', flags);
     const renewed = { ...app, client_secret: String(client_secret) };
     expect((await service.token(clientCredentials, renewed)).status).toBe(200);
-    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: dummy('lcs', 32) }));
+    await attempts(3, () =>
+      service.token(clientCredentials, { ...app, client_secret: dummy('lcs', 32) }),
+    );
     running.advance(1);
     expect((await service.token(clientCredentials, renewed)).status).toBe(200);
   });
@@ -178,7 +190,9 @@ describe('credentials of another kind or in another place are none', () => {
   });
 
   test('[CWE-204] an unknown client and a wrong secret are answered alike', async () => {
-    const unknown = await issue(basic(`${demo.login_app.login_app_id}.${dummy('c', 16)}`, dummy('lcs', 32)));
+    const unknown = await issue(
+      basic(`${demo.login_app.login_app_id}.${dummy('c', 16)}`, dummy('lcs', 32)),
+    );
     const wrong = await issue(basic(client_id, dummy('lcs', 32)));
     expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text]);
   });
@@ -203,27 +217,33 @@ describe('the list of providers', () => {
     oidc: options.issuer,
   };
 
-  test.each(presetNames)('[OWASP API3 2023] holds no secret, app id or address of %s', async (name) => {
-    const app = await createLoginApp(service, unique('app'));
-    const set: object[] = [];
-    for (const provider of ['provider_b', 'provider_c', 'provider_f'] as const) {
-      const applied = applyPreset(name, provider, options);
-      if ('problems' in applied) continue;
-      const flags = { 'login-app': app.login_app_id, provider, settings: applied.settings };
-      await service.operate('providers', 'set', flags);
-      set.push(applied.settings);
-    }
-    const { body, text } = await list(app);
-    const provider = {
-      companies: [expect.stringMatching(new RegExp(`^${companies[name] ?? name}$`, 'i'))],
-    };
-    expect(body.providers).toMatchObject(set.map(() => provider));
-    // All other texts are choices or names of fields.
-    const hidden = new Set(textsIn(set).filter((one) => /^our-|PRIVATE KEY|^https:|\./.test(one)));
-    for (const { issuers } of body.providers) for (const { issuer } of issuers) hidden.delete(issuer);
-    expect(hidden).toContain('our-app-id');
-    for (const one of hidden) expect(text).not.toContain(JSON.stringify(one).slice(1, -1));
-  });
+  test.each(presetNames)(
+    '[OWASP API3 2023] holds no secret, app id or address of %s',
+    async (name) => {
+      const app = await createLoginApp(service, unique('app'));
+      const set: object[] = [];
+      for (const provider of ['provider_b', 'provider_c', 'provider_f'] as const) {
+        const applied = applyPreset(name, provider, options);
+        if ('problems' in applied) continue;
+        const flags = { 'login-app': app.login_app_id, provider, settings: applied.settings };
+        await service.operate('providers', 'set', flags);
+        set.push(applied.settings);
+      }
+      const { body, text } = await list(app);
+      const provider = {
+        companies: [expect.stringMatching(new RegExp(`^${companies[name] ?? name}$`, 'i'))],
+      };
+      expect(body.providers).toMatchObject(set.map(() => provider));
+      // All other texts are choices or names of fields.
+      const hidden = new Set(
+        textsIn(set).filter((one) => /^our-|PRIVATE KEY|^https:|\./.test(one)),
+      );
+      for (const { issuers } of body.providers)
+        for (const { issuer } of issuers) hidden.delete(issuer);
+      expect(hidden).toContain('our-app-id');
+      for (const one of hidden) expect(text).not.toContain(JSON.stringify(one).slice(1, -1));
+    },
+  );
 
   test('[OWASP API1 2023] a client sees the providers of its own Login App alone', async () => {
     const app = await createLoginApp(service, unique('app'), { providers: ['provider_a'] });

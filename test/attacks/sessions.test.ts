@@ -16,11 +16,17 @@ const { login_app, other_login_app } = demo;
 
 const rejected = {
   status: 400,
-  body: { error: 'invalid_grant', error_description: 'The refresh token is not valid for this client.' },
+  body: {
+    error: 'invalid_grant',
+    error_description: 'The refresh token is not valid for this client.',
+  },
 };
 
 /** Another client of the same Login App, and one of another. */
-const otherClients = async () => [await createClient(service, login_app.login_app_id), other_login_app];
+const otherClients = async () => [
+  await createClient(service, login_app.login_app_id),
+  other_login_app,
+];
 
 /** Whether a session goes on, as its own person notices it. */
 const isAlive = async (access_token: string): Promise<boolean> =>
@@ -62,7 +68,11 @@ describe.each<[string, Service]>([
       const { body } = await use(victims);
       const { status, body: thiefs } = await use(stolen);
       statuses.push(status);
-      [victims, stolen, accessToken] = [body.refresh_token, thiefs.refresh_token, body.access_token];
+      [victims, stolen, accessToken] = [
+        body.refresh_token,
+        thiefs.refresh_token,
+        body.access_token,
+      ];
     }
     expect(statuses).toEqual([200, 200, 400]);
     expect(await use(victims)).toMatchObject(rejected);
@@ -142,13 +152,21 @@ describe('a stolen refresh token', () => {
   test('[RFC 9700 4.3.2] sent in the query', async () => {
     const { refreshToken } = await newPerson(service);
     const query = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken });
-    const answer = await service.form(`/v2/marketing/oauth/token?${query}`, {}, asClient(login_app));
+    const answer = await service.form(
+      `/v2/marketing/oauth/token?${query}`,
+      {},
+      asClient(login_app),
+    );
     expect(answer.status).toBe(400);
   });
 
   test('[RFC 6749 6] refreshed for a wider scope', async () => {
     const { refreshToken } = await newPerson(service);
-    const form = { grant_type: 'refresh_token', refresh_token: refreshToken, scope: 'login_app operator' };
+    const form = {
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      scope: 'login_app operator',
+    };
     const { scope, token_use } = decodeJwt((await token(form)).body.access_token);
     expect([scope, token_use]).toEqual(['login_user', 'login_user']);
   });
@@ -173,7 +191,10 @@ describe('a session of somebody else', () => {
     for (const presented of [person.token, person.refreshToken]) {
       expect(await service.revoke(presented, other_login_app)).toMatchObject({
         status: 400,
-        body: { error: 'invalid_request', error_description: 'The token was issued to another client.' },
+        body: {
+          error: 'invalid_request',
+          error_description: 'The token was issued to another client.',
+        },
       });
     }
     expect(await isAlive(person.token)).toBe(true);
@@ -188,13 +209,20 @@ describe('a session of somebody else', () => {
     }
   });
 
-  test.each(['introspect', 'revoke'])('[RFC 7662 2.1] is nothing to %s for a token alone', async (action) => {
-    const person = await newPerson(service);
-    const headers = { authorization: `Bearer ${person.token}` };
-    const answer = await service.form(`/v2/marketing/oauth/${action}`, { token: person.token }, headers);
-    expect(answer.status).toBe(401);
-    expect(await isAlive(person.token)).toBe(true);
-  });
+  test.each(['introspect', 'revoke'])(
+    '[RFC 7662 2.1] is nothing to %s for a token alone',
+    async (action) => {
+      const person = await newPerson(service);
+      const headers = { authorization: `Bearer ${person.token}` };
+      const answer = await service.form(
+        `/v2/marketing/oauth/${action}`,
+        { token: person.token },
+        headers,
+      );
+      expect(answer.status).toBe(401);
+      expect(await isAlive(person.token)).toBe(true);
+    },
+  );
 
   test('[CWE-384] is not chosen by who logs in', async () => {
     const victim = decodeJwt<{ sid: string }>((await newPerson(service)).token);
@@ -247,7 +275,11 @@ describe('what a refresh token costs a client of another Login App', () => {
       const { foreign, removed, dummy } = await costsOf(action);
       expect(foreign.answer.status).toBe(status);
       expect([removed.answer, dummy.answer]).toEqual([foreign.answer, foreign.answer]);
-      expect([foreign.calls, removed.calls, dummy.calls]).toEqual([['BatchGetItem'], ['BatchGetItem'], []]);
+      expect([foreign.calls, removed.calls, dummy.calls]).toEqual([
+        ['BatchGetItem'],
+        ['BatchGetItem'],
+        [],
+      ]);
     },
   );
 

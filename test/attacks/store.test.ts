@@ -62,17 +62,23 @@ const injections = [
 ];
 
 describe('text that means something to a store is text', () => {
-  test.each(injections)('[CWE-943] %j as the actor of a search finds nobody else’s events', async (text) => {
-    const query = `?${new URLSearchParams({ actor_type: 'custom', actor_id: text })}`;
-    const { status, body } = await search(query, { id });
-    expect(status === 400 || (status === 200 && body.total === 0)).toBe(true);
-  });
+  test.each(injections)(
+    '[CWE-943] %j as the actor of a search finds nobody else’s events',
+    async (text) => {
+      const query = `?${new URLSearchParams({ actor_type: 'custom', actor_id: text })}`;
+      const { status, body } = await search(query, { id });
+      expect(status === 400 || (status === 200 && body.total === 0)).toBe(true);
+    },
+  );
 
   test('[CWE-943] as an actor it is found under exactly this name', async () => {
     const { id } = (await createAccessRequest()).body;
     for (const actor_id of injections.filter((text) => !text.includes('\0'))) {
       const event = { actor_type: 'custom', actor_id, comment: actor_id };
-      expect((await addEvent('comments', event, { id })).body).toMatchObject({ actor_id, comment: actor_id });
+      expect((await addEvent('comments', event, { id })).body).toMatchObject({
+        actor_id,
+        comment: actor_id,
+      });
       const { body } = await search(`?${new URLSearchParams({ actor_id })}`, { id });
       expect([body.total, body.results[0].actor_id]).toEqual([1, actor_id]);
     }
@@ -116,11 +122,14 @@ describe('a body that is made to cost', () => {
   ])('[%s] %s: 400 or 422, and nothing is written', async (_source, _what, body) => {
     proxy.forget();
     // Not with the tests' client, which looks into what it sends.
-    const { status } = await documentedFetch(`${demo.base_url}/v1/rbac/access_requests/${id}/comments`, {
-      method: 'POST',
-      headers: { authorization: account, 'content-type': 'application/json' },
-      body,
-    });
+    const { status } = await documentedFetch(
+      `${demo.base_url}/v1/rbac/access_requests/${id}/comments`,
+      {
+        method: 'POST',
+        headers: { authorization: account, 'content-type': 'application/json' },
+        body,
+      },
+    );
     expect([400, 422]).toContain(status);
     expect(proxy.calls().filter(({ operation }) => operation !== 'GetItem')).toEqual([]);
   });

@@ -43,7 +43,10 @@ describe('a stack on this machine', () => {
     writeFileSync(files.demo, '{}', { mode: 0o644 });
     writeLocalFiles(
       files,
-      { url: 'http://127.0.0.1:1', aws_endpoint: { url: 'http://127.0.0.1:2', secret_access_key: 'x' } },
+      {
+        url: 'http://127.0.0.1:1',
+        aws_endpoint: { url: 'http://127.0.0.1:2', secret_access_key: 'x' },
+      },
       {},
     );
     expect(statSync(files.demo).mode & 0o777).toBe(0o600);
@@ -60,7 +63,10 @@ describe('a stack on this machine', () => {
     auditTrail.write('one\n');
     auditTrail.write('two\n');
     auditTrail.write = write;
-    expect([other, files.audit].map((file) => readFileSync(file, 'utf8'))).toEqual(['mine', 'one\ntwo\n']);
+    expect([other, files.audit].map((file) => readFileSync(file, 'utf8'))).toEqual([
+      'mine',
+      'one\ntwo\n',
+    ]);
     rmSync(directory, { recursive: true });
   });
 
@@ -76,7 +82,9 @@ describe('a stack on this machine', () => {
       const answer = await send(url, headers, method);
       if (!answer.text.includes('"The header ')) return false;
       expect(answer.status).toBe(403);
-      expect(Object.keys(answer.headers).filter((name) => /^access-control/.test(name))).toEqual([]);
+      expect(Object.keys(answer.headers).filter((name) => /^access-control/.test(name))).toEqual(
+        [],
+      );
       return true;
     };
     // The Android emulator has 10.0.2.2 for this machine, and containers have a name for it.
@@ -86,10 +94,20 @@ describe('a stack on this machine', () => {
       for (const own of [{ host }, { host, origin: `http://${host}` }])
         expect(await isStrange(own)).toBe(false);
     }
-    for (const name of ['attacker.example', '127.0.0.1.attacker.example', 'localhost.attacker.example'])
+    for (const name of [
+      'attacker.example',
+      '127.0.0.1.attacker.example',
+      'localhost.attacker.example',
+    ])
       expect(await isStrange({ host: `${name}:${port}` })).toBe(true);
-    for (const origin of ['https://attacker.example', 'null', 'http://127.0.0.1:1', `https://${host}`])
-      for (const method of ['OPTIONS', 'POST', 'GET']) expect(await isStrange({ origin }, method)).toBe(true);
+    for (const origin of [
+      'https://attacker.example',
+      'null',
+      'http://127.0.0.1:1',
+      `https://${host}`,
+    ])
+      for (const method of ['OPTIONS', 'POST', 'GET'])
+        expect(await isStrange({ origin }, method)).toBe(true);
   });
 
   test('control: a request that is turned away is told by which header, and how to let it in; the terminal shows it, too', async () => {
@@ -106,7 +124,8 @@ describe('a stack on this machine', () => {
     ];
     for (const headers of allowed) expect((await send(url, headers)).status).toBe(200);
     const isOther = 'The header Host is not a name of this machine.';
-    const isPage = 'The header Origin is not this server: no other web page may send requests here.';
+    const isPage =
+      'The header Origin is not this server: no other web page may send requests here.';
     const mend = (name: string) => `To allow it, restart with HOSTS=${name} npm start.`;
     const refused: [Record<string, string>, string][] = [
       [{ host: `other.example:${port}` }, `${isOther} ${mend('other.example')}`],
@@ -135,7 +154,9 @@ describe('a stack on this machine', () => {
     'control: HOST=%s lets a phone in, with its address as issuer of the tokens, and keeps the stores to this machine',
     async (HOST) => {
       if (!network) {
-        await expect(startService({ HOST })).rejects.toThrow('this machine has no address on a network.');
+        await expect(startService({ HOST })).rejects.toThrow(
+          'this machine has no address on a network.',
+        );
         return;
       }
       const own = await startService({ HOST });
@@ -153,14 +174,18 @@ describe('a stack on this machine', () => {
       const { aws_endpoint } = readStackFile(localFiles(own.directory));
       const stores = process.env.DYNAMODB_ENDPOINT ? [] : [dynamodb_endpoint];
       for (const url of [aws_endpoint.url, ...stores])
-        await expect(fetch(onNetwork(url), { signal: AbortSignal.timeout(2_000) })).rejects.toThrow();
+        await expect(
+          fetch(onNetwork(url), { signal: AbortSignal.timeout(2_000) }),
+        ).rejects.toThrow();
       await own.stop();
     },
   );
 
   test('[CWE-347] whoever does not know the access key of the stack gets no secret, and no command carried out', async () => {
     const read = new GetSecretValueCommand({ SecretId: 'signing-keys' });
-    expect((await new SecretsManagerClient(localAws(endpoint)).send(read)).SecretString).toContain('"d":');
+    expect((await new SecretsManagerClient(localAws(endpoint)).send(read)).SecretString).toContain(
+      '"d":',
+    );
     for (const secret_access_key of ['local', '', endpoint.secret_access_key.slice(1)]) {
       const guessed = { url: endpoint.url, secret_access_key };
       await expect(new SecretsManagerClient(localAws(guessed)).send(read)).rejects.toThrow();

@@ -55,7 +55,9 @@ describe('a token that somebody else has made is worthless', () => {
   });
 
   test('[CWE-400] a token of 60 kB', async () => {
-    const { status, text } = await service.introspect(`${encoded({ alg: 'ES256' })}.${'A'.repeat(60_000)}.A`);
+    const { status, text } = await service.introspect(
+      `${encoded({ alg: 'ES256' })}.${'A'.repeat(60_000)}.A`,
+    );
     expect([status, text]).toEqual([200, '{"active":false}']);
   });
 });
@@ -80,13 +82,19 @@ describe('a token of another kind is no access token', () => {
 
   test('[RFC 6750 2] two different tokens in the two headers', async () => {
     const other = (await service.logIn(unique('bob'))).body.access_token;
-    const headers = { authorization: `Bearer ${es256.user.token}`, authentication: `Bearer ${other}` };
+    const headers = {
+      authorization: `Bearer ${es256.user.token}`,
+      authentication: `Bearer ${other}`,
+    };
     expect((await service.call(path, { headers })).status).toBe(401);
   });
 
-  test.each(['access_token', 'refresh_token', 'token'])('[RFC 9700 4.3.2] %s in the query', async (name) => {
-    expect((await service.call(`${path}?${name}=${es256.user.token}`)).status).toBe(401);
-  });
+  test.each(['access_token', 'refresh_token', 'token'])(
+    '[RFC 9700 4.3.2] %s in the query',
+    async (name) => {
+      expect((await service.call(`${path}?${name}=${es256.user.token}`)).status).toBe(401);
+    },
+  );
 });
 
 /** As if a fault in the issuance, or in another service that shares the key, had signed it. */
@@ -101,9 +109,12 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
   const signedClaims = (taken: Taken, claims: object, header: object = {}) =>
     signed(taken, JSON.stringify({ ...taken.claims, ...claims }), header);
 
-  test.each(Object.entries(es256))('control: the %s’s own claims, signed again, count', async (_, taken) => {
-    expect((await service.introspect(await signedClaims(taken, {}))).body.active).toBe(true);
-  });
+  test.each(Object.entries(es256))(
+    'control: the %s’s own claims, signed again, count',
+    async (_, taken) => {
+      expect((await service.introspect(await signedClaims(taken, {}))).body.active).toBe(true);
+    },
+  );
 
   test.each<[string, string, object]>([
     ['finding', 'no sub', { sub: undefined }],
@@ -130,7 +141,11 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
   });
 
   test.each<[string, string, (taken: Taken) => Promise<string>]>([
-    ['finding', 'no session', (taken) => signedClaims(taken, { sid: undefined, token_use: 'login_user' })],
+    [
+      'finding',
+      'no session',
+      (taken) => signedClaims(taken, { sid: undefined, token_use: 'login_user' }),
+    ],
     [
       'finding',
       'a session that is an object',
@@ -140,13 +155,21 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
     ['finding', 'claims that are null', (taken) => signed(taken, 'null')],
     ['finding', 'claims that are no JSON', (taken) => signed(taken, 'x')],
     ['finding', 'an exp beyond all numbers', (taken) => signed(taken, withInfiniteEnd(taken))],
-    ['RFC 8725 3.11', 'the type of an id token', (taken) => signedClaims(taken, {}, { typ: 'JWT' })],
+    [
+      'RFC 8725 3.11',
+      'the type of an id token',
+      (taken) => signedClaims(taken, {}, { typ: 'JWT' }),
+    ],
     [
       'RFC 8725 3.11',
       'the type of a logout token',
       (taken) => signedClaims(taken, {}, { typ: 'logout+jwt' }),
     ],
-    ['RFC 8725 3.11', 'a type that is a list', (taken) => signedClaims(taken, {}, { typ: ['at+jwt'] })],
+    [
+      'RFC 8725 3.11',
+      'a type that is a list',
+      (taken) => signedClaims(taken, {}, { typ: ['at+jwt'] }),
+    ],
     [
       'RFC 7515 4.1.11',
       'a critical extension that nobody knows',
@@ -165,7 +188,11 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
   /** The other Login App could otherwise introspect, or use, what is somebody else's. */
   test.each<[string, keyof typeof es256, object]>([
     ['another Login App’s audience for a session of this one', 'user', { aud }],
-    ['another Login App’s audience and client for a session of this one', 'user', { aud, client_id }],
+    [
+      'another Login App’s audience and client for a session of this one',
+      'user',
+      { aud, client_id },
+    ],
     [
       'another client of the same Login App for a session of this one',
       'user',

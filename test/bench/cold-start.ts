@@ -71,7 +71,10 @@ async function main(directory: string): Promise<void> {
   };
   const loader = inDirectory('load.mjs', load);
   const files = [
-    { name: 'node:https', file: inDirectory('https.mjs', 'process.getBuiltinModule("node:https");') },
+    {
+      name: 'node:https',
+      file: inDirectory('https.mjs', 'process.getBuiltinModule("node:https");'),
+    },
     ...(await bundledFunctions(directory)),
   ];
   const all = files.map((file) => ({ ...file, loadings: [] as Loading[] }));
@@ -89,7 +92,12 @@ async function main(directory: string): Promise<void> {
   print('| Loaded | Bytes | ms | Ratio | CPU ms | Ratio |');
   print('|---|---:|---:|---:|---:|---:|');
   for (const { name, bytes, ms, cpu } of rows) {
-    const figures = [ms.toFixed(1), (ms / unit.ms).toFixed(2), cpu.toFixed(1), (cpu / unit.cpu).toFixed(2)];
+    const figures = [
+      ms.toFixed(1),
+      (ms / unit.ms).toFixed(2),
+      cpu.toFixed(1),
+      (cpu / unit.cpu).toFixed(2),
+    ];
     print(`| ${[name, bytes.toLocaleString('en-US'), ...figures].join(' | ')} |`);
   }
   const machine = `${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`;

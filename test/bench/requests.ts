@@ -37,7 +37,10 @@ const appToken = await service.loginAppToken();
 const { token } = await newPerson(service);
 const event = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'Looks good.' };
 const kinds: Record<string, Kind> = {
-  client_credentials: [['RS256 sign'], async () => (to) => to.token({ grant_type: 'client_credentials' })],
+  client_credentials: [
+    ['RS256 sign'],
+    async () => (to) => to.token({ grant_type: 'client_credentials' }),
+  ],
   'Login, id token': [['RS256 verify', 'RS256 sign', 'HMAC'], () => logIn('provider_f')],
   'Login, provider called': [['RS256 sign', 'HMAC'], () => logIn('provider_a')],
   Refresh: [
@@ -107,8 +110,10 @@ async function measure([operations, prepare]: Kind) {
   const { storeRequests } = await ask({ ask: 'cpu' });
   const cpuOf = async (question: TestRequest) => (await ask(question)).milliseconds;
   const cpuAfter = (sent: Promise<void>) => sent.then(() => cpuOf({ ask: 'cpu' }));
-  const batches: Record<'request' | 'server' | 'calls' | 'store' | 'defaults' | 'cryptography', number>[] =
-    [];
+  const batches: Record<
+    'request' | 'server' | 'calls' | 'store' | 'defaults' | 'cryptography',
+    number
+  >[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const sends = await prepared(prepare, batch);
     await ask({ ask: 'cpu' });
@@ -121,7 +126,8 @@ async function measure([operations, prepare]: Kind) {
       cryptography: await cpuOf({ ask: 'cryptography', times: batch, operations }),
     });
   }
-  const each = (part: keyof (typeof batches)[number]) => median(batches.map((one) => one[part])) / batch;
+  const each = (part: keyof (typeof batches)[number]) =>
+    median(batches.map((one) => one[part])) / batch;
   const parts = [each('server'), each('calls'), each('cryptography')];
   const floor = parts.reduce((a, b) => a + b);
   return {
@@ -139,7 +145,9 @@ print(
 print('|---|--:|--:|--:|--:|--:|--:|--:|--:|\n');
 for (const [name, kind] of Object.entries(kinds)) {
   const { storeRequests, request, parts, floor, toDefaults } = await measure(kind);
-  const figures = [request, ...parts, floor, request / floor, toDefaults].map((value) => value.toFixed(2));
+  const figures = [request, ...parts, floor, request / floor, toDefaults].map((value) =>
+    value.toFixed(2),
+  );
   print(`| ${[name, storeRequests, ...figures].join(' | ')} |\n`);
 }
 const machine = `${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`;

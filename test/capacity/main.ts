@@ -13,7 +13,9 @@ process.stdout.write = () => true;
 const stack = await startStack({ port: 0 });
 const { demo } = stack;
 // Both load AWS clients, which read the environment that the stack has set.
-const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import('./tables.ts');
+const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import(
+  './tables.ts'
+);
 const { store } = await import('../../lib/storage/client.ts');
 const folder = mkdtempDisposableSync(join(tmpdir(), 'capacity-'));
 const measured = await measureRequests(new Meter(store), serviceOf(demo, folder.path));

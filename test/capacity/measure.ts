@@ -77,7 +77,9 @@ const writeSchema = v.object({
 function writesOf(operation: string, input: object): unknown[] {
   if (/^(Get|BatchGet|Query)/.test(operation)) return [];
   if (!('TransactItems' in input)) return [input];
-  const members: { Put?: unknown; Update?: unknown; Delete?: unknown }[] = Object(input.TransactItems);
+  const members: { Put?: unknown; Update?: unknown; Delete?: unknown }[] = Object(
+    input.TransactItems,
+  );
   return members.flatMap(({ Put, Update, Delete }) => Put ?? Update ?? Delete ?? []);
 }
 

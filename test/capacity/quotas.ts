@@ -60,7 +60,8 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
     quota(
       'Lambda, concurrent executions of the publishing function, up to ten for each partition of the table: logins',
       1000,
-      (rate) => 10 * Math.ceil((rate * (login.cost.written.table?.units ?? 0)) / partitionWriteUnits),
+      (rate) =>
+        10 * Math.ceil((rate * (login.cost.written.table?.units ?? 0)) / partitionWriteUnits),
     ),
     writes('logins', 'table', login.cost),
     writes('refreshes', 'table', refresh.cost),
@@ -75,7 +76,8 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
       name: 'DynamoDB, read units a second of one partition: one Login App, read by each instance every 30 seconds',
       raisedBy: 'nobody',
       most: 3000,
-      taken: (rate) => (instances(waiting)(rate) / (freshForMilliseconds / 1000)) * unread.cost.readUnits,
+      taken: (rate) =>
+        (instances(waiting)(rate) / (freshForMilliseconds / 1000)) * unread.cost.readUnits,
     },
     {
       name: 'Secrets Manager, reads a second: three at a cold start, each again after four or five minutes',
@@ -111,13 +113,18 @@ const quota = (name: string, most: number, taken: Quota['taken']): Quota => ({
  * The instances that a rate of requests needs. One takes ten requests a second at most, however short they are.
  * @see AWS Lambda developer guide, "Understanding Lambda function scaling": requests per second
  */
-const instances = (milliseconds: number) => (rate: number) => (rate * Math.max(milliseconds, 100)) / 1000;
+const instances = (milliseconds: number) => (rate: number) =>
+  (rate * Math.max(milliseconds, 100)) / 1000;
 
 /** The quota that the table and each of its indexes have for themselves. */
 const writes = (requests: string, place: Place, { written }: Cost): Quota => {
   const units = written[place]?.units ?? 0;
   const where = place === 'table' ? 'the table' : `the index \`${place}\``;
-  return quota(`DynamoDB, write units a second of ${where}: ${requests}`, 40_000, (rate) => rate * units);
+  return quota(
+    `DynamoDB, write units a second of ${where}: ${requests}`,
+    40_000,
+    (rate) => rate * units,
+  );
 };
 
 const publishing = (requests: string, { events }: Cost): Quota[] => [

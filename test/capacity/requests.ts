@@ -20,7 +20,8 @@ export async function measureRequests(meter: Meter, service: Service) {
     return () => service.token(form, at);
   };
   const appToken = await service.loginAppToken();
-  const register = (token: string) => () => service.register({ platform: 'android', token }, appToken);
+  const register = (token: string) => () =>
+    service.register({ platform: 'android', token }, appToken);
   const from = { actor_type: 'custom', actor_id: 'risk-desk' };
   // A warm function has cached the issuer's keys and the Login App.
   const user = await newPerson(service, 'first');
@@ -48,10 +49,17 @@ export async function measureRequests(meter: Meter, service: Service) {
     registration: await measured('First registration of a device', register('another-phone')),
     again: await measured('Registration again', register('first-phone')),
     relation: await measured('Relation of a device', () => service.relate(id, user.token)),
-    relatedAgain: await measured('Registration again, of a related device', register('first-phone')),
-    unreadAccount: await measured('Search, the account not read in the last 30 s', () => service.search()),
+    relatedAgain: await measured(
+      'Registration again, of a related device',
+      register('first-phone'),
+    ),
+    unreadAccount: await measured('Search, the account not read in the last 30 s', () =>
+      service.search(),
+    ),
     search: await measured('Search', () => service.search()),
-    accessRequest: await measured('Access request', () => service.createAccessRequest({ body: {} })),
+    accessRequest: await measured('Access request', () =>
+      service.createAccessRequest({ body: {} }),
+    ),
     comment: await measured('Comment', () =>
       service.addEvent('comments', { ...from, comment: 'Please have a look at this.' }),
     ),

@@ -3,14 +3,17 @@ import { assumptions, edgeParts, edgePrices, prices } from './prices.ts';
 import { partitionEnds, quotasFor, rates } from './quotas.ts';
 import type { MeasuredRequests } from './requests.ts';
 
-const sum = (parts: Record<string, number>): number => Object.values(parts).reduce((a, b) => a + b, 0);
+const sum = (parts: Record<string, number>): number =>
+  Object.values(parts).reduce((a, b) => a + b, 0);
 const number = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : 0 });
 const row = (cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
 /** Markdown of a table. @param texts how many columns, from the left, are texts */
 const tableOf = (head: string[], texts: number, rows: (string | number)[][]): string =>
-  [row(head), row(head.map((_, place) => (place < texts ? '---' : '---:'))), ...rows.map(row)].join('\n');
+  [row(head), row(head.map((_, place) => (place < texts ? '---' : '---:'))), ...rows.map(row)].join(
+    '\n',
+  );
 
 /** What each request consumes, and the price of a million. */
 export function costTable(measured: MeasuredRequests): string {
@@ -29,8 +32,17 @@ export function costTable(measured: MeasuredRequests): string {
   ];
   const rows = Object.values(measured).map(({ name, cost, waiting }) => {
     const parts = dollars(cost, waiting);
-    const perMillion = [...Object.values(parts), sum(parts)].map((value) => (value * 1e6).toFixed(2));
-    return [name, cost.storeRequests, cost.readUnits, cost.writeUnits, cost.logBytes, ...perMillion];
+    const perMillion = [...Object.values(parts), sum(parts)].map((value) =>
+      (value * 1e6).toFixed(2),
+    );
+    return [
+      name,
+      cost.storeRequests,
+      cost.readUnits,
+      cost.writeUnits,
+      cost.logBytes,
+      ...perMillion,
+    ];
   });
   return tableOf(head, 1, rows);
 }
@@ -41,11 +53,13 @@ export function monthTable({ login, refresh }: MeasuredRequests): string {
   const each = logins + refreshes;
   const { auditBytes, publishing, copying, fixed } = assumptions;
   const called = ({ milliseconds, atOnce }: Record<'milliseconds' | 'atOnce', number>): number =>
-    (prices.invocation + (milliseconds / 1000) * assumptions.gigabytes * prices.gigabyteSecond) / atOnce;
+    (prices.invocation + (milliseconds / 1000) * assumptions.gigabytes * prices.gigabyteSecond) /
+    atOnce;
   const parts = {
     [`${logins} million logins, id token`]: logins * sum(dollars(login.cost)) * 1e6,
     [`${refreshes} million refreshes`]: refreshes * sum(dollars(refresh.cost)) * 1e6,
-    [`${each} million lines of the audit log`]: (each * 1e6 * auditBytes * prices.logGigabyte) / 1e9,
+    [`${each} million lines of the audit log`]:
+      (each * 1e6 * auditBytes * prices.logGigabyte) / 1e9,
     'The functions that publish and copy': each * 1e6 * (called(publishing) + called(copying)),
     'Fixed costs': fixed,
   };
@@ -77,7 +91,9 @@ export function limitTable(measured: MeasuredRequests): string {
     name,
     raisedBy,
     number(most),
-    ...rates.map((rate) => (taken(rate) > most ? `**${number(taken(rate))}**` : number(taken(rate)))),
+    ...rates.map((rate) =>
+      taken(rate) > most ? `**${number(taken(rate))}**` : number(taken(rate)),
+    ),
   ]);
   return tableOf(head, 2, rows);
 }

@@ -28,7 +28,9 @@ export const hasXcode = (): Promise<boolean> =>
 
 /** Type-checks the files in Swift with the SDK of iOS. */
 export async function compileSwift(): Promise<void> {
-  const files = ['Session.swift', 'PublicClient.swift', 'Phone.swift'].map((name) => join(examples, name));
+  const files = ['Session.swift', 'PublicClient.swift', 'Phone.swift'].map((name) =>
+    join(examples, name),
+  );
   const options = ['-typecheck', '-swift-version', '6', '-target', 'arm64-apple-ios16.4-simulator'];
   await execa('xcrun', [...simulator, 'swiftc', ...options, ...files]);
 }
@@ -36,7 +38,8 @@ export async function compileSwift(): Promise<void> {
 /** Installs Express as the page says, and starts the backend of the quickstarts in a folder; its process and its address. */
 export async function startBackend(folder: string, { demo }: Service) {
   copyExamples(folder, 'backend.mjs');
-  const [, install = ''] = readFileSync('docs/phones.md', 'utf8').match(/^(npm install .*)$/m) ?? [];
+  const [, install = ''] =
+    readFileSync('docs/phones.md', 'utf8').match(/^(npm install .*)$/m) ?? [];
   await execa(install, { cwd: folder, shell: true, env: asTested });
   const options = { cwd: folder, reject: false, timeout: 60_000 } as const;
   const unset = await execa(process.execPath, ['backend.mjs'], options);
@@ -44,7 +47,12 @@ export async function startBackend(folder: string, { demo }: Service) {
   const { client_id, client_secret } = demo.login_app;
   const backend = spawn(process.execPath, ['backend.mjs'], {
     cwd: folder,
-    env: { ...process.env, BASE: demo.base_url, CLIENT: `${client_id}:${client_secret}`, PORT: '0' },
+    env: {
+      ...process.env,
+      BASE: demo.base_url,
+      CLIENT: `${client_id}:${client_secret}`,
+      PORT: '0',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [printed] = await Promise.race([once(backend.stdout, 'data'), once(backend, 'exit')]);
@@ -69,14 +77,23 @@ export async function sendFaults(backend: string): Promise<void> {
   for (const body of ['{}', '{"nonce":"own"}'])
     assert.deepEqual(await send('/login', body), [400, { error: 'unknown_nonce' }]);
   assert.deepEqual(await send('/refresh', '{}'), [400, required('refresh_token')]);
-  assert.deepEqual(await send('/refresh', '{"refresh_token":'), [400, { error: 'invalid_request' }]);
+  assert.deepEqual(await send('/refresh', '{"refresh_token":'), [
+    400,
+    { error: 'invalid_request' },
+  ]);
 }
 
 /** Runs the lines of the page that try the reference, as a reader does; what the last of them prints, and what the page says. */
-export async function runReference({ demo }: Service, directory: string): Promise<[string, string]> {
+export async function runReference(
+  { demo }: Service,
+  directory: string,
+): Promise<[string, string]> {
   const heading = 'Try it on your machine';
   const input = `${tryIt(demo)}echo ===\n${codeBlock('phones.md', 'sh', heading)}`;
-  const { stdout } = await execa('bash', ['-e'], { input, env: { ...asTested, LOCAL_DIR: directory } });
+  const { stdout } = await execa('bash', ['-e'], {
+    input,
+    env: { ...asTested, LOCAL_DIR: directory },
+  });
   return [`${stdout.split('===\n').at(-1)}\n`, codeBlock('phones.md', 'text', heading)];
 }
 

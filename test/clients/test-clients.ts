@@ -55,7 +55,8 @@ runCheck(async (cleanUps) => {
     rmSync(join(folder, generated), { recursive: true, force: true });
   }
   const typescript = join(here, 'typescript');
-  for (const name of readdirSync(typescript)) copyFileSync(join(typescript, name), join(folder, name));
+  for (const name of readdirSync(typescript))
+    copyFileSync(join(typescript, name), join(folder, name));
 
   // The page's examples are compiled along.
   writeFileSync(join(folder, 'example.mts'), blockOf('Use the TypeScript client', 'ts'));
@@ -73,7 +74,9 @@ runCheck(async (cleanUps) => {
     return (await execa('bash', ['-e'], { cwd: folder, input, env, all: true })).all ?? '';
   };
   const generate = async (heading: string): Promise<void> => {
-    const warnings = (await run(heading)).split('\n').filter((line) => /\b(WARN|ERROR)\b/.test(line));
+    const warnings = (await run(heading))
+      .split('\n')
+      .filter((line) => /\b(WARN|ERROR)\b/.test(line));
     const about = warnings.filter((line) => !notAboutTheDocument.some((known) => known.test(line)));
     assert.deepEqual(about, [], 'The generator warns of the document.');
   };
@@ -99,7 +102,9 @@ runCheck(async (cleanUps) => {
     startBackend(folder, service),
   );
   cleanUps.defer(() => void backend.kill());
-  await check('The backend of the quickstarts says what is wrong with a request', () => sendFaults(address));
+  await check('The backend of the quickstarts says what is wrong with a request', () =>
+    sendFaults(address),
+  );
   const publicClient = await newPublicClientOfPhone(service);
   const sources = Object.entries({ 'with a server': address, 'without a server': publicClient });
   const tsx = join(folder, 'node_modules/.bin/tsx');
@@ -108,16 +113,23 @@ runCheck(async (cleanUps) => {
       usePhone(running, service, source, [tsx, join(folder, 'phone-of-quickstart.ts')]),
     );
   }
-  await check('TypeScript, without a server: the reference does it all, with WebCrypto', async () => {
-    const [printed, promised] = await runReference(service, running.directory);
-    assert.equal(printed, promised);
-  });
+  await check(
+    'TypeScript, without a server: the reference does it all, with WebCrypto',
+    async () => {
+      const [printed, promised] = await runReference(service, running.directory);
+      assert.equal(printed, promised);
+    },
+  );
 
   const built = join(folder, 'kotlin-build');
   const classPath = `${join(built, 'classes')}:${join(built, 'libraries', '*')}`;
   await check('Kotlin: the client is generated without a warning', () => generate('Kotlin'));
   await check('Kotlin: it compiles', () => {
-    const places = [`-Dclient=${join(folder, 'kotlin-client')}`, `-Dexample=${example}`, `-Dbuild=${built}`];
+    const places = [
+      `-Dclient=${join(folder, 'kotlin-client')}`,
+      `-Dexample=${example}`,
+      `-Dbuild=${built}`,
+    ];
     const pom = join(here, 'kotlin/pom.xml');
     const goal = ['compile', '-Dkotlin.compiler.daemon=false', ...places];
     return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, ...goal]).then(() => {});
@@ -149,7 +161,10 @@ runCheck(async (cleanUps) => {
     const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });
     const { client_id, client_secret } = login_app;
     const input = JSON.stringify({ base_url, client_id, client_secret, id_token, ...more });
-    const { stdout } = await execa(command, [...words, input], { cwd: folder, env: { PYTHONPATH: folder } });
+    const { stdout } = await execa(command, [...words, input], {
+      cwd: folder,
+      env: { PYTHONPATH: folder },
+    });
     return JSON.parse(stdout);
   };
   const expected = {
@@ -159,11 +174,14 @@ runCheck(async (cleanUps) => {
     unknown_grant: 'unsupported_grant_type',
   };
   for (const [by, more] of Object.entries({ 'a secret': {}, 'a key': withKey })) {
-    await check(`openid-client, by ${by}: logs in, refreshes, introspects and revokes`, async () => {
-      const challenges = { wrong_secret: 'basic', secret_in_body: 'basic' };
-      const judged = await judgement(more, 'npx', 'tsx', 'judge-openid-client.ts');
-      assert.deepEqual(judged, { ...expected, ...challenges });
-    });
+    await check(
+      `openid-client, by ${by}: logs in, refreshes, introspects and revokes`,
+      async () => {
+        const challenges = { wrong_secret: 'basic', secret_in_body: 'basic' };
+        const judged = await judgement(more, 'npx', 'tsx', 'judge-openid-client.ts');
+        assert.deepEqual(judged, { ...expected, ...challenges });
+      },
+    );
     await check(`Authlib, by ${by}: logs in, refreshes, introspects and revokes`, async () => {
       const errors = { wrong_secret: 'invalid_client', secret_in_body: 'invalid_client' };
       // There is no authorization endpoint; docs/clients.md says so.
@@ -180,7 +198,11 @@ runCheck(async (cleanUps) => {
       const form = { client_id: phone.client_id, ...(await phone.loginForm()) };
       const judged = await judgement(form, 'npx', 'tsx', 'judge-openid-client.ts');
       const revoked = 'invalid_grant';
-      assert.deepEqual(judged, { token_type: 'bearer', by_another_key: 'invalid_dpop_proof', revoked });
+      assert.deepEqual(judged, {
+        token_type: 'bearer',
+        by_another_key: 'invalid_dpop_proof',
+        revoked,
+      });
     },
   );
   conclude();

@@ -18,7 +18,9 @@ const app = new App();
 const { stack } = deployService(app, readDeployment(app.node.getAllContext()));
 const leftOut: string[] = [];
 
-for (const resource of stack.node.findAll().filter((construct) => CfnResource.isCfnResource(construct))) {
+for (const resource of stack.node
+  .findAll()
+  .filter((construct) => CfnResource.isCfnResource(construct))) {
   const id = String(stack.resolve(resource.logicalId));
   if (unsupported.has(resource.cfnResourceType)) {
     resource.node.scope?.node.tryRemoveChild(resource.node.id);

@@ -16,7 +16,10 @@ export interface Cloud {
 }
 
 /** The environment for a command that is to find AWS at the endpoint, and no real account by any setting. */
-export const cloudEnvironment = ({ endpoint, workDirectory }: Cloud): Record<string, string | undefined> => ({
+export const cloudEnvironment = ({
+  endpoint,
+  workDirectory,
+}: Cloud): Record<string, string | undefined> => ({
   ...Object.fromEntries(namesOfAws().map((name) => [name, undefined])),
   AWS_ENDPOINT_URL: endpoint,
   AWS_REGION: region,
@@ -31,9 +34,14 @@ export const cloudEnvironment = ({ endpoint, workDirectory }: Cloud): Record<str
   CDK_DISABLE_CLI_TELEMETRY: 'true',
 });
 
-const namesOfAws = (): string[] => Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
+const namesOfAws = (): string[] =>
+  Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
 
-const cdk = (cloud: Cloud, words: string[], { cwd = '.', env = {} as Record<string, string> } = {}) =>
+const cdk = (
+  cloud: Cloud,
+  words: string[],
+  { cwd = '.', env = {} as Record<string, string> } = {},
+) =>
   execa('cdk', [...words, '--no-color'], {
     cwd,
     env: { ...cloudEnvironment(cloud), ...env },
@@ -52,8 +60,16 @@ export async function deploy(
   issuer: string,
   code: string,
 ): Promise<string[]> {
-  const context = Object.entries(settings).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
-  const app = ['--app', 'node test/deploy/app.ts', '--output', join(cloud.workDirectory, 'cdk.out')];
+  const context = Object.entries(settings).flatMap(([name, value]) => [
+    '--context',
+    `${name}=${value}`,
+  ]);
+  const app = [
+    '--app',
+    'node test/deploy/app.ts',
+    '--output',
+    join(cloud.workDirectory, 'cdk.out'),
+  ];
   const options = ['--require-approval', 'never', '--method', 'direct'];
   const words = ['deploy', ...app, ...context, ...options];
   const { stderr } = await cdk(cloud, words, { cwd: code, env: { FRONT_URL: issuer } });
@@ -67,7 +83,10 @@ const cloudFormation = ({ endpoint }: Cloud): CloudFormationClient =>
   new CloudFormationClient(localAws({ url: endpoint, secret_access_key: 'test' }));
 
 /** Finds the physical ids of a stack's resources by their logical ids. */
-export async function physicalIdsOf(cloud: Cloud, StackName: string): Promise<(logicalId: string) => string> {
+export async function physicalIdsOf(
+  cloud: Cloud,
+  StackName: string,
+): Promise<(logicalId: string) => string> {
   const { StackResources = [] } = await cloudFormation(cloud).send(
     new DescribeStackResourcesCommand({ StackName }),
   );

@@ -18,7 +18,9 @@ export async function startFront(endpoint: string) {
       { hostname, port, method, path, agent, headers: { ...headers, host } },
       (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 502, answer.rawHeaders)),
     );
-    forwarded.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+    forwarded.on('error', () =>
+      response.headersSent ? response.destroy() : response.writeHead(502).end(),
+    );
     request.pipe(forwarded);
   });
   return {

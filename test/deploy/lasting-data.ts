@@ -20,7 +20,11 @@ export async function leaveData(service: Service) {
 }
 
 /** Uses what was left; tokens have this lifetime, in seconds. @throws Error when an answer is not as expected */
-export async function findData(service: Service, left: LastingData, expiresIn: number): Promise<void> {
+export async function findData(
+  service: Service,
+  left: LastingData,
+  expiresIn: number,
+): Promise<void> {
   expecting(200, await service.relate(left.deviceId, left.accessToken));
   const refreshed = expecting(200, await service.refresh(left.refreshToken));
   assert.equal(refreshed.expires_in, expiresIn);
@@ -30,7 +34,10 @@ export async function findData(service: Service, left: LastingData, expiresIn: n
 }
 
 /** Finds nothing of what was left: it came after the second as of which the table was restored. @throws Error when an answer is not as expected */
-export async function findNothing(service: Service, { refreshToken, deviceId }: LastingData): Promise<void> {
+export async function findNothing(
+  service: Service,
+  { refreshToken, deviceId }: LastingData,
+): Promise<void> {
   const { body } = await service.refresh(refreshToken);
   assert.equal(body.error, 'invalid_grant');
   const login = expecting(200, await service.logIn(unique('bob')));

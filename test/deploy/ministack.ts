@@ -13,7 +13,11 @@ export const installMiniStack = (): Promise<string> =>
  * Starts it, empty, on a free loopback port. Functions run on this process's Node, which is of the deployed major version.
  * @param functionsDirectory where it unpacks functions, away from the project's packages
  */
-export async function startMiniStack(commands: string, logFile: string, functionsDirectory: string) {
+export async function startMiniStack(
+  commands: string,
+  logFile: string,
+  functionsDirectory: string,
+) {
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
   const server = await startServer([join(commands, 'ministack')], {
@@ -31,7 +35,8 @@ export async function startMiniStack(commands: string, logFile: string, function
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
     },
-    isReady: async () => (await fetch(`${endpoint}/_ministack/health`).catch(() => undefined))?.ok ?? false,
+    isReady: async () =>
+      (await fetch(`${endpoint}/_ministack/health`).catch(() => undefined))?.ok ?? false,
   });
   return { ...server, endpoint };
 }

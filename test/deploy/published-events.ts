@@ -16,7 +16,11 @@ import { account } from './ministack.ts';
 const mostLooks = 12;
 
 /** Adds an approval and finds it in a queue, behind a rule of the bus. The queue and the rule stay. @throws AssertionError */
-export async function findApproval(service: Service, endpoint: string, busName: string): Promise<void> {
+export async function findApproval(
+  service: Service,
+  endpoint: string,
+  busName: string,
+): Promise<void> {
   const at = localAws({ url: endpoint, secret_access_key: 'test' });
   const [bus, sqs] = [new EventBridgeClient(at), new SQSClient(at)];
   const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'approvals' }));
@@ -41,17 +45,28 @@ export async function findApproval(service: Service, endpoint: string, busName: 
   await service.addEvent('reviews', { ...content, status: 'approved' }, { id });
 
   for (let look = 0; look < mostLooks; look += 1) {
-    const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5 }));
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5 }),
+    );
     const [message] = Messages;
     if (!message) continue;
     await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: message.ReceiptHandle }));
-    const { account: of, source, 'detail-type': DetailType, detail } = JSON.parse(message.Body ?? '');
+    const {
+      account: of,
+      source,
+      'detail-type': DetailType,
+      detail,
+    } = JSON.parse(message.Body ?? '');
     assert.deepEqual(
       { of, source, DetailType },
       { of: account, source: 'login-service', DetailType: 'event.added' },
     );
     assert.deepEqual(problemsOf({ DetailType, Detail: detail }), []);
-    assert.partialDeepStrictEqual(detail, { access_request_id: id, event_id: 2, status: 'approved' });
+    assert.partialDeepStrictEqual(detail, {
+      access_request_id: id,
+      event_id: 2,
+      status: 'approved',
+    });
     return;
   }
   assert.fail('The approval did not come.');

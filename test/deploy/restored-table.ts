@@ -12,7 +12,10 @@ export async function restoreTable(cloud: Cloud, stack: string, commands: string
   const blocks = codeBlocks('maintenance.md', 'sh', 'Restore the table');
   const deployment = blocks.findIndex((lines) => lines.includes('npx cdk deploy'));
   const options = '-c tableName="$RESTORED" -c tableStreamArn="$STREAM" -c change=tableName';
-  assert.ok(blocks[deployment]?.includes(options), 'docs/maintenance.md deploys with other settings.');
+  assert.ok(
+    blocks[deployment]?.includes(options),
+    'docs/maintenance.md deploys with other settings.',
+  );
   const lines = blocks
     .slice(0, deployment)
     .join('')
@@ -25,7 +28,8 @@ export async function restoreTable(cloud: Cloud, stack: string, commands: string
     input: `${lines}\necho "$RESTORED $STREAM"`,
   };
   const { stdout } = await execa('bash', ['-eu', '-o', 'pipefail'], shell);
-  const [tableName = '', tableStreamArn = ''] = stdout.trimEnd().split('\n').at(-1)?.split(' ') ?? [];
+  const [tableName = '', tableStreamArn = ''] =
+    stdout.trimEnd().split('\n').at(-1)?.split(' ') ?? [];
   assert.match(tableStreamArn, new RegExp(`:table/${tableName}/stream/`));
   return { tableName, tableStreamArn };
 }

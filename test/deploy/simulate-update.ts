@@ -42,22 +42,25 @@ const policySchema = v.object({
 
 const anyKey = '';
 
-const policiesIn = (role: Resource | undefined): unknown[] => [role?.Properties.Policies ?? []].flat();
+const policiesIn = (role: Resource | undefined): unknown[] =>
+  [role?.Properties.Policies ?? []].flat();
 
 /** The name of a policy in a role or beside one. */
 const nameOf = (policy: unknown): string => v.parse(policySchema, policy).PolicyName;
 
 /** All rights that such a policy gives. */
 const rightsIn = (policy: unknown): Right[] =>
-  v.parse(policySchema, policy).PolicyDocument.Statement.flatMap(({ Action, Resource, Condition }) => {
-    const { 'ForAllValues:StringLike': onKeys = {}, ...others } = Condition;
-    const keys = [onKeys['dynamodb:LeadingKeys'] ?? anyKey].flat().map(String);
-    return [Action]
-      .flat()
-      .flatMap((action) =>
-        [Resource].flat().map((on) => ({ about: JSON.stringify([action, on, others]), keys })),
-      );
-  });
+  v
+    .parse(policySchema, policy)
+    .PolicyDocument.Statement.flatMap(({ Action, Resource, Condition }) => {
+      const { 'ForAllValues:StringLike': onKeys = {}, ...others } = Condition;
+      const keys = [onKeys['dynamodb:LeadingKeys'] ?? anyKey].flat().map(String);
+      return [Action]
+        .flat()
+        .flatMap((action) =>
+          [Resource].flat().map((on) => ({ about: JSON.stringify([action, on, others]), keys })),
+        );
+    });
 
 /** What a template gives to a function: rights, the environment, and the resources that both name. */
 interface Given {
@@ -93,7 +96,9 @@ export class Template {
 
   /** Rights in a role count only when it has none beside it. */
   #givenTo({ Properties: { Role, Environment } }: Resource): Given {
-    const policies = ofType(this.resources, 'AWS::IAM::Policy').map(([, { Properties }]) => Properties);
+    const policies = ofType(this.resources, 'AWS::IAM::Policy').map(
+      ([, { Properties }]) => Properties,
+    );
     const beside = policies.filter(({ Roles }) => idIn(Roles) === idIn(Role));
     const within = policiesIn(this.resources[idIn(Role)]);
     const rights = (beside.length > 0 ? beside : within).flatMap(rightsIn);
@@ -134,7 +139,8 @@ class Stack {
     const resource = resources[id];
     if (!resource) return;
     const { Type, Properties } = resource;
-    const isChanged = (name: string): boolean => !isDeepStrictEqual(old?.Properties[name], Properties[name]);
+    const isChanged = (name: string): boolean =>
+      !isDeepStrictEqual(old?.Properties[name], Properties[name]);
     if (old && fixedProperties[Type]?.some(isChanged)) this.problems.add(`${id} is replaced.`);
     this.#resources.set(id, resource);
     const environment = JSON.stringify(Properties.Environment);
@@ -186,7 +192,9 @@ class Stack {
 
   /** @param called functions that are called in this step */
   #judge(step: string, called: string[] = []): void {
-    const latest = [...this.#latest].filter(([id]) => called.includes(id) || !this.#behindAliases.has(id));
+    const latest = [...this.#latest].filter(
+      ([id]) => called.includes(id) || !this.#behindAliases.has(id),
+    );
     const live = [...this.#live.values()].flat().map((id) => [id, this.#versions.get(id)] as const);
     for (const [id, code] of [...latest, ...live])
       for (const lack of code ? this.#lacks(code) : ['itself'])
@@ -210,7 +218,8 @@ class Stack {
     const isGranted = ({ about, keys }: Right): boolean =>
       granted.some((one) => one.about === about && keys.every((key) => one.keys.includes(key)));
     const missing =
-      known.get(given) ?? given.rights.filter((right) => !isGranted(right)).map(({ about }) => about);
+      known.get(given) ??
+      given.rights.filter((right) => !isGranted(right)).map(({ about }) => about);
     known.set(given, missing);
     return missing;
   }

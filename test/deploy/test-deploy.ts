@@ -42,7 +42,9 @@ const stack = 'login-service-test';
 
 /** The sandbox with the settings that the release knows. */
 function asReleased({ url, settings }: Sandbox): Pick<Sandbox, 'url' | 'settings'> {
-  const text = JSON.stringify(settings, (name, value) => (laterSettings.includes(name) ? undefined : value));
+  const text = JSON.stringify(settings, (name, value) =>
+    laterSettings.includes(name) ? undefined : value,
+  );
   return { url, settings: JSON.parse(text) };
 }
 
@@ -64,7 +66,9 @@ runCheck(async (cleanUps) => {
   const commands = await step('Install MiniStack', installMiniStack);
   const functions = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'ministack-'))).path;
   const ministack = cleanUps.use(
-    await step('Start it', () => startMiniStack(commands, join(workDirectory, 'ministack.log'), functions)),
+    await step('Start it', () =>
+      startMiniStack(commands, join(workDirectory, 'ministack.log'), functions),
+    ),
   );
   const cloud: Cloud = { endpoint: ministack.endpoint, workDirectory };
   print(`    ${cloud.endpoint}`);
@@ -85,15 +89,18 @@ runCheck(async (cleanUps) => {
   const tableName = physicalId('TableCD117FA1');
   front.leadTo(physicalId('ApiHttp17514DA7'));
 
-  await step("Rotate the secrets through the deployed functions, in Secrets Manager's place", async () => {
-    for (const [rotation, secret] of [
-      ['RotateSigningKeys', 'SecretsSigningKeys20695C0E'],
-      ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
-      ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
-    ] as const) {
-      await rotateSecret(awsEndpoint, physicalId(rotation), physicalId(secret));
-    }
-  });
+  await step(
+    "Rotate the secrets through the deployed functions, in Secrets Manager's place",
+    async () => {
+      for (const [rotation, secret] of [
+        ['RotateSigningKeys', 'SecretsSigningKeys20695C0E'],
+        ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
+        ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
+      ] as const) {
+        await rotateSecret(awsEndpoint, physicalId(rotation), physicalId(secret));
+      }
+    },
+  );
 
   const operator = { name: `${stack}-operator`, endpoint: awsEndpoint };
   const addresses = {
@@ -114,32 +121,49 @@ runCheck(async (cleanUps) => {
   );
 
   const service = serviceOf(demo, serviceDirectory);
-  const released = await step('Log in, register a device, and note what there is', () => leaveData(service));
+  const released = await step('Log in, register a device, and note what there is', () =>
+    leaveData(service),
+  );
   await step("Deploy today's code over it, while people log in, refresh and search", () =>
     withTraffic(service, () => deployWith({})),
   );
   await step('What there was is there', () => findData(service, released, 3600));
   await step('Set what the release did not know', () => reviveDemo(demoStack, demo));
 
-  await step(`npm run operator -- accounts create … --stack ${stack}`, () => operateByCommandLine(cloud));
+  await step(`npm run operator -- accounts create … --stack ${stack}`, () =>
+    operateByCommandLine(cloud),
+  );
   await step('Call every endpoint', () => callEveryEndpoint(service));
   await step('Run tests of headers, bodies and metadata against the deployed API', () =>
     runJest(aboutRequests, { SERVICE_DIR: serviceDirectory }),
   );
 
-  await step("Find an approval in a queue, through the table's stream and a rule of the event bus", () =>
-    findApproval(service, cloud.endpoint, stack),
+  await step(
+    "Find an approval in a queue, through the table's stream and a rule of the event bus",
+    () => findApproval(service, cloud.endpoint, stack),
   );
-  await step("A table that doesn't belong to the stack is rejected, and nothing is changed", async () => {
-    await assert.rejects(deployWith({ tableName: 'another', publishEvents: 'false' }), /another tableName/);
-    await checkDeployed(cloud);
-  });
-  const before = await step('Log in, register a device, and note what there is', () => leaveData(service));
+  await step(
+    "A table that doesn't belong to the stack is rejected, and nothing is changed",
+    async () => {
+      await assert.rejects(
+        deployWith({ tableName: 'another', publishEvents: 'false' }),
+        /another tableName/,
+      );
+      await checkDeployed(cloud);
+    },
+  );
+  const before = await step('Log in, register a device, and note what there is', () =>
+    leaveData(service),
+  );
   const restored = await step('Restore the table with the commands of docs/maintenance.md', () =>
     restoreTable(cloud, stack, commands),
   );
-  const after = await step('Log in and register a device in the old table', () => leaveData(service));
-  await step('Deploy with the restored table', () => deployWith({ ...restored, change: 'tableName' }));
+  const after = await step('Log in and register a device in the old table', () =>
+    leaveData(service),
+  );
+  await step('Deploy with the restored table', () =>
+    deployWith({ ...restored, change: 'tableName' }),
+  );
   await step('What was restored is there, and nothing that came later', async () => {
     await findData(service, before, 3600);
     await findNothing(service, after);
@@ -147,9 +171,15 @@ runCheck(async (cleanUps) => {
   await step("Find an approval through the restored table's stream", () =>
     findApproval(service, cloud.endpoint, stack),
   );
-  const left = await step('Log in and register a device in the restored table', () => leaveData(service));
-  await step('Deploy a changed stack over it', () => deployWith({ ...restored, accessTokenSeconds: '1800' }));
-  await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
+  const left = await step('Log in and register a device in the restored table', () =>
+    leaveData(service),
+  );
+  await step('Deploy a changed stack over it', () =>
+    deployWith({ ...restored, accessTokenSeconds: '1800' }),
+  );
+  await step('It issues tokens as changed, and what there was is there', () =>
+    findData(service, left, 1800),
+  );
 
   await step('Take that release back, and forth again', () => moveRelease(cloud, service));
 
@@ -168,7 +198,9 @@ runCheck(async (cleanUps) => {
   await step('The API is gone; both tables and what they hold are not', async () => {
     assert.equal((await fetch(`${front.url}/.well-known/oauth-authorization-server`)).status, 404);
     for (const TableName of [tableName, restored.tableName]) {
-      const { Table } = await localDynamoDb(cloud.endpoint).send(new DescribeTableCommand({ TableName }));
+      const { Table } = await localDynamoDb(cloud.endpoint).send(
+        new DescribeTableCommand({ TableName }),
+      );
       assert.ok(Table?.ItemCount);
     }
   });
@@ -221,7 +253,10 @@ async function withTraffic(service: Service, deployment: () => Promise<void>): P
 /** The command line finds a deployed stack by its name, and AWS by the environment, as for a person. */
 async function commandLine(cloud: Cloud, ...words: string[]): Promise<ReturnType<typeof Object>> {
   const operator = ['run', '--silent', 'operator', '--', ...words, '--stack', stack];
-  const { stdout } = await execa('npm', operator, { env: cloudEnvironment(cloud), stderr: 'inherit' });
+  const { stdout } = await execa('npm', operator, {
+    env: cloudEnvironment(cloud),
+    stderr: 'inherit',
+  });
   return JSON.parse(stdout);
 }
 
@@ -253,7 +288,10 @@ async function moveRelease(cloud: Cloud, service: Service): Promise<void> {
       [row.deployed_version, row.version],
     ]),
   );
-  const moved = functions.map(({ function: key, from, to }: ReturnType<typeof Object>) => [key, [from, to]]);
+  const moved = functions.map(({ function: key, from, to }: ReturnType<typeof Object>) => [
+    key,
+    [from, to],
+  ]);
   assert.deepEqual(versions, Object.fromEntries(moved));
   await commandLine(cloud, 'release', 'forward', '--yes');
   assert.equal(await lifetime(), 1800);

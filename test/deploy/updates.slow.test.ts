@@ -63,7 +63,9 @@ const policy = 'AWS::IAM::Policy';
 const withoutPolicies = changed(now, policy, () => []);
 /** As in 1.0.0: the rights in the roles alone. */
 const inline = changed(withoutPolicies, 'AWS::IAM::Role', (id, role) => {
-  const beside = ofType(now.resources, policy).filter(([, { Properties }]) => idIn(Properties.Roles) === id);
+  const beside = ofType(now.resources, policy).filter(
+    ([, { Properties }]) => idIn(Properties.Roles) === id,
+  );
   const Policies = beside.map(([, { Properties }]) => ({
     PolicyName: 'Rights',
     PolicyDocument: Properties.PolicyDocument,
@@ -72,7 +74,9 @@ const inline = changed(withoutPolicies, 'AWS::IAM::Role', (id, role) => {
 });
 const withoutInline = (template: Template): Template =>
   changed(template, 'AWS::IAM::Role', (id, role) => {
-    const hasPolicy = ofType(template.resources, policy).some(([, one]) => idIn(one.Properties.Roles) === id);
+    const hasPolicy = ofType(template.resources, policy).some(
+      ([, one]) => idIn(one.Properties.Roles) === id,
+    );
     return [[id, hasPolicy ? withProperties(role, { Policies: [] }) : role]];
   });
 
@@ -85,7 +89,9 @@ const linkIdentity = /linkidentityFunctionCurrentVersion\w+ lacks \["dynamodb:De
 
 const table = 'AWS::DynamoDB::Table';
 const withoutIndex = (template: Template): Template =>
-  changed(template, table, (id, one) => [[id, withProperties(one, { GlobalSecondaryIndexes: [] })]]);
+  changed(template, table, (id, one) => [
+    [id, withProperties(one, { GlobalSecondaryIndexes: [] })],
+  ]);
 const withOtherEnvironment = changed(now, 'AWS::Lambda::Function', (id, one) => [
   [id, withProperties(one, { Environment: { Variables: {} } })],
 ]);
@@ -99,7 +105,12 @@ test.each<[string, before: Template, after: Template, problem: RegExp]>([
     changed(next, policy, (id, one) => [[id, withProperties(one, { PolicyName: 'Rights' })]]),
     /lacks \[/,
   ],
-  ['publishes no version with another environment', now, withOtherEnvironment, /lacks its environment/],
+  [
+    'publishes no version with another environment',
+    now,
+    withOtherEnvironment,
+    /lacks its environment/,
+  ],
   ['drops an index that today uses', released, withoutIndex(now), /lacks by_list/],
 ])('an update that %s is found out', (_, before, after, problem) => {
   expect(findsOne(problemsBetween(before, after), problem)).toBe(true);

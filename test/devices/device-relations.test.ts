@@ -12,7 +12,8 @@ test('a device not seen for 270 days is stale: shown to its owner, not listed fo
   const subject = unique('dave');
   const token = unique('phone');
   const register = async () =>
-    (await service.register({ platform: 'android', token }, await service.loginAppToken(app))).body.id;
+    (await service.register({ platform: 'android', token }, await service.loginAppToken(app))).body
+      .id;
   const logIn = () => service.logIn(subject, 'provider_d', app);
   const device_id = await register();
   const login = await logIn();

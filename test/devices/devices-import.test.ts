@@ -15,7 +15,10 @@ const { service } = own;
 const { run, fileOf, importFile } = operatorWithFiles(own.running);
 
 const newApp = () =>
-  createLoginApp(service, unique('app'), { platforms: ['ios', 'android'], providers: ['provider_f'] });
+  createLoginApp(service, unique('app'), {
+    platforms: ['ios', 'android'],
+    providers: ['provider_f'],
+  });
 const app = await newApp();
 const appToken = await service.loginAppToken(app);
 
@@ -65,13 +68,20 @@ describe('operator devices import FILE.ndjson', () => {
     expect(writes).toEqual([]);
     const real = await importFile('devices', file, ...flags);
     expect(dry).toEqual(real);
-    expect(dry).toMatchObject({ code: 2, summary: { lines: 6, added: 1, already_there: 1, refused: 4 } });
+    expect(dry).toMatchObject({
+      code: 2,
+      summary: { lines: 6, added: 1, already_there: 1, refused: 4 },
+    });
     expect(writes).not.toEqual([]);
   });
 
   test('fields that mean nothing to it are named, with how many lines have them', async () => {
     const channels = [''];
-    const lines = [android({ channels }), android({ channels, 'odd name': 1, objectId: 'x' }), android()];
+    const lines = [
+      android({ channels }),
+      android({ channels, 'odd name': 1, objectId: 'x' }),
+      android(),
+    ];
     const { code, summary } = await importLines(lines);
     expect({ code, ignored: summary.ignored_fields }).toEqual({
       code: 0,
@@ -99,7 +109,9 @@ describe('operator devices import FILE.ndjson', () => {
     await service.relate(id, person.token);
     expect(JSON.parse((await run('devices', 'show', '--device', id)).stdout)).toMatchObject(values);
     const { installation_id: _, ...sent } = values;
-    const listed = await eventuallyHas(1, () => recipients(`login_user_id=${person.loginUserId}`, from));
+    const listed = await eventuallyHas(1, () =>
+      recipients(`login_user_id=${person.loginUserId}`, from),
+    );
     expect(listed).toMatchObject([sent]);
     const { lines } = await exportedWhen(1, from);
     expect(lines).toMatchObject([device]);
@@ -122,7 +134,10 @@ describe('operator devices import FILE.ndjson', () => {
   });
 
   test('run again, it adds what is new, and changes nothing that the app has registered meanwhile', async () => {
-    const lines = [android({ app_version: '1', last_seen_at: daysAgo(9) }), android({ app_version: '1' })];
+    const lines = [
+      android({ app_version: '1', last_seen_at: daysAgo(9) }),
+      android({ app_version: '1' }),
+    ];
     expect((await importLines(lines)).summary).toMatchObject({ added: 2, already_there: 0 });
     const [first, second] = lines;
     await service.register({ ...first, app_version: '2' }, appToken);
@@ -162,7 +177,9 @@ describe('operator devices import FILE.ndjson', () => {
     const key = installationKey(app.login_app_id, installation_id);
     await expireItem(own, key, 1_000);
     expect((await importLines([line])).summary).toMatchObject({ already_there: 1, refused: 0 });
-    expect(Number((await itemAt(own, key))?.expires_at) * 1000).toBeGreaterThan(Date.parse(daysAgo(-300)));
+    expect(Number((await itemAt(own, key))?.expires_at) * 1000).toBeGreaterThan(
+      Date.parse(daysAgo(-300)),
+    );
   });
 
   test('an installation that has expired counts for nothing, though the table has it still', async () => {
@@ -170,8 +187,14 @@ describe('operator devices import FILE.ndjson', () => {
     await service.register(android({ installation_id }), appToken);
     await expireItem(own, installationKey(app.login_app_id, installation_id));
     const lines = [android({ installation_id }), android({ installation_id })];
-    expect((await importLines(lines)).summary).toMatchObject({ added: 1, reasons: [{ lines: [2] }] });
-    expect((await importLines(lines)).summary).toMatchObject({ already_there: 1, reasons: [{ lines: [2] }] });
+    expect((await importLines(lines)).summary).toMatchObject({
+      added: 1,
+      reasons: [{ lines: [2] }],
+    });
+    expect((await importLines(lines)).summary).toMatchObject({
+      already_there: 1,
+      reasons: [{ lines: [2] }],
+    });
   });
 
   test('two phones with one installation id are exported and imported as such, in any order', async () => {
@@ -253,7 +276,8 @@ describe('operator devices import FILE.ndjson', () => {
       'environment must not be supplied for android.': [7],
       'locale must be a language tag of at most 100 characters, such as de-AT.': [8],
       'app_version must be 1 to 64 visible ASCII characters.': [9],
-      'last_seen_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.': [10],
+      'last_seen_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.':
+        [10],
       'The device was not seen for 270 days.': [11],
       'last_seen_at must not be in the future.': [12],
       'The Login App has no such Login User.': [13],
@@ -270,7 +294,9 @@ describe('operator devices import FILE.ndjson', () => {
     const without = await createLoginApp(service, unique('app'));
     expect((await importLines([android()], without)).summary).toMatchObject({
       added: 0,
-      reasons: [{ reason: 'The Login App has no mobile application for android.', count: 1, lines: [1] }],
+      reasons: [
+        { reason: 'The Login App has no mobile application for android.', count: 1, lines: [1] },
+      ],
     });
     const unknown = { ...without, login_app_id: `la_${'A'.repeat(22)}` };
     const { code, stderr } = await importLines([android()], unknown);
@@ -304,7 +330,14 @@ describe('operator devices export', () => {
   });
 
   test('an --after that is none of ours is an error', async () => {
-    const { code, stderr } = await run('devices', 'export', '--login-app', app.login_app_id, '--after', 'x');
+    const { code, stderr } = await run(
+      'devices',
+      'export',
+      '--login-app',
+      app.login_app_id,
+      '--after',
+      'x',
+    );
     expect([code, stderr]).toEqual([1, expect.stringContaining('--after must be the next')]);
   });
 });

@@ -15,7 +15,8 @@ const service = sharedService();
 const appToken = await service.loginAppToken();
 
 /** The ids of a person's devices, when there are so many of them. */
-const idsWhen = (person: Person, count: number) => eventuallyHas(count, () => deviceIdsOf(service, person));
+const idsWhen = (person: Person, count: number) =>
+  eventuallyHas(count, () => deviceIdsOf(service, person));
 const sendableTo = async ({ loginUserId }: Person): Promise<string[]> => {
   const { devices } = await service.operate('devices', 'list', { 'login-user': loginUserId });
   return (devices as { device_id: string }[]).map(({ device_id }) => device_id);
@@ -25,7 +26,10 @@ const sendableTo = async ({ loginUserId }: Person): Promise<string[]> => {
 async function twoSessions() {
   const subject = unique('person');
   const [phone, tablet] = [await newPerson(service, subject), await newPerson(service, subject)];
-  const [phoneId, tabletId] = [await newPhone(service, appToken), await newPhone(service, appToken)];
+  const [phoneId, tabletId] = [
+    await newPhone(service, appToken),
+    await newPhone(service, appToken),
+  ];
   await service.relate(phoneId, phone.token);
   await service.relate(tabletId, tablet.token);
   await idsWhen(tablet, 2);
@@ -41,7 +45,8 @@ describe('GET /v2/marketing/login/user/push_notifications/devices', () => {
     const person = await newPerson(service);
     const first = await newPhone(service, appToken);
     const second = await newPhone(service, appToken);
-    for (const id of [second, first]) expect((await service.relate(id, person.token)).status).toBe(200);
+    for (const id of [second, first])
+      expect((await service.relate(id, person.token)).status).toBe(200);
     expect(await idsWhen(person, 2)).toEqual([second, first]);
     const times = { created_at: timestamp, last_seen_at: timestamp, related_at: timestamp };
     const shown = { platform: 'android', token_type: 'fcm', active: true, ...times };
@@ -99,7 +104,9 @@ describe('a device that moves between people', () => {
     expect(lists.filter((ids) => ids.includes(id))).toHaveLength(1);
     const owner = people[lists.findIndex((ids) => ids.includes(id))];
     const ended = await Promise.all(
-      people.filter((person) => person !== owner).map(({ token }) => service.endRelation(id, token)),
+      people
+        .filter((person) => person !== owner)
+        .map(({ token }) => service.endRelation(id, token)),
     );
     expect(ended.map(({ status }) => status)).toEqual(Array(7).fill(404));
     expect((await service.endRelation(id, owner?.token ?? '')).status).toBe(204);
@@ -132,14 +139,17 @@ describe('logout', () => {
 });
 
 describe('whatever else ends a session ends the relations that it made', () => {
-  test.each(['logout', 'delete'])('login-users %s: those of all sessions, for good', async (verb) => {
-    const { subject, phone } = await twoSessions();
-    await service.operate('login-users', verb, { 'login-user': phone.loginUserId });
-    expect(await sendableTo(phone)).toEqual([]);
-    const again = await newPerson(service, subject);
-    expect(again.loginUserId === phone.loginUserId).toBe(verb === 'logout');
-    expect(await deviceIdsOf(service, again)).toEqual([]);
-  });
+  test.each(['logout', 'delete'])(
+    'login-users %s: those of all sessions, for good',
+    async (verb) => {
+      const { subject, phone } = await twoSessions();
+      await service.operate('login-users', verb, { 'login-user': phone.loginUserId });
+      expect(await sendableTo(phone)).toEqual([]);
+      const again = await newPerson(service, subject);
+      expect(again.loginUserId === phone.loginUserId).toBe(verb === 'logout');
+      expect(await deviceIdsOf(service, again)).toEqual([]);
+    },
+  );
 
   test('the reuse of a refresh token: those of its session alone', async () => {
     const { phone, tablet, tabletId } = await twoSessions();

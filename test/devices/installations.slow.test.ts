@@ -24,11 +24,16 @@ const appToken = await service.loginAppToken();
 await service.register({ platform: 'android', token: unique('phone') }, appToken);
 
 const register = (token: string, installation_id?: string) =>
-  service.register({ platform: 'android', token, ...(installation_id && { installation_id }) }, appToken);
+  service.register(
+    { platform: 'android', token, ...(installation_id && { installation_id }) },
+    appToken,
+  );
 const idOf = async (token: string, installation_id?: string): Promise<string> =>
   (await register(token, installation_id)).body.id;
 
-const recipients = async (query: string): Promise<{ device_id: string; login_user_id?: string }[]> =>
+const recipients = async (
+  query: string,
+): Promise<{ device_id: string; login_user_id?: string }[]> =>
   (await service.recipients(query)).body.recipients;
 const idsFor = async (loginUserId: string) =>
   (await recipients(`login_user_id=${loginUserId}`)).map(({ device_id }) => device_id);
@@ -54,7 +59,10 @@ async function installed(how: 'related' | 'imported' = 'related') {
     const device = { platform: 'android', token: unique('token'), installation_id: installation };
     const text = JSON.stringify({ ...device, login_user_id: person.loginUserId });
     const devices = [{ line: 1, text, repetition: 1 }];
-    await service.operate('devices', 'import', { 'login-app': demo.login_app.login_app_id, devices });
+    await service.operate('devices', 'import', {
+      'login-app': demo.login_app.login_app_id,
+      devices,
+    });
   }
   const ids = await eventuallyHas(1, () => idsFor(person.loginUserId));
   return { installation, person, id: String(ids[0]) };
@@ -63,15 +71,23 @@ async function installed(how: 'related' | 'imported' = 'related') {
 const faults = ['fails before', 'fails after', 'answer lost'] as const;
 /** Each of so many calls, with each fault. */
 const places = (most: number) =>
-  Array.from({ length: most }, (_, place) => faults.map((fault) => [place + 1, fault] as const)).flat();
+  Array.from({ length: most }, (_, place) =>
+    faults.map((fault) => [place + 1, fault] as const),
+  ).flat();
 
 /** Whether a call is about devices: others fill a cache that is empty after a while. */
-const isAboutDevices = ({ body }: StoreCall) => /"(DEVICE|INSTALLATION)#/.test(JSON.stringify(body));
+const isAboutDevices = ({ body }: StoreCall) =>
+  /"(DEVICE|INSTALLATION)#/.test(JSON.stringify(body));
 
 /** Registers, and has one call of the store go wrong. */
 const interrupted = async (at: number, fault: Fault, token: string, installation: string) => {
   const place = [at - 1, fault] as const;
-  const { result } = await failing(proxy, place, () => register(token, installation), isAboutDevices);
+  const { result } = await failing(
+    proxy,
+    place,
+    () => register(token, installation),
+    isAboutDevices,
+  );
   return result.status;
 };
 
@@ -96,7 +112,9 @@ describe('a registration of the same installation with another token', () => {
     await register(second, installation);
     expect((await service.relate(id, person.token)).status).toBe(404);
     expect((await register(first)).status).toBe(200);
-    const listed = await eventually(inShards, (all) => all.some(({ device_id }) => device_id === id));
+    const listed = await eventually(inShards, (all) =>
+      all.some(({ device_id }) => device_id === id),
+    );
     expect(listed.find(({ device_id }) => device_id === id)).not.toHaveProperty('login_user_id');
     expect((await service.relate(id, person.token)).status).toBe(200);
   });
@@ -121,7 +139,10 @@ describe('a registration of the same installation with another token', () => {
     const app = await createLoginApp(service, unique('app'), { platforms: ['android'] });
     const { installation, person, id } = await installed();
     const token = await service.loginAppToken(app);
-    await service.register({ platform: 'android', token: unique('t'), installation_id: installation }, token);
+    await service.register(
+      { platform: 'android', token: unique('t'), installation_id: installation },
+      token,
+    );
     expect(await idsFor(person.loginUserId)).toEqual([id]);
   });
 
@@ -141,7 +162,9 @@ describe('a registration of the same installation with another token', () => {
   test('of twenty at once with the same token, one says that the device is new', async () => {
     const { installation, person } = await installed();
     const token = unique('token');
-    const answers = await Promise.all(Array.from({ length: 20 }, () => register(token, installation)));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => register(token, installation)),
+    );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(19).fill(200), 201]);
     const id = answers[0]?.body.id;
     expect(await idsWith(id, person.loginUserId)).toEqual([id]);
@@ -157,15 +180,27 @@ describe('the requests of a registration', () => {
   };
 
   test('one write without an installation; a read and a write with one; three for another token', async () => {
-    const [installation, first, second] = [unique('installation'), unique('token'), unique('token')];
+    const [installation, first, second] = [
+      unique('installation'),
+      unique('token'),
+      unique('token'),
+    ];
     expect(await callsOf(first)).toEqual(['UpdateItem']);
     expect(await callsOf(first, installation)).toEqual(['BatchGetItem', 'TransactWriteItems']);
     expect(await callsOf(first, installation)).toEqual(['BatchGetItem', 'UpdateItem']);
-    expect(await callsOf(second, installation)).toEqual(['BatchGetItem', 'GetItem', 'TransactWriteItems']);
+    expect(await callsOf(second, installation)).toEqual([
+      'BatchGetItem',
+      'GetItem',
+      'TransactWriteItems',
+    ]);
     for (let time = 0; time < 3; time += 1)
       expect(await callsOf(second, installation)).toEqual(['BatchGetItem', 'UpdateItem']);
     // The token of another phone: now the installation is shared.
-    expect(await callsOf(first, installation)).toEqual(['BatchGetItem', 'GetItem', 'TransactWriteItems']);
+    expect(await callsOf(first, installation)).toEqual([
+      'BatchGetItem',
+      'GetItem',
+      'TransactWriteItems',
+    ]);
     for (const token of [first, second])
       expect(await callsOf(token, installation)).toEqual(['BatchGetItem', 'UpdateItem']);
   });
@@ -214,7 +249,8 @@ describe('two phones with the same installation id', () => {
     expect(await idsWith(b, person.loginUserId)).toEqual([b]);
     return { installation, person, tokenA, tokenB, a, b };
   }
-  const shownTo = async ({ loginUserId }: Person, id: string) => (await idsFor(loginUserId)).includes(id);
+  const shownTo = async ({ loginUserId }: Person, id: string) =>
+    (await idsFor(loginUserId)).includes(id);
   /** Whether messages to everybody go to both devices. */
   const expectBothActive = async (...ids: string[]) => {
     const listed = await eventually(idsInShards, (all) => ids.every((id) => all.includes(id)));
@@ -264,7 +300,9 @@ describe('two phones with the same installation id', () => {
     await service.relate(b, (await newPerson(service, person.subject)).token);
     await register(tokenA, installation);
     await service.relate(a, person.token);
-    expect((await eventuallyHas(2, () => idsFor(person.loginUserId))).toSorted()).toEqual([a, b].toSorted());
+    expect((await eventuallyHas(2, () => idsFor(person.loginUserId))).toSorted()).toEqual(
+      [a, b].toSorted(),
+    );
   });
 
   test('a relation that moved twice, perhaps between phones, is given to neither', async () => {
@@ -301,16 +339,19 @@ describe('two phones with the same installation id', () => {
     });
   });
 
-  test.each(places(3))('call %i of the proof %s: all of it has happened, or nothing', async (at, fault) => {
-    const { installation, person, tokenA, a, b } = await restored();
-    const status = await interrupted(at, fault, tokenA, installation);
-    expect(status).toBe(fault === 'answer lost' ? 200 : 500);
-    const isDone = fault === 'answer lost' || (at === 3 && fault === 'fails after');
-    expect(await idsFor(person.loginUserId)).toEqual([isDone ? a : b]);
-    expect((await register(tokenA, installation)).status).toBe(200);
-    expect(await idsWith(a, person.loginUserId)).toEqual([a]);
-    await expectBothActive(a, b);
-  });
+  test.each(places(3))(
+    'call %i of the proof %s: all of it has happened, or nothing',
+    async (at, fault) => {
+      const { installation, person, tokenA, a, b } = await restored();
+      const status = await interrupted(at, fault, tokenA, installation);
+      expect(status).toBe(fault === 'answer lost' ? 200 : 500);
+      const isDone = fault === 'answer lost' || (at === 3 && fault === 'fails after');
+      expect(await idsFor(person.loginUserId)).toEqual([isDone ? a : b]);
+      expect((await register(tokenA, installation)).status).toBe(200);
+      expect(await idsWith(a, person.loginUserId)).toEqual([a]);
+      await expectBothActive(a, b);
+    },
+  );
 
   test('twenty registrations at once of both: both stay, and the person has the one that they logged in on', async () => {
     const { installation, person, tokenA, tokenB, a, b } = await restored();
@@ -325,7 +366,11 @@ describe('two phones with the same installation id', () => {
 
 describe('a login that happens while the installation changes', () => {
   /** Registers, and has somebody act just before one of its calls, from 1. */
-  async function registerAfter(act: () => Promise<{ status: number }>, at: number, ...device: string[]) {
+  async function registerAfter(
+    act: () => Promise<{ status: number }>,
+    at: number,
+    ...device: string[]
+  ) {
     let seen = 0;
     const hook = async (call: StoreCall) => {
       if (!isAboutDevices(call)) return undefined;
@@ -377,7 +422,11 @@ describe('what 1.0.0 has left', () => {
     const token = unique('token');
     const next = deviceIdOf(demo.login_app.login_app_id, { platform: 'android', token });
     const owner = installationKey(demo.login_app.login_app_id, installation);
-    await setAttributes(own, owner, { device_id: next, previous_device_id: id, earlier_device_id: id });
+    await setAttributes(own, owner, {
+      device_id: next,
+      previous_device_id: id,
+      earlier_device_id: id,
+    });
     await expireItem(own, owner, 400 * 86_400 - 1);
     return { installation, owner, person, id, token, next };
   }
@@ -388,7 +437,8 @@ describe('what 1.0.0 has left', () => {
     expect(await idsWith(next, person.loginUserId)).toEqual([next]);
     const stored = await itemAt(own, owner);
     expect(stored).toMatchObject({ device_id: next });
-    for (const name of ['previous_device_id', 'earlier_device_id']) expect(stored).not.toHaveProperty(name);
+    for (const name of ['previous_device_id', 'earlier_device_id'])
+      expect(stored).not.toHaveProperty(name);
   });
 
   test('one that died before it wrote the new device: the next one does, and the person is related again', async () => {
@@ -415,7 +465,11 @@ describe('what 1.0.0 has left', () => {
 });
 
 /** Has the device move just before the sender's read of the index, or of the devices that the index shows. */
-function moveBefore(read: 'Query' | 'BatchGetItem', id: string, move: () => Promise<unknown>): void {
+function moveBefore(
+  read: 'Query' | 'BatchGetItem',
+  id: string,
+  move: () => Promise<unknown>,
+): void {
   let began = false;
   proxy.hook = async ({ operation, body }: StoreCall) => {
     const isRead = operation === read && (read === 'Query' || JSON.stringify(body).includes(id));
@@ -429,7 +483,8 @@ function moveBefore(read: 'Query' | 'BatchGetItem', id: string, move: () => Prom
 /** The same shard after shard, so that a device may move between two of them. */
 const oneByOne = async () => {
   const all = [];
-  for (let shard = 0; shard < 16; shard += 1) all.push(await recipients(`shard=${shard}&limit=1000`));
+  for (let shard = 0; shard < 16; shard += 1)
+    all.push(await recipients(`shard=${shard}&limit=1000`));
   return all.flat();
 };
 

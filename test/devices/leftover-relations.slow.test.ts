@@ -97,7 +97,8 @@ describe('after a Login User is deleted while the index lags behind', () => {
     return { app, person, id, flags, list };
   }
   /** Whose a device is in the table. */
-  const ownerOf = async (id: string): Promise<unknown> => (await itemAt(own, deviceKey(id)))?.login_user_id;
+  const ownerOf = async (id: string): Promise<unknown> =>
+    (await itemAt(own, deviceKey(id)))?.login_user_id;
 
   test('their phone gets no message for them, and is no longer theirs', async () => {
     const { id, flags, list } = await missed();
@@ -141,26 +142,26 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   const ended = { status: 401, error: 'invalid_token', naming: /session.*ended/ };
   const sessionOf = ({ loginUserId, sessionId }: Person) => sessionKey(loginUserId, sessionId);
 
-  test.each<[string, (id: string, person: Person) => Promise<unknown>, typeof notFound & { naming: RegExp }]>(
+  test.each<
+    [string, (id: string, person: Person) => Promise<unknown>, typeof notFound & { naming: RegExp }]
+  >([
     [
-      [
-        '404 user not found',
-        (_, { loginUserId }) => removeItem(own, loginUserKey(loginUserId)),
-        { ...notFound, naming: /Login User/ },
-      ],
-      [
-        '404 device not found, when it is gone',
-        (id) => removeItem(own, deviceKey(id)),
-        { ...notFound, naming: /device/ },
-      ],
-      ['401 the session has ended', (_, person) => removeItem(own, sessionOf(person)), ended],
-      [
-        '401 it has expired, though the table has it still',
-        (_, person) => expireItem(own, sessionOf(person)),
-        ended,
-      ],
+      '404 user not found',
+      (_, { loginUserId }) => removeItem(own, loginUserKey(loginUserId)),
+      { ...notFound, naming: /Login User/ },
     ],
-  )('%s', async (_, change, error) => {
+    [
+      '404 device not found, when it is gone',
+      (id) => removeItem(own, deviceKey(id)),
+      { ...notFound, naming: /device/ },
+    ],
+    ['401 the session has ended', (_, person) => removeItem(own, sessionOf(person)), ended],
+    [
+      '401 it has expired, though the table has it still',
+      (_, person) => expireItem(own, sessionOf(person)),
+      ended,
+    ],
+  ])('%s', async (_, change, error) => {
     const id = await newPhone(service);
     const person = await newPerson(service);
     await change(id, person);
@@ -244,7 +245,9 @@ test('a device that has expired hands its person on to no other device of its in
   expectAnswer(await service.relate(id, token), 200, { id });
   await expireItem(own, deviceKey(id));
   await registered();
-  expect((await service.recipients(`login_user_id=${loginUserId}`)).body).toEqual({ recipients: [] });
+  expect((await service.recipients(`login_user_id=${loginUserId}`)).body).toEqual({
+    recipients: [],
+  });
 });
 
 test('a token whose session is no longer stored ends its relations, if its own Login App revokes it', async () => {
@@ -264,7 +267,8 @@ test('a thief with the id of a public client and a key of their own ends no rela
   const client = await newPublicClient(service);
   const owner = await newPhone(service);
   const thief = await newKeyHolder(service, client);
-  const { access_token, refresh_token } = (await (await newKeyHolder(service, client)).logIn()).body;
+  const { access_token, refresh_token } = (await (await newKeyHolder(service, client)).logIn())
+    .body;
   expectAnswer(await service.relate(owner, access_token), 200, { id: owner });
   const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(access_token);
   await removeItem(own, sessionKey(sub, sid));

@@ -19,9 +19,13 @@ interface Recipient {
   login_user_id?: string;
 }
 
-const list = (query: string, app: LoginApp = demo.login_app) => service.recipients(query.slice(1), app);
+const list = (query: string, app: LoginApp = demo.login_app) =>
+  service.recipients(query.slice(1), app);
 const disable = (id: string, app: LoginApp = demo.login_app) =>
-  call(`/v2/marketing/push_notifications/devices/${id}`, { method: 'DELETE', headers: asClient(app) });
+  call(`/v2/marketing/push_notifications/devices/${id}`, {
+    method: 'DELETE',
+    headers: asClient(app),
+  });
 const idsOf = (recipients: Recipient[]) => recipients.map(({ device_id }) => device_id).toSorted();
 const forPerson = async (id: string, app?: LoginApp): Promise<Recipient[]> =>
   (await list(`?login_user_id=${id}`, app)).body.recipients;
@@ -30,7 +34,10 @@ async function pagesOf(shard: number, query: string, app: LoginApp): Promise<Rec
   const pages: Recipient[][] = [];
   let cursor = '';
   do {
-    const { status, body } = await list(`?shard=${shard}${query}${cursor && `&cursor=${cursor}`}`, app);
+    const { status, body } = await list(
+      `?shard=${shard}${query}${cursor && `&cursor=${cursor}`}`,
+      app,
+    );
     expect(status).toBe(200);
     pages.push(body.recipients);
     cursor = body.next_cursor ?? '';
@@ -102,12 +109,16 @@ describe('GET recipients?login_user_id', () => {
     '%s: a token of another type is the same device; by default it is %s',
     async (platform, usual, token) => {
       const person = await newPerson(service);
-      const registered = (token_type?: string) => service.register({ platform, token, token_type }, appToken);
+      const registered = (token_type?: string) =>
+        service.register({ platform, token, token_type }, appToken);
       const typeOf = async () => {
         const [recipient] = await eventuallyHas(1, () => forPerson(person.loginUserId));
         const own = await service.listDevices(person.token);
         const { token_type } = await operate('devices', 'show', { device: recipient?.device_id });
-        expect([own.body.devices[0].token_type, token_type]).toEqual([recipient?.token_type, token_type]);
+        expect([own.body.devices[0].token_type, token_type]).toEqual([
+          recipient?.token_type,
+          token_type,
+        ]);
         return { id: recipient?.device_id, token_type };
       };
       const { status, body } = await registered();
@@ -131,8 +142,15 @@ describe('GET recipients?login_user_id', () => {
     const [found] = await eventuallyHas(1, () => forPerson(person.loginUserId));
     expect(found).toMatchObject(device);
     expect(found).not.toHaveProperty('environment');
-    const flags = { 'login-app': demo.login_app.login_app_id, platform: 'ios', token: device.token };
-    expect(await operate('devices', 'find', flags)).toMatchObject({ device_id: id, token_type: 'fcm' });
+    const flags = {
+      'login-app': demo.login_app.login_app_id,
+      platform: 'ios',
+      token: device.token,
+    };
+    expect(await operate('devices', 'find', flags)).toMatchObject({
+      device_id: id,
+      token_type: 'fcm',
+    });
     const exported = await operate('login-users', 'export', { 'login-user': person.loginUserId });
     expect(exported.devices).toMatchObject([{ device_id: id, token_type: 'fcm' }]);
   });
@@ -181,7 +199,8 @@ describe('GET recipients?shard', () => {
     }));
     const flags = { 'login-app': app.login_app_id, devices: lines };
     expect(await operate('devices', 'import', flags)).toMatchObject({ added: 130 });
-    const lengthsOf = async (query: string) => (await pagesOf(shard, query, app)).map(({ length }) => length);
+    const lengthsOf = async (query: string) =>
+      (await pagesOf(shard, query, app)).map(({ length }) => length);
     expect(
       await eventually(
         () => lengthsOf('&limit=1000'),
@@ -288,7 +307,10 @@ describe('DELETE devices/{device_id}', () => {
 
 describe('who may ask', () => {
   const unknown = `d_${'A'.repeat(43)}`;
-  const answersTo = async (app: LoginApp) => [await list('?shard=0', app), await disable(unknown, app)];
+  const answersTo = async (app: LoginApp) => [
+    await list('?shard=0', app),
+    await disable(unknown, app),
+  ];
 
   test.each(['none', 'refresh_token'])(
     'not a client that is limited to the grants %s: 403, unless the operator allows it',

@@ -9,11 +9,19 @@ const { demo, json, loginAppToken, operate, register } = service;
 const path = '/v2/marketing/push_notifications/devices';
 
 const device = { id: expect.stringMatching(/^d_[\w-]{43}$/) };
-const android = (details: object = {}) => ({ platform: 'android', token: unique('push-token'), ...details });
+const android = (details: object = {}) => ({
+  platform: 'android',
+  token: unique('push-token'),
+  ...details,
+});
 const ios = (details: object = {}) => ({ platform: 'ios', token: hexToken(), ...details });
 
 const badRequest = { status: 400, error: 'invalid_request', naming: /\bdevice\b/ };
-const notFound = (platform: string) => ({ status: 404, error: 'not_found', naming: new RegExp(platform) });
+const notFound = (platform: string) => ({
+  status: 404,
+  error: 'not_found',
+  naming: new RegExp(platform),
+});
 
 const appToken = await loginAppToken();
 
@@ -88,7 +96,12 @@ describe('POST /v2/marketing/push_notifications/devices', () => {
     ios({ app_version: '1' }),
     ios({ app_version: `4.2.0+${'a'.repeat(58)}` }),
     ios({ installation_id: unique('i').padEnd(128, '~') }),
-    ios({ environment: 'sandbox', locale: 'EN-us', app_version: '4.2.0', installation_id: unique('i') }),
+    ios({
+      environment: 'sandbox',
+      locale: 'EN-us',
+      app_version: '4.2.0',
+      installation_id: unique('i'),
+    }),
     android({ locale: 'de-AT', app_version: '4.2.0', installation_id: unique('i') }),
   ])('%j is a device', async (sent) => {
     const answer = await register(sent, appToken);
@@ -100,7 +113,9 @@ describe('POST /v2/marketing/push_notifications/devices, 400 device missing or n
   const noHashes = 'null "ios" "" 7 true [] [["platform","ios"]]'
     .split(' ')
     .map((text) => `{"device":${text}}`);
-  const noDevices = '{} {"Device":{"platform":"ios"}} [] [{"device":{}}] null "device" 7'.split(' ');
+  const noDevices = '{} {"Device":{"platform":"ios"}} [] [{"device":{}}] null "device" 7'.split(
+    ' ',
+  );
   test.each([...noHashes, ...noDevices])('the body is %s', async (body) => {
     expectError(await send(body), badRequest);
   });
@@ -113,19 +128,36 @@ describe('POST /v2/marketing/push_notifications/devices, 422 validation error in
   test.each<[string, RegExp, unknown[]]>([
     ['platform', /^/, [undefined, 'windows', 'iOS', '', null, 1, ['ios'], 'constructor']],
     ['environment', / must be/, ['Production', '', null, 7, ['sandbox']]],
-    ['locale', / must be/, ['', 'd', 'de_AT', 'de-', 'de\n', `en-x-${'a'.repeat(96)}`, null, 7, ['de']]],
-    ['app_version', / must be/, ['', ' ', '4.2 beta', 'a'.repeat(65), '4\n', 'жук', null, 4.2, ['4.2']]],
+    [
+      'locale',
+      / must be/,
+      ['', 'd', 'de_AT', 'de-', 'de\n', `en-x-${'a'.repeat(96)}`, null, 7, ['de']],
+    ],
+    [
+      'app_version',
+      / must be/,
+      ['', ' ', '4.2 beta', 'a'.repeat(65), '4\n', 'жук', null, 4.2, ['4.2']],
+    ],
     ['installation_id', / must be/, ['', ' ', 'a'.repeat(129), 'a b', 'жук', null, 7, {}]],
     ['token_type', / must be apns, fcm or fid\.$/, ['FCM', null, ['fcm']]],
     ['token', / must be /, [null, 7, [token], '', 'a'.repeat(62), 'a'.repeat(65), 'a'.repeat(402)]],
-    ['token', / 64 to 400 hexadecimal digits/, ['g'.repeat(64), `${token}\n`, `<${'a'.repeat(62)}>`]],
+    [
+      'token',
+      / 64 to 400 hexadecimal digits/,
+      ['g'.repeat(64), `${token}\n`, `<${'a'.repeat(62)}>`],
+    ],
     ['token', /unless token_type is fcm or fid\.$/, [fcmToken]],
     ['token', / is required\.$/, [undefined]],
   ])('device.%s: %s, when it is invalid for ios', async (name, naming, values) => {
     for (const value of values) {
       const answer = await register({ platform: 'ios', token, [name]: value }, appToken);
       const field = `device.${name}`;
-      expectError(answer, { status: 422, error: 'unprocessable_entity', naming: /./, fields: [field] });
+      expectError(answer, {
+        status: 422,
+        error: 'unprocessable_entity',
+        naming: /./,
+        fields: [field],
+      });
       expect(answer.body.error_description.replace(field, '')).toMatch(naming);
     }
   });
@@ -134,13 +166,19 @@ describe('POST /v2/marketing/push_notifications/devices, 422 validation error in
   const badTokens = [null, {}, '', 'a'.repeat(4097), 'a b', 'a\n', 'a\0', 'жетон'];
   type Row = [field: string, naming: RegExp, sent: object];
   test.each<Row>([
-    ...badTokens.map((bad): Row => ['device.token', /^device\.token must be/, android({ token: bad })]),
+    ...badTokens.map(
+      (bad): Row => ['device.token', /^device\.token must be/, android({ token: bad })],
+    ),
     ['device.token', /^device\.token is required\.$/, { platform: 'android' }],
     ['device.token', visible, { platform: 'ios', token_type: 'fcm', token: 'with space' }],
     ['device.token', visible, { platform: 'ios', token_type: 'fid', token: 'a'.repeat(4097) }],
     ['device.token', / 64 to 400 hexa/, { platform: 'ios', token_type: 'apns', token: fcmToken }],
     ['device.token_type', / must be fcm or fid for android\.$/, android({ token_type: 'apns' })],
-    ['device.environment', / not be supplied for android\.$/, android({ environment: 'production' })],
+    [
+      'device.environment',
+      / not be supplied for android\.$/,
+      android({ environment: 'production' }),
+    ],
     [
       'device.environment',
       / not be supplied for fcm or fid\.$/,
@@ -154,11 +192,21 @@ describe('POST /v2/marketing/push_notifications/devices, 422 validation error in
   test.each([
     [{}, 'platform token'],
     [{ platform: 'ios', token: 'g', environment: 'x', locale: '_' }, 'token environment locale'],
-    [{ platform: 'android', token: 'a b', environment: 'sandbox', locale: '_' }, 'token environment locale'],
-    [{ platform: 'ios', token, app_version: '', installation_id: '' }, 'app_version installation_id'],
+    [
+      { platform: 'android', token: 'a b', environment: 'sandbox', locale: '_' },
+      'token environment locale',
+    ],
+    [
+      { platform: 'ios', token, app_version: '', installation_id: '' },
+      'app_version installation_id',
+    ],
   ])('%j: each field that is wrong is named', async (sent, wrong) => {
     const fields = wrong.split(' ').map((name) => `device.${name}`);
-    expectError(await register(sent, appToken), { status: 422, error: 'unprocessable_entity', fields });
+    expectError(await register(sent, appToken), {
+      status: 422,
+      error: 'unprocessable_entity',
+      fields,
+    });
   });
 });
 

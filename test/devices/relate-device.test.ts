@@ -101,7 +101,14 @@ test('401 when the Authentication and the Authorization header do not agree', as
   const other = await userTokenOf(unique('bob'));
   const mine = `Bearer ${userToken}`;
   const disagree = { status: 401, error: 'invalid_token', naming: /Authentication.*Authorization/ };
-  for (const foreign of [`Bearer ${other}`, `Bearer ${appToken}`, 'Bearer abc', 'Basic abc', 'Bearer', 'x']) {
+  for (const foreign of [
+    `Bearer ${other}`,
+    `Bearer ${appToken}`,
+    'Bearer abc',
+    'Basic abc',
+    'Bearer',
+    'x',
+  ]) {
     const pairs = [
       [mine, foreign],
       [foreign, mine],

@@ -25,24 +25,28 @@ const file = (name: string, content: string): string => {
 
 const google = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const apple = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const pem = ({ privateKey }: typeof google) => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const pem = ({ privateKey }: typeof google) =>
+  privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 /** Each push that a stand-in was sent: where to, and the token. FCM gets an installation id in another field. */
 const pushes: string[] = [];
 /** What a stand-in answers for a token, once each; 200 after that. With 0, APNs closes the connection instead. */
 type Planned = { status: number; body: unknown; headers?: Record<string, string> };
 const planned = new Map<string, Planned[]>();
-const outcomeOf = (token: string): Planned => planned.get(token)?.shift() ?? { status: 200, body: {} };
+const outcomeOf = (token: string): Planned =>
+  planned.get(token)?.shift() ?? { status: 200, body: {} };
 const problems: unknown[] = [];
 const portOf = (server: { address(): unknown }) => Object(server.address()).port;
 
 /** Stands in for Google: the token endpoint (RFC 7523) and `projects.messages.send` of FCM HTTP v1. */
 const fcm = createServer(async (request, response) => {
   const body = await textOf(request);
-  await (request.url === '/token' ? grant(body, response) : push(request, body, response)).catch((error) => {
-    problems.push(error);
-    response.writeHead(500).end('{}');
-  });
+  await (request.url === '/token' ? grant(body, response) : push(request, body, response)).catch(
+    (error) => {
+      problems.push(error);
+      response.writeHead(500).end('{}');
+    },
+  );
 });
 async function grant(body: string, response: ServerResponse): Promise<void> {
   const form = new URLSearchParams(body);
@@ -51,10 +55,16 @@ async function grant(body: string, response: ServerResponse): Promise<void> {
   const { payload } = await jwtVerify(form.get('assertion') ?? '', google.publicKey, { audience });
   expectEqual(payload.scope, 'https://www.googleapis.com/auth/firebase.messaging');
   expectEqual(payload.iss, 'sender@demo.iam.gserviceaccount.com');
-  response.end(JSON.stringify({ access_token: 'ya29.demo', expires_in: 3599, token_type: 'Bearer' }));
+  response.end(
+    JSON.stringify({ access_token: 'ya29.demo', expires_in: 3599, token_type: 'Bearer' }),
+  );
 }
 /** Takes a push only as firebase-admin 14.5.1 was recorded to send it. */
-async function push({ method, url, headers }: IncomingMessage, text: string, response: ServerResponse) {
+async function push(
+  { method, url, headers }: IncomingMessage,
+  text: string,
+  response: ServerResponse,
+) {
   const body = JSON.parse(text);
   const kind = 'fid' in body.message ? 'fid' : 'token';
   const token: string = body.message[kind];
@@ -63,7 +73,9 @@ async function push({ method, url, headers }: IncomingMessage, text: string, res
   expect({ method, url, authorization, type, body }).toEqual(recorded[kind]);
   pushes.push(`${kind} ${token}`);
   const { status, body: answer, headers: more } = outcomeOf(token);
-  response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(answer));
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...more })
+    .end(JSON.stringify(answer));
 }
 
 /** Stands in for a gateway of APNs: HTTP/2, a provider token (JWT, ES256), and the token in the path. */
@@ -83,7 +95,8 @@ const apns = (gateway: string) =>
     });
     pushes.push(`${gateway} ${token}`);
     const { status, body, headers } = outcomeOf(token);
-    if (status === 0) return request.stream.session?.destroy(body instanceof Error ? body : undefined);
+    if (status === 0)
+      return request.stream.session?.destroy(body instanceof Error ? body : undefined);
     response.writeHead(status, { 'apns-id': 'EC1BF194-B3B2-424A-89A9-5A918A6E6B5E', ...headers });
     response.end(status === 200 ? '' : JSON.stringify(body));
   });
@@ -135,7 +148,11 @@ const kinds = {
 };
 const future = Date.now() + 3_600_000;
 /** What the push service answers about a device of a kind, and what the worker makes of it. */
-const devices: [kind: keyof typeof kinds, outcome: 'sent' | 'dead' | 'failed', ...answers: Planned[]][] = [
+const devices: [
+  kind: keyof typeof kinds,
+  outcome: 'sent' | 'dead' | 'failed',
+  ...answers: Planned[],
+][] = [
   ['android', 'sent'],
   [
     'android',
@@ -162,7 +179,12 @@ const devices: [kind: keyof typeof kinds, outcome: 'sent' | 'dead' | 'failed', .
   ['android', 'failed', ...Array(6).fill(later(fcmError(503, 'UNAVAILABLE')))],
   ['ios', 'sent'],
   ['iosSandbox', 'sent'],
-  ['ios', 'sent', later(apnsError(429, 'TooManyRequests')), later(apnsError(503, 'ServiceUnavailable'))],
+  [
+    'ios',
+    'sent',
+    later(apnsError(429, 'TooManyRequests')),
+    later(apnsError(503, 'ServiceUnavailable')),
+  ],
   ['ios', 'dead', apnsError(410, 'Unregistered', { timestamp: future })],
   ['ios', 'dead', apnsError(410, 'ExpiredToken', { timestamp: future })],
   ['ios', 'failed', apnsError(410, 'Unregistered', { timestamp: 1 })],
@@ -228,14 +250,19 @@ test('the worker sends to every device, tries again what may be tried again, and
     expected.push(...Array(repeated.length + 1).fill(`${field} ${token}`));
   }
   const listed = async (): Promise<string[]> => {
-    const shards = Array.from({ length: 16 }, (_, shard) => service.recipients(`shard=${shard}`, app));
+    const shards = Array.from({ length: 16 }, (_, shard) =>
+      service.recipients(`shard=${shard}`, app),
+    );
     return (await Promise.all(shards)).flatMap(({ body }) =>
       body.recipients.map(({ device_id }: { device_id: string }) => device_id),
     );
   };
   await eventuallyHas(devices.length, listed);
 
-  const { exitCode, stdout, counts } = await runWorker(app, { ...googleVariables, ...appleVariables });
+  const { exitCode, stdout, counts } = await runWorker(app, {
+    ...googleVariables,
+    ...appleVariables,
+  });
   const count = (wanted: string) => devices.filter(([, outcome]) => outcome === wanted).length;
   const due = { sent: count('sent'), dead: count('dead'), failed: count('failed'), skipped: 0 };
   expect({ exitCode, counts }).toEqual({ exitCode: 1, counts: JSON.stringify(due) });
@@ -243,58 +270,85 @@ test('the worker sends to every device, tries again what may be tried again, and
   expect(pushes.toSorted()).toEqual(expected.toSorted());
   expect((await listed()).toSorted()).toEqual(alive.toSorted());
   for (const secret of secrets) expect(stdout).not.toContain(secret);
-  const reasons = ['INVALID_ARGUMENT', 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED', 'DeviceTokenNotForTopic'];
+  const reasons = [
+    'INVALID_ARGUMENT',
+    'SENDER_ID_MISMATCH',
+    'PERMISSION_DENIED',
+    'DeviceTokenNotForTopic',
+  ];
   for (const reason of reasons) expect(stdout).toContain(`"dead":false,"reason":"${reason}"}`);
 });
 
 test.each([
   ['FCM', googleVariables, 'token', 'android', () => unique('push-token')],
   ['APNs', appleVariables, 'production', 'ios', hexToken],
-])('with %s alone, the worker skips the other devices', async (_, variables, field, platform, newToken) => {
-  const app = await newApp();
-  const appToken = await service.loginAppToken(app);
-  const token = newToken();
-  await service.register({ platform, token }, appToken);
-  const other =
-    platform === 'ios' ? { platform: 'android', token: 'other' } : { platform: 'ios', token: hexToken() };
-  await service.register(other, appToken);
-  const { exitCode, counts } = await eventually(
-    () => runWorker(app, variables),
-    ({ counts = '' }) => /"sent":1,.*"skipped":1/.test(counts),
-  );
-  expect({ exitCode, counts }).toEqual({ exitCode: 0, counts: '{"sent":1,"dead":0,"failed":0,"skipped":1}' });
-  expect(pushes).toContain(`${field} ${token}`);
-});
+])(
+  'with %s alone, the worker skips the other devices',
+  async (_, variables, field, platform, newToken) => {
+    const app = await newApp();
+    const appToken = await service.loginAppToken(app);
+    const token = newToken();
+    await service.register({ platform, token }, appToken);
+    const other =
+      platform === 'ios'
+        ? { platform: 'android', token: 'other' }
+        : { platform: 'ios', token: hexToken() };
+    await service.register(other, appToken);
+    const { exitCode, counts } = await eventually(
+      () => runWorker(app, variables),
+      ({ counts = '' }) => /"sent":1,.*"skipped":1/.test(counts),
+    );
+    expect({ exitCode, counts }).toEqual({
+      exitCode: 0,
+      counts: '{"sent":1,"dead":0,"failed":0,"skipped":1}',
+    });
+    expect(pushes).toContain(`${field} ${token}`);
+  },
+);
 
 test.each([
   ['closes', undefined, 'The connection was closed.'],
   ['breaks', new Error('broken'), 'Session closed with error code 2'],
-])('a push during which APNs %s the connection is sent again, on another one', async (_, body, reason) => {
-  const app = await newApp();
-  const token = hexToken();
-  planned.set(token, [{ status: 0, body }]);
-  await service.register({ platform: 'ios', token }, await service.loginAppToken(app));
-  const { exitCode, stdout } = await eventually(
-    () => runWorker(app, appleVariables),
-    ({ counts = '' }) => !counts.includes('"sent":0,"dead":0,"failed":0'),
-  );
-  expect(stdout).toContain(`"status":503,"dead":false,"reason":"${reason}"}`);
-  expect({ exitCode, pushed: pushes.filter((push) => push.endsWith(token)).length }).toEqual({
-    exitCode: 0,
-    pushed: 2,
-  });
-});
+])(
+  'a push during which APNs %s the connection is sent again, on another one',
+  async (_, body, reason) => {
+    const app = await newApp();
+    const token = hexToken();
+    planned.set(token, [{ status: 0, body }]);
+    await service.register({ platform: 'ios', token }, await service.loginAppToken(app));
+    const { exitCode, stdout } = await eventually(
+      () => runWorker(app, appleVariables),
+      ({ counts = '' }) => !counts.includes('"sent":0,"dead":0,"failed":0'),
+    );
+    expect(stdout).toContain(`"status":503,"dead":false,"reason":"${reason}"}`);
+    expect({ exitCode, pushed: pushes.filter((push) => push.endsWith(token)).length }).toEqual({
+      exitCode: 0,
+      pushed: 2,
+    });
+  },
+);
 
 test('what is not set up right is a message, and the exit code 1', async () => {
   const app = await newApp();
   const wrong = await runWorker({ ...app, client_secret: 'wrong' }, googleVariables);
-  const unauthorized = /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/;
-  expect(wrong).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(unauthorized) });
+  const unauthorized =
+    /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/;
+  expect(wrong).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(unauthorized),
+  });
   const { GOOGLE_FILE } = googleVariables;
   for (const [variables, message] of [
-    [{ ...appleVariables, APNS_FILE: GOOGLE_FILE }, `APNS_FILE: ${GOOGLE_FILE} holds no key for this.`],
+    [
+      { ...appleVariables, APNS_FILE: GOOGLE_FILE },
+      `APNS_FILE: ${GOOGLE_FILE} holds no key for this.`,
+    ],
     [{ GOOGLE_FILE: 'missing.json' }, expect.stringMatching(/no such .*'missing\.json'$/)],
-    [{ ...appleVariables, APNS_TOPIC: '' }, 'APNS_FILE needs APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC.'],
+    [
+      { ...appleVariables, APNS_TOPIC: '' },
+      'APNS_FILE needs APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC.',
+    ],
     [{}, 'Set GOOGLE_FILE, APNS_FILE or both.'],
   ] as const)
     expect(await runWorker(app, variables)).toMatchObject({ exitCode: 1, stderr: message });
@@ -304,11 +358,18 @@ test('a report that is rejected stops the worker, which does not print the id', 
   const app = await newApp();
   const token = unique('push-token');
   planned.set(token, Array(9).fill(fcmError(404, 'NOT_FOUND', detail('UNREGISTERED'))));
-  const { body } = await service.register({ platform: 'android', token }, await service.loginAppToken(app));
-  const front = await serve(async ({ method, url = '', headers: { authorization = '' } }, response) => {
-    if (method === 'DELETE') return response.writeHead(403).end('{"error":"forbidden"}');
-    response.end(await (await fetch(service.demo.base_url + url, { headers: { authorization } })).text());
-  });
+  const { body } = await service.register(
+    { platform: 'android', token },
+    await service.loginAppToken(app),
+  );
+  const front = await serve(
+    async ({ method, url = '', headers: { authorization = '' } }, response) => {
+      if (method === 'DELETE') return response.writeHead(403).end('{"error":"forbidden"}');
+      response.end(
+        await (await fetch(service.demo.base_url + url, { headers: { authorization } })).text(),
+      );
+    },
+  );
   const { exitCode, stderr } = await eventually(
     () => runWorker(app, { ...googleVariables, BASE: front.url }),
     ({ exitCode }) => exitCode !== 0,
@@ -326,5 +387,7 @@ test('an address that nobody answers at is named before the worker tries again',
   const [problem] = await once(run.stderr, 'data');
   run.kill();
   await run;
-  expect(String(problem)).toMatch(/^GET 127\.0\.0\.1\/.*: Failed to parse URL .* \(Invalid URL\)$/m);
+  expect(String(problem)).toMatch(
+    /^GET 127\.0\.0\.1\/.*: Failed to parse URL .* \(Invalid URL\)$/m,
+  );
 });

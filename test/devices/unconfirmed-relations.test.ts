@@ -145,7 +145,9 @@ describe('devices that were related without a recent login', () => {
 
 describe('a relation without a recent login, when a call of the store goes wrong', () => {
   const faults = ['fails before', 'fails after', 'answer lost'] as const;
-  const places = [0, 1, 2].flatMap((place) => faults.map((fault): [Fault, number] => [fault, place]));
+  const places = [0, 1, 2].flatMap((place) =>
+    faults.map((fault): [Fault, number] => [fault, place]),
+  );
 
   test.each(places)(
     '%s, call %i: all of it has happened, or nothing, and it can be repeated',

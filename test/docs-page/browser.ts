@@ -22,11 +22,17 @@ const options = [
 
 /** Starts Debian's chromium, with an empty profile that is removed in the end. */
 export async function startBrowser() {
-  const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+  const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], {
+    encoding: 'utf8',
+  }).trim();
   const browser = await chromium.launch({ executablePath, args: options });
   return {
     /** Opens a page in a new window and hands it to the work. */
-    visit: async (url: string, { width, colorScheme }: Look, work: (page: Page) => Promise<void>) => {
+    visit: async (
+      url: string,
+      { width, colorScheme }: Look,
+      work: (page: Page) => Promise<void>,
+    ) => {
       const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
       const problems = watch(context);
       const page = await context.newPage();
@@ -45,7 +51,8 @@ function watch(context: BrowserContext): string[] {
   const problems: string[] = [];
   context.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url());
-    if (protocol !== 'data:' && hostname !== '127.0.0.1') problems.push(`a request to ${request.url()}`);
+    if (protocol !== 'data:' && hostname !== '127.0.0.1')
+      problems.push(`a request to ${request.url()}`);
   });
   context.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
   context.on('console', (message) => {

@@ -80,15 +80,17 @@ runCheck(async (cleanUps) => {
 
   await check('the token comes first, and what deletes comes last', () =>
     visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
-      const ids = (await tab.locator('.opblock').evaluateAll((all) => all.map(({ id }) => id))).map((id) =>
-        id.replace(/^operations-[^-]+-/, ''),
+      const ids = (await tab.locator('.opblock').evaluateAll((all) => all.map(({ id }) => id))).map(
+        (id) => id.replace(/^operations-[^-]+-/, ''),
       );
       assert.equal(ids[0], 'issue-token');
       assert.deepEqual([...ids].sort(), [...operations].sort());
       for (const group of await tab.locator('.opblock-tag-section').all()) {
         const deleting = await group
           .locator('.opblock')
-          .evaluateAll((blocks) => blocks.map((block) => block.classList.contains('opblock-delete')));
+          .evaluateAll((blocks) =>
+            blocks.map((block) => block.classList.contains('opblock-delete')),
+          );
         assert.deepEqual(deleting, deleting.toSorted());
       }
     }),
@@ -105,13 +107,19 @@ runCheck(async (cleanUps) => {
           await execute(await openOperation(tab, id));
         }
         if (withPictures)
-          await tab.screenshot({ path: join(pictures, `${colorScheme}-${width}.png`), fullPage: true });
+          await tab.screenshot({
+            path: join(pictures, `${colorScheme}-${width}.png`),
+            fullPage: true,
+          });
         assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), width);
         assert.deepEqual(await cutOff(tab), []);
         const title = await tab.evaluate(
           "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/g).map(Number)",
         );
-        assert.equal(Math.min(...v.parse(v.array(v.number()), title)) > 128, colorScheme === 'dark');
+        assert.equal(
+          Math.min(...v.parse(v.array(v.number()), title)) > 128,
+          colorScheme === 'dark',
+        );
         assert.deepEqual(await barriers(tab), []);
       }),
     );
@@ -120,7 +128,10 @@ runCheck(async (cleanUps) => {
   if (withPictures) {
     await visit(page, { width: 1000, colorScheme: 'light' }, async (tab) => {
       await fillIn(tab);
-      await tab.screenshot({ path: 'docs/api-page.png', clip: { x: 0, y: 0, width: 1000, height: 700 } });
+      await tab.screenshot({
+        path: 'docs/api-page.png',
+        clip: { x: 0, y: 0, width: 1000, height: 700 },
+      });
     });
   }
 
@@ -188,7 +199,12 @@ const statusFor = (url: string, host: string): Promise<number | undefined> =>
 
 /** A web server for the files of a folder, below any path. */
 async function serveFolder(folder: string): Promise<{ url: string } & AsyncDisposable> {
-  const types = { html: 'text/html', js: 'text/javascript', css: 'text/css', json: 'application/json' };
+  const types = {
+    html: 'text/html',
+    js: 'text/javascript',
+    css: 'text/css',
+    json: 'application/json',
+  };
   const { url, close } = await serve(({ url: path = '' }, response) => {
     const name = path.slice(path.lastIndexOf('/') + 1) || 'index.html';
     response.setHeader(

@@ -35,7 +35,10 @@ const document = v.parse(
   JSON.parse(text),
 );
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, one]) => ({ name: `${method.toUpperCase()} ${path}`, ...one })),
+  Object.entries(methods).map(([method, one]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    ...one,
+  })),
 );
 
 test("Redocly's recommended rules find nothing, but for what has a reason", async () => {
@@ -47,9 +50,9 @@ test("Redocly's recommended rules find nothing, but for what has a reason", asyn
   } as const;
   const config = await createConfig({ extends: ['recommended'], rules });
   const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config });
-  expect(problems.map(({ ruleId, message, location: [place] }) => [ruleId, message, place?.pointer])).toEqual(
-    [],
-  );
+  expect(
+    problems.map(({ ruleId, message, location: [place] }) => [ruleId, message, place?.pointer]),
+  ).toEqual([]);
 });
 
 describe.each(operations)('$name', ({ summary, description, requestBody, responses }) => {
@@ -57,7 +60,9 @@ describe.each(operations)('$name', ({ summary, description, requestBody, respons
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'document', components: document.components });
   const problemsOf = (schema: object, value: unknown) => {
-    const resolved = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components'));
+    const resolved = JSON.parse(
+      JSON.stringify(schema).replaceAll('"#/components', '"document#/components'),
+    );
     return ajv.validate(resolved, value) ? [] : ajv.errors;
   };
   /** What a schema, or the component that it refers to, says beside its title and description. */
@@ -68,7 +73,9 @@ describe.each(operations)('$name', ({ summary, description, requestBody, respons
   };
   const bodies = [requestBody, ...Object.values(responses)]
     .map((one) => v.safeParse(withContent, one))
-    .flatMap(({ success, output }) => (success ? Object.values(v.parse(withContent, output).content) : []));
+    .flatMap(({ success, output }) =>
+      success ? Object.values(v.parse(withContent, output).content) : [],
+    );
 
   test('says what it does, and has no body of any form', () => {
     expect(summary.length).toBeGreaterThan(10);
@@ -91,8 +98,12 @@ describe.each(operations)('$name', ({ summary, description, requestBody, respons
 describe('links', () => {
   const links = operations.flatMap(({ name, responses }) =>
     Object.values(responses)
-      .map((one) => v.parse(v.looseObject({ links: v.optional(v.record(v.string(), link), {}) }), one))
-      .flatMap((one) => Object.entries(one.links).map(([to, target]) => [`${name}: ${to}`, target] as const)),
+      .map((one) =>
+        v.parse(v.looseObject({ links: v.optional(v.record(v.string(), link), {}) }), one),
+      )
+      .flatMap((one) =>
+        Object.entries(one.links).map(([to, target]) => [`${name}: ${to}`, target] as const),
+      ),
   );
 
   test.each(links)(

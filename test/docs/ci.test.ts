@@ -27,7 +27,13 @@ chmodSync(join(machine, 'npm'), 0o755);
 /** Runs `.ci/run` there. @param failsOnce how the arguments of npm begin that fails at its first call */
 async function run({ failsOnce = 'nothing', missing = '' }) {
   const calls = join(mkdtempSync(join(machine, 'run-')), 'calls');
-  const env = { PATH: machine, TMPDIR: machine, CALLS: calls, FAILS_ONCE: failsOnce, MISSING: missing };
+  const env = {
+    PATH: machine,
+    TMPDIR: machine,
+    CALLS: calls,
+    FAILS_ONCE: failsOnce,
+    MISSING: missing,
+  };
   const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) =>
     execFile(join(machine, 'bash'), ['.ci/run'], { env }, (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, output: `${stdout}${stderr}` }),
@@ -39,7 +45,10 @@ async function run({ failsOnce = 'nothing', missing = '' }) {
 describe('.ci/run', () => {
   test('needs npm and what each Unix has, and ends with the number of tests', async () => {
     const { code, output, calls } = await run({});
-    expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/\n33 passed, 0 failed\n$/) });
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: expect.stringMatching(/\n33 passed, 0 failed\n$/),
+    });
     expect(output).not.toMatch(/not found|invalid/);
     expect(output).toContain('Left out: npm run test:sam, which needs podman.');
     expect(new Set(calls).size).toBe(calls.length);
@@ -55,7 +64,9 @@ describe('.ci/run', () => {
   ])('npm %s %s: only what downloads or emulates may', async (failsOnce, _, failed) => {
     const { code, output, calls } = await run({ failsOnce });
     const report = failed ? 'Failed' : 'Failed once, and repeated';
-    expect(output).toMatch(new RegExp(`\n${report}: npm .*\n(.*\n)*33 passed, ${failed} failed\n$`));
+    expect(output).toMatch(
+      new RegExp(`\n${report}: npm .*\n(.*\n)*33 passed, ${failed} failed\n$`),
+    );
     const count = calls.filter((call) => call.startsWith(failsOnce)).length;
     expect({ code, count }).toEqual({ code: failed, count: failed ? 1 : 2 });
   });

@@ -56,8 +56,15 @@ test('the lines for operators work, revoke the key that signs, and leave the dem
   const files = readdirSync(folder);
   const published = await fetch(`${running.demo.base_url}/v2/marketing/oauth/jwks`);
   const { keys } = JSON.parse(await published.text());
-  const revoked = { lines: `echo '{"kid":"'$KID'"}'`, promised: JSON.stringify({ kid: keys[0].kid }) };
-  expectPromised([...tryIt, ...lines.map((example) => ({ ...example, promised: undefined })), revoked]);
+  const revoked = {
+    lines: `echo '{"kid":"'$KID'"}'`,
+    promised: JSON.stringify({ kid: keys[0].kid }),
+  };
+  expectPromised([
+    ...tryIt,
+    ...lines.map((example) => ({ ...example, promised: undefined })),
+    revoked,
+  ]);
   expect(readdirSync(folder)).toEqual(files);
   // Another instance has cached nothing of what the lines may have changed.
   const another = await startService({ JOIN: running.directory });
@@ -137,7 +144,8 @@ function expectPromised(examples: Example[], cwd = folder): void {
   const shell = { cwd, input, env: environment, encoding: 'utf8' } as const;
   const printed = execFileSync('bash', ['-e', '-o', 'pipefail'], shell).split(mark);
   for (const [index, { promised }] of examples.entries()) {
-    if (promised !== undefined) expect(answersIn(printed[index] ?? '')).toEqual(answersIn(promised));
+    if (promised !== undefined)
+      expect(answersIn(printed[index] ?? '')).toEqual(answersIn(promised));
   }
 }
 

@@ -35,7 +35,9 @@ test('the page about the data model has every key builder', () => {
 test.each(examples)('$call is $shown', ({ name, inputs, shown }) => {
   const builder = builders.get(name);
   const built: unknown =
-    typeof builder === 'function' ? Reflect.apply(builder, undefined, JSON.parse(`[${inputs}]`)) : builder;
+    typeof builder === 'function'
+      ? Reflect.apply(builder, undefined, JSON.parse(`[${inputs}]`))
+      : builder;
   const text = v.is(key, built) ? `${built.pk} / ${built.sk}` : String(built);
   // `…` stands for the rest of a hash, which has 43 characters.
   expect(text.replaceAll(/([\w-]{3})[\w-]{40}(?=$| |#)/g, '$1…')).toBe(shown);

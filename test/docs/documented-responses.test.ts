@@ -4,8 +4,14 @@ import { assertDocumented } from '../support/api-document.ts';
 const always = { 'x-request-id': 'r', 'cache-control': 'no-store' };
 const json = { ...always, 'content-type': 'application/json' };
 const challenge = { 'www-authenticate': 'Basic realm="login app client", charset="UTF-8"' };
-const badRequest = JSON.stringify({ error: 'invalid_request', error_description: 'There is no grant_type.' });
-const unauthorized = JSON.stringify({ error: 'invalid_client', error_description: 'The client is unknown.' });
+const badRequest = JSON.stringify({
+  error: 'invalid_request',
+  error_description: 'There is no grant_type.',
+});
+const unauthorized = JSON.stringify({
+  error: 'invalid_client',
+  error_description: 'The client is unknown.',
+});
 const noRoute = '{"message":"Not Found"}';
 
 /** Holds a response against the document, as the tests' HTTP client does. */
@@ -15,7 +21,12 @@ const check = (
   headers: Record<string, string>,
   text = '',
 ): void =>
-  assertDocumented(method, `http://127.0.0.1${path}`, { status, headers: new Headers(headers) }, text);
+  assertDocumented(
+    method,
+    `http://127.0.0.1${path}`,
+    { status, headers: new Headers(headers) },
+    text,
+  );
 
 const token: [string, string] = ['POST', '/v2/marketing/oauth/token'];
 const user: [string, string] = ['DELETE', '/v2/marketing/login/user'];
@@ -27,7 +38,10 @@ describe('a response as the document has it passes', () => {
     ['an error', [token, 400, json, badRequest]],
     ['an error with a challenge', [token, 401, { ...json, ...challenge }, unauthorized]],
     ['no body', [user, 204, always]],
-    ['of the gateway, where no route is', [nowhere, 404, { 'content-type': 'application/json' }, noRoute]],
+    [
+      'of the gateway, where no route is',
+      [nowhere, 404, { 'content-type': 'application/json' }, noRoute],
+    ],
     ['to a HEAD request', [head, 404, { 'content-type': 'application/json' }]],
   ])('%s', (_, given) => {
     expect(() => check(...given)).not.toThrow();
@@ -47,7 +61,10 @@ describe('every other response fails the test that got it', () => {
     ['a body to a HEAD request', [head, 404, { 'content-type': 'application/json' }, noRoute]],
     ['a body with a 204', [user, 204, always, badRequest]],
     ['a success where no route is', [nowhere, 200, json, '{}']],
-    ['another body where no route is', [nowhere, 404, { 'content-type': 'application/json' }, badRequest]],
+    [
+      'another body where no route is',
+      [nowhere, 404, { 'content-type': 'application/json' }, badRequest],
+    ],
     ['a request id where no route is', [nowhere, 404, json, noRoute]],
   ])('%s', (_, given) => {
     expect(() => check(...given)).toThrow();

@@ -74,7 +74,10 @@ test('the event that the page shows is one that the schemas allow', () => {
 async function startConsumer(env: Record<string, string> = {}) {
   const consumerFile = join(folder, 'consumer.mjs');
   writeFileSync(consumerFile, blockOf('js'));
-  const consumer = execa(process.execPath, [consumerFile], { env: { PORT: '0', ...env }, reject: false });
+  const consumer = execa(process.execPath, [consumerFile], {
+    env: { PORT: '0', ...env },
+    reject: false,
+  });
   const lines = createInterface(consumer.stdout)[Symbol.asyncIterator]();
   const nextLine = async () => String((await lines.next()).value);
   const url = `http://127.0.0.1:${(await nextLine()).match(/port (\d+)/)?.[1]}`;

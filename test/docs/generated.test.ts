@@ -30,7 +30,15 @@ test('every event file belongs to an endpoint', () => {
 
 test('npm run generate needs no API document to start from, and writes nothing when it fails', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'generate-'));
-  for (const path of ['package.json', 'README.md', 'docs', 'functions', 'infra', 'lib', 'test/events'])
+  for (const path of [
+    'package.json',
+    'README.md',
+    'docs',
+    'functions',
+    'infra',
+    'lib',
+    'test/events',
+  ])
     cpSync(path, join(copy, path), { recursive: true });
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
   const env = { ...process.env, NODE_OPTIONS: '' };

@@ -11,7 +11,14 @@ import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
 import { assumptions } from '../capacity/prices.ts';
 import { withEdge } from '../support/deployments.ts';
-import { edgeWith, resources, stacksWith, template, templateWith, watching } from '../support/template.ts';
+import {
+  edgeWith,
+  resources,
+  stacksWith,
+  template,
+  templateWith,
+  watching,
+} from '../support/template.ts';
 
 const pages = [
   'README.md',
@@ -33,11 +40,14 @@ const anchorsOf = (page: string): string[] =>
 
 test('each link leads to a file and a heading that exist', () => {
   const broken = pages.flatMap(({ path: page, text }) =>
-    [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, path = '', anchor]) => {
-      const target = path === '' ? page : join(dirname(page), path);
-      const leads = existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor));
-      return leads ? [] : [`${page}: ${link}`];
-    }),
+    [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(
+      ([link, path = '', anchor]) => {
+        const target = path === '' ? page : join(dirname(page), path);
+        const leads =
+          existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor));
+        return leads ? [] : [`${page}: ${link}`];
+      },
+    ),
   );
   expect(broken).toEqual([]);
 });
@@ -54,12 +64,16 @@ test('the client guide has a request to paste for every endpoint', async () => {
     const [, method] = command.match(/ -X (\w+)/) ?? [];
     return method ?? (/ -d | "\$@"/.test(command) ? 'POST' : 'GET');
   };
-  const missing = [...readFunctions().endpoints.values()].map(partsOf).filter(({ method, path }) => {
-    // A parameter is a shell variable, what a command prints, or a value.
-    const filledIn = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '(\\$\\w+|\\$\\([^)]*\\)|\\w+)');
-    const address = new RegExp(`"\\$BASE${filledIn}(\\?[^"]*)?"`);
-    return !commands.some((command) => address.test(command) && methodOf(command) === method);
-  });
+  const missing = [...readFunctions().endpoints.values()]
+    .map(partsOf)
+    .filter(({ method, path }) => {
+      // A parameter is a shell variable, what a command prints, or a value.
+      const filledIn = path
+        .replaceAll('.', '\\.')
+        .replaceAll(/\{\w+\}/g, '(\\$\\w+|\\$\\([^)]*\\)|\\w+)');
+      const address = new RegExp(`"\\$BASE${filledIn}(\\?[^"]*)?"`);
+      return !commands.some((command) => address.test(command) && methodOf(command) === method);
+    });
   const problems = missing.map(
     ({ method, path }) =>
       `docs/client-guide.md has no curl command with "$BASE${path}" and the method ${method}.`,
@@ -68,7 +82,9 @@ test('the client guide has a request to paste for every endpoint', async () => {
 });
 
 test("the client guide's table of errors has each code, with its status", () => {
-  const rows = [...textOf('docs/client-guide.md').matchAll(/^\| (\d{3}) \| ((?:`\w+`(?:, )?)+) \|/gm)];
+  const rows = [
+    ...textOf('docs/client-guide.md').matchAll(/^\| (\d{3}) \| ((?:`\w+`(?:, )?)+) \|/gm),
+  ];
   const told = rows.flatMap(([, status, codes = '']) =>
     [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`),
   );
@@ -80,7 +96,9 @@ test('the commands of the section about restoring name what the table has', () =
   const words = textOf('docs/maintenance.md').split(/[\s',]+(?=AttributeName)|\s'?|'\s/);
   const { pk, sk } = publicSigningKeysKey();
   const key = JSON.stringify({ pk: { S: pk }, sk: { S: sk } });
-  const named = words.filter((word) => word.startsWith('AttributeName=') || word.startsWith('{"pk"'));
+  const named = words.filter(
+    (word) => word.startsWith('AttributeName=') || word.startsWith('{"pk"'),
+  );
   expect(named).toEqual([`AttributeName=${table.timeToLive}`, key]);
 });
 
@@ -114,14 +132,17 @@ test('each variable of an ARN is set from an output of the stack, on the page th
 
 test('each output that a page asks for is one of the stack', () => {
   const asked = pages.flatMap(({ text }) =>
-    [...text.matchAll(/OutputKey=='(\w+)'|\(output (\w+)\)/g)].map(([, query, name]) => query ?? name ?? ''),
+    [...text.matchAll(/OutputKey=='(\w+)'|\(output (\w+)\)/g)].map(
+      ([, query, name]) => query ?? name ?? '',
+    ),
   );
   expect(asked).toEqual(expect.arrayContaining(['SigningKeysSecretArn', 'TableName']));
   expect(asked.filter((name) => !outputs.has(name))).toEqual([]);
 });
 
 test('no page has a command that only GNU has', () => {
-  const gnuOnly = /\bdate (-d|--date)|\b(sha|md5)\d*sum\b|\bsed -i |\bbase64 -w|\breadlink -f|\bGNU\b/;
+  const gnuOnly =
+    /\bdate (-d|--date)|\b(sha|md5)\d*sum\b|\bsed -i |\bbase64 -w|\breadlink -f|\bGNU\b/;
   expect(pages.filter(({ text }) => gnuOnly.test(text)).map(({ path }) => path)).toEqual([]);
 });
 
@@ -133,7 +154,9 @@ test('each cdk deploy with settings names its deployment, but for a trial', () =
   const deploying = lines.filter((line) => /npx cdk deploy/.test(line));
   const without = deploying.filter((line) => !line.includes('-c deployment='));
   expect(deploying.length).toBeGreaterThan(10);
-  expect(without).toEqual(['docs/settings.md: npx cdk deploy -c stack=login-trial -c stage=development']);
+  expect(without).toEqual([
+    'docs/settings.md: npx cdk deploy -c stack=login-trial -c stage=development',
+  ]);
 });
 
 test('each cdk deploy works with an edge, which is a second stack', () => {
@@ -141,14 +164,18 @@ test('each cdk deploy works with an edge, which is a second stack', () => {
     .filter(({ path }) => path !== 'docs/CHANGELOG.md')
     .flatMap(({ text }) => text.match(/npx cdk deploy .*-c deployment=\S+/g) ?? []);
   expect(commands.length).toBeGreaterThan(10);
-  expect(commands.filter((command) => !/ deploy (--all|NAME( NAME-edge)?) -c/.test(command))).toEqual([]);
+  expect(
+    commands.filter((command) => !/ deploy (--all|NAME( NAME-edge)?) -c/.test(command)),
+  ).toEqual([]);
 });
 
 describe('the section about a second region', () => {
-  const [, section = ''] = textOf('docs/maintenance.md').match(/^## A second region$(.*?)^## /ms) ?? [];
+  const [, section = ''] =
+    textOf('docs/maintenance.md').match(/^## A second region$(.*?)^## /ms) ?? [];
   const values: Record<string, string> = {
     TABLE: 'example-Table-1A2B',
-    STREAM: 'arn:aws:dynamodb:eu-west-1:123456789012:table/example-Table-1A2B/stream/2026-01-31T08:00:00.000',
+    STREAM:
+      'arn:aws:dynamodb:eu-west-1:123456789012:table/example-Table-1A2B/stream/2026-01-31T08:00:00.000',
     CERTIFICATE: 'arn:aws:acm:eu-west-1:123456789012:certificate/1234-abcd',
   };
   const commands = section
@@ -165,7 +192,9 @@ describe('the section about a second region', () => {
 
   test.each(commands)('%s makes what it names, with an edge', async (command) => {
     const context: Record<string, unknown> = {
-      ...Object.fromEntries([...command.matchAll(/-c (\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+      ...Object.fromEntries(
+        [...command.matchAll(/-c (\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+      ),
       edge: true,
       edgeCertificateArn: withEdge.edgeCertificateArn,
       replicaRegions: 'eu-west-1',
@@ -177,8 +206,12 @@ describe('the section about a second region', () => {
     expect(change).toEqual([]);
     expect(service.environment).toMatch(/\/eu-west-1$/);
     // The edge now leads there.
-    const readByEdge = JSON.stringify(edge?.template.toJSON()).match(/(?<="Fn::GetStackOutput":)\{[^}]*\}/g);
-    expect(readByEdge).toContain('{"StackName":"example","Region":"eu-west-1","OutputName":"DomainTarget"}');
+    const readByEdge = JSON.stringify(edge?.template.toJSON()).match(
+      /(?<="Fn::GetStackOutput":)\{[^}]*\}/g,
+    );
+    expect(readByEdge).toContain(
+      '{"StackName":"example","Region":"eu-west-1","OutputName":"DomainTarget"}',
+    );
     const { template } = service;
     template.hasOutput('DomainTarget', {});
     template.resourceCountIs('AWS::DynamoDB::Table', 0);
@@ -194,16 +227,20 @@ test('the tables of the page about capacity are what npm run capacity prints', (
     env: { ...process.env, NODE_OPTIONS: '' },
     encoding: 'utf8',
   });
-  const rowsOf = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('|'));
+  const rowsOf = (text: string): string[] =>
+    text.split('\n').filter((line) => line.startsWith('|'));
   const [costsAndQuotas = ''] = capacity.split('\n## Performance\n');
   expect(rowsOf(costsAndQuotas)).toEqual(rowsOf(printed));
 });
 
 test('the fixed costs count the alarms that a deployment has', () => {
-  const alarm = v.object({ Metrics: v.optional(v.array(v.object({ MetricStat: v.optional(v.unknown()) }))) });
+  const alarm = v.object({
+    Metrics: v.optional(v.array(v.object({ MetricStat: v.optional(v.unknown()) }))),
+  });
   // CloudWatch bills an alarm for each metric that it reads, but not for the expression over them.
   const metrics = resources('AWS::CloudWatch::Alarm', alarm, watching).map(
-    ({ properties }) => properties.Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1,
+    ({ properties }) =>
+      properties.Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1,
   );
   const sum = metrics.reduce((total, count) => total + count, 0);
   const costs = capacity.match(/\d+ alarms over \d+ metrics at \S+ each: [$\d]+\.\d+/);
@@ -228,7 +265,9 @@ test('the pages have what the two alarms of each new version cost, and how many 
   const own = new Set(
     metrics.flatMap(({ name, by }) => [[], ...by].map((dimensions) => `${name} ${dimensions}`)),
   );
-  expect(capacity.match(/about (\w+) metrics of our own at \$0.30 each: about \$9/)?.[1]).toBe('thirty');
+  expect(capacity.match(/about (\w+) metrics of our own at \$0.30 each: about \$9/)?.[1]).toBe(
+    'thirty',
+  );
   expect(Math.round(own.size / 10)).toBe(3);
 });
 

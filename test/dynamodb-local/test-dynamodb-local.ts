@@ -36,8 +36,9 @@ runCheck(async (cleanUps) => {
   const { url, close } = await step('Start DynamoDB Local', () => startDynamoDbLocal(print));
   cleanUps.defer(close);
   print(`    ${url}`);
-  await step('Run the tests that lean on a store against it, those that watch or disturb it too', () =>
-    runJest(testsWithStore(), { DYNAMODB_ENDPOINT: url }),
+  await step(
+    'Run the tests that lean on a store against it, those that watch or disturb it too',
+    () => runJest(testsWithStore(), { DYNAMODB_ENDPOINT: url }),
   );
 });
 
@@ -70,7 +71,12 @@ async function checkPublishedEvents(): Promise<void> {
     await account.endSession(String(decodeJwt(another.body.access_token).sid));
     const { base_url, sandbox_url, login_app } = service.demo;
     const to = `${base_url}/v2/marketing/providers/provider_f/notifications?login_app_id=${login_app.login_app_id}`;
-    const hijacked = { to, event: 'account-disabled', reason: 'hijacking', subject: person.subject };
+    const hijacked = {
+      to,
+      event: 'account-disabled',
+      reason: 'hijacking',
+      subject: person.subject,
+    };
     await fetch(`${sandbox_url}/provider_f/notifications?${new URLSearchParams(hijacked)}`, {
       method: 'POST',
     });
@@ -79,8 +85,9 @@ async function checkPublishedEvents(): Promise<void> {
     }
 
     const isOurs = (detail: Detail) =>
-      [detail.login_user_id, detail.device_id].some((one) => one === person.loginUserId || one === phone) ||
-      detail.access_request_id === id;
+      [detail.login_user_id, detail.device_id].some(
+        (one) => one === person.loginUserId || one === phone,
+      ) || detail.access_request_id === id;
     const published = async () =>
       received
         .map(({ 'detail-type': DetailType, detail: Detail }) => ({ DetailType, Detail }))
@@ -92,7 +99,9 @@ async function checkPublishedEvents(): Promise<void> {
     assert.deepEqual(typesOf(events), due);
     assert.deepEqual(events.flatMap(problemsOf), []);
     const sequencesOf = (name: string) =>
-      events.filter(({ Detail }) => Detail[name] !== undefined).map(({ Detail }) => String(Detail.sequence));
+      events
+        .filter(({ Detail }) => Detail[name] !== undefined)
+        .map(({ Detail }) => String(Detail.sequence));
     assert.deepEqual(sequencesOf('device_id'), sequencesOf('device_id').toSorted());
     const printed = [...running.output().matchAll(/^event (\{.*\})$/gm)].map(([, event = '']) =>
       JSON.parse(event),

@@ -25,6 +25,8 @@ runCheck(async (cleanUps) => {
     DEMO_FILE: join(service.directory, 'demo.json'),
   };
   const document = `${service.demo.base_url}/openapi.json`;
-  await step('Fuzz it', () => execa(join(commands, 'schemathesis'), [...words, document], { ...shown, env }));
+  await step('Fuzz it', () =>
+    execa(join(commands, 'schemathesis'), [...words, document], { ...shown, env }),
+  );
   print('\nThe fuzzer has found nothing.');
 });

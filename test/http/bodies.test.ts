@@ -75,7 +75,9 @@ const limits: [key: string, type: string, kilobytes: number][] = [
 ];
 
 test('each body has a limit', () => {
-  const withBody = [...readFunctions().endpoints].filter(([, { body }]) => body).map(([key]) => key);
+  const withBody = [...readFunctions().endpoints]
+    .filter(([, { body }]) => body)
+    .map(([key]) => key);
   expect([...new Set(limits.map(([key]) => key))].sort()).toEqual(withBody.sort());
 });
 
@@ -84,7 +86,11 @@ describe.each(limits)('a body of %s in %s', (key, type, kilobytes) => {
   async function answerTo(bytes: number) {
     const { path, init } = requestOf(filledIn(eventOf(key), values));
     const headers = { 'content-type': type };
-    const { body } = await service.call(path, { ...init, headers, body: Buffer.alloc(bytes, 'a&') });
+    const { body } = await service.call(path, {
+      ...init,
+      headers,
+      body: Buffer.alloc(bytes, 'a&'),
+    });
     return JSON.stringify(body);
   }
 
@@ -117,13 +123,21 @@ test('a comment of the greatest length may have each of its characters escaped',
 });
 
 test.each([
-  ['commas and brackets in a text are no values', JSON.stringify(['{[,"\\'.repeat(1_000)]), undefined],
+  [
+    'commas and brackets in a text are no values',
+    JSON.stringify(['{[,"\\'.repeat(1_000)]),
+    undefined,
+  ],
   ['1,000 values', JSON.stringify(Array(999).fill(0)), undefined],
   ['1,001 values', JSON.stringify(Array(1_001).fill(0)), 'The body has more than 1000 values.'],
   ['nested values', '['.repeat(1_001) + ']'.repeat(1_001), 'The body has more than 1000 values.'],
 ])('JSON that takes long to parse: %s', async (_, sent, problem) => {
   const headers = { authorization: `Bearer ${await service.loginAppToken()}` };
-  const { status, body } = await service.json('/v2/marketing/push_notifications/devices', sent, headers);
+  const { status, body } = await service.json(
+    '/v2/marketing/push_notifications/devices',
+    sent,
+    headers,
+  );
   const allowed = 'The body must be a JSON object with the field device.';
   expect([status, body.error_description]).toEqual([400, problem ?? allowed]);
 });

@@ -13,7 +13,9 @@ const person = await newPerson(service);
 
 type Headers = Record<string, string>;
 const byAuthorization = (values: Record<string, string>): Record<string, Headers> =>
-  Object.fromEntries(Object.entries(values).map(([what, authorization]) => [what, { authorization }]));
+  Object.fromEntries(
+    Object.entries(values).map(([what, authorization]) => [what, { authorization }]),
+  );
 const wrongTokens = {
   'an empty header': '',
   'no token': 'Bearer',
@@ -59,10 +61,15 @@ const wrongHeaders: Record<string, Record<string, Headers>> = {
   login_app_client: wrongPairs(client, unknownClient, other_login_app.client_secret, accountPair),
   account: wrongPairs(accountPair, `ac_${'A'.repeat(22)}`, other_account.account_secret, client),
 };
-const endpoints = [...readFunctions().endpoints].filter(([, { authenticate }]) => authenticate.error);
+const endpoints = [...readFunctions().endpoints].filter(
+  ([, { authenticate }]) => authenticate.error,
+);
 
 /** The error for such headers. Where a token authenticates, too, a bad one gets the challenge of tokens. */
-function errorFor({ error, alternative }: AnyEndpoint['authenticate'], { authorization = '' }: Headers) {
+function errorFor(
+  { error, alternative }: AnyEndpoint['authenticate'],
+  { authorization = '' }: Headers,
+) {
   const sendsToken = authorization.startsWith('Bearer') && alternative === 'recipients_token';
   return { status: 401, error: sendsToken ? 'invalid_token' : (error?.code ?? '') };
 }
@@ -72,13 +79,16 @@ describe.each(endpoints)('%s', (key, { authenticate }) => {
   const { authorization: _, ...headers } = Object(init.headers);
   const wrong = { 'no header': {}, ...wrongHeaders[authenticate.scheme] };
 
-  test.each(Object.entries(wrong))('%s: 401, whatever the rest of the request', async (_, credentials) => {
-    const request = { ...init, headers: { ...headers, ...credentials } };
-    const malformed = { ...request, ...(init.method === 'POST' && { body: '{' }) };
-    for (const answer of [
-      await service.call(path, request),
-      await service.call(`${path}?x=1&x=2`, malformed),
-    ])
-      expectError(answer, errorFor(authenticate, credentials));
-  });
+  test.each(Object.entries(wrong))(
+    '%s: 401, whatever the rest of the request',
+    async (_, credentials) => {
+      const request = { ...init, headers: { ...headers, ...credentials } };
+      const malformed = { ...request, ...(init.method === 'POST' && { body: '{' }) };
+      for (const answer of [
+        await service.call(path, request),
+        await service.call(`${path}?x=1&x=2`, malformed),
+      ])
+        expectError(answer, errorFor(authenticate, credentials));
+    },
+  );
 });

@@ -20,7 +20,10 @@ const standIn = await startProviderStandIn();
 type Request = () => Promise<unknown>;
 /** A scenario that begins with something new. */
 const from =
-  <Needed>(make: () => Promise<Needed>, prepare: (made: Needed) => Request | Promise<Request>): Scenario =>
+  <Needed>(
+    make: () => Promise<Needed>,
+    prepare: (made: Needed) => Request | Promise<Request>,
+  ): Scenario =>
   async () =>
     prepare(await make());
 /** A scenario that needs nothing else. */
@@ -74,7 +77,8 @@ const exampleOf = (key: string) =>
     const { path, init } = requestOf(event);
     return async () => {
       const answer = await service.call(path, init);
-      if (answer.status >= 300) throw new Error(`Give it a scenario: its example ends in ${answer.status}.`);
+      if (answer.status >= 300)
+        throw new Error(`Give it a scenario: its example ends in ${answer.status}.`);
       return answer;
     };
   });
@@ -123,7 +127,9 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       const form = await newLoginForm(person.subject);
       return () => service.token(form, app);
     }),
-    'a refresh token': asking(newOwner, ({ app, person }) => service.refresh(person.refreshToken, app)),
+    'a refresh token': asking(newOwner, ({ app, person }) =>
+      service.refresh(person.refreshToken, app),
+    ),
     'an outdated refresh token': from(newOwner, async ({ app, person }) => {
       const refresh = (refresh_token: string) => service.refresh(refresh_token, app);
       await refresh((await refresh(person.refreshToken)).body.refresh_token);
@@ -167,14 +173,19 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       () => newIssuerLogin(service, standIn, { on_consent_revoked: 'delete' }),
       async ({ logIn, scene, notification: newNotification, post }) => {
         const { account } = await logIn();
-        await account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: unique('bob') }) });
+        await account.link({
+          provider: 'provider_f',
+          id_token: await scene.idToken({ sub: unique('bob') }),
+        });
         const payload = await newNotification('consent-revoked');
         return () => post(payload);
       },
     ),
   },
   'revoke-token': {
-    'a refresh token': asking(newOwner, ({ app, person }) => service.revoke(person.refreshToken, app)),
+    'a refresh token': asking(newOwner, ({ app, person }) =>
+      service.revoke(person.refreshToken, app),
+    ),
   },
   'register-device': {
     'a new device': from(newApp, async (app) => {

@@ -59,11 +59,17 @@ describe('a deployment with an origin secret', () => {
   test.each([
     ['the previous one', previous],
     ['the current one', current],
-  ])('%s is accepted during a rotation, and only opens the way to authentication', async (_, secret) => {
-    expect((await issueToken({ 'x-origin-secret': secret })).status).toBe(200);
-    const stranger = { 'x-origin-secret': secret, authorization: basic(demo.login_app.client_id, 'x') };
-    expectError(await issueToken(stranger), { status: 401, error: 'invalid_client' });
-  });
+  ])(
+    '%s is accepted during a rotation, and only opens the way to authentication',
+    async (_, secret) => {
+      expect((await issueToken({ 'x-origin-secret': secret })).status).toBe(200);
+      const stranger = {
+        'x-origin-secret': secret,
+        authorization: basic(demo.login_app.client_id, 'x'),
+      };
+      expectError(await issueToken(stranger), { status: 401, error: 'invalid_client' });
+    },
+  );
 
   test.each([
     ['198.51.100.7:46532', '198.51.100.7'],
@@ -76,13 +82,17 @@ describe('a deployment with an origin secret', () => {
       'cloudfront-viewer-address': told,
       'x-forwarded-for': '203.0.113.66',
     });
-    const line = await logLine(running, 'token_issued', { request_id: headers.get('x-request-id') });
+    const line = await logLine(running, 'token_issued', {
+      request_id: headers.get('x-request-id'),
+    });
     expect(line.source_ip).toBe(source_ip);
   });
 
   test('an address that somebody without the secret tells is not in the log', async () => {
     const { headers } = await issueToken({ 'cloudfront-viewer-address': '198.51.100.7:46532' });
-    const line = await logLine(running, 'token_refused', { request_id: headers.get('x-request-id') });
+    const line = await logLine(running, 'token_refused', {
+      request_id: headers.get('x-request-id'),
+    });
     expect(line).not.toHaveProperty('source_ip');
   });
 
@@ -92,8 +102,14 @@ describe('a deployment with an origin secret', () => {
       method: 'POST',
       headers: { 'x-origin-secret': secret },
     });
-    const line = await logLine(running, 'request_refused', { request_id: headers.get('x-request-id') });
-    expect(line).toMatchObject({ error: 'forbidden', reason: 'origin_secret_wrong', RequestsRefused: 1 });
+    const line = await logLine(running, 'request_refused', {
+      request_id: headers.get('x-request-id'),
+    });
+    expect(line).toMatchObject({
+      error: 'forbidden',
+      reason: 'origin_secret_wrong',
+      RequestsRefused: 1,
+    });
     expect(JSON.stringify(line._aws)).toContain('[],["error"],["reason"]');
     const output = running.output();
     for (const text of [secret, previous, current]) expect(output).not.toContain(text);

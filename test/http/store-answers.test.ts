@@ -15,7 +15,10 @@ import { hexToken } from '../support/tokens.ts';
 const { running, service, proxy } = await sharedServiceWithStore();
 
 /** The first call of an operation is answered so; every other one reaches the store. */
-function answerOnce(operation: string, answer: (body: Record<string, unknown>) => StoreAnswer): void {
+function answerOnce(
+  operation: string,
+  answer: (body: Record<string, unknown>) => StoreAnswer,
+): void {
   let answered = false;
   proxy.hook = (call) => {
     if (answered || call.operation !== operation) return undefined;
@@ -59,7 +62,8 @@ describe('a batch read that the store leaves unprocessed is asked for again', ()
   });
 
   test('but not for ever: 500 after the sixth time', async () => {
-    proxy.hook = ({ operation, body }) => (operation === 'BatchGetItem' ? unprocessed(body) : undefined);
+    proxy.hook = ({ operation, body }) =>
+      operation === 'BatchGetItem' ? unprocessed(body) : undefined;
     proxy.forget();
     expect((await service.search('?ids=1,2,3')).status).toBe(500);
     expect(operations().filter((operation) => operation === 'BatchGetItem')).toHaveLength(6);
@@ -102,14 +106,18 @@ describe('an index that is just being written shows an item twice; it is listed 
   test('the devices of a shard', async () => {
     const id = await newDevice();
     showInIndex(inIndex(id), inIndex(id));
-    expect((await service.recipients('shard=0')).body).toMatchObject({ recipients: [{ device_id: id }] });
+    expect((await service.recipients('shard=0')).body).toMatchObject({
+      recipients: [{ device_id: id }],
+    });
   });
 
   test('an operator’s list, without those that are gone', async () => {
     const { account_id } = await service.operate('accounts', 'create', { name: 'Test' });
     const inList = (id: unknown) => ({ pk: `ACCOUNT#${id}`, sk: 'ACCOUNT' });
     showInIndex(inList(account_id), inList(`ac_${'A'.repeat(22)}`), inList(account_id));
-    expect(await service.operate('accounts', 'list', {})).toMatchObject({ accounts: [{ account_id }] });
+    expect(await service.operate('accounts', 'list', {})).toMatchObject({
+      accounts: [{ account_id }],
+    });
   });
 });
 
@@ -157,9 +165,14 @@ test('a partition that is full: 409 that says what to do, and a reason in the lo
 describe('a transaction that the store cancels', () => {
   const review = { actor_type: 'custom', actor_id: '7', status: 'approved' };
   const cancelled = (Code: string) =>
-    exception('TransactionCanceledException', { CancellationReasons: [{ Code: 'None' }, { Code }] });
+    exception('TransactionCanceledException', {
+      CancellationReasons: [{ Code: 'None' }, { Code }],
+    });
   const during = (answer: StoreAnswer, action: () => Promise<Answer>) =>
-    proxy.during(({ operation }) => (operation === 'TransactWriteItems' ? answer : undefined), action);
+    proxy.during(
+      ({ operation }) => (operation === 'TransactWriteItems' ? answer : undefined),
+      action,
+    );
   const newPending = async () =>
     (await service.createAccessRequest({ body: { approvals_needed: 1 } })).body.id;
 
@@ -169,7 +182,11 @@ describe('a transaction that the store cancels', () => {
     const reviewed = await during(full, () => service.addEvent('reviews', review, { id }));
     expectError(reviewed, { status: 409, error: 'conflict', naming: /full.*Create another one/ });
     const created = await during(full, () => service.createAccessRequest());
-    expectError(created, { status: 409, error: 'conflict', naming: /takes no more access requests/ });
+    expectError(created, {
+      status: 409,
+      error: 'conflict',
+      naming: /takes no more access requests/,
+    });
   });
 
   test('since others keep changing the same: 503 for a review, and nothing is written', async () => {
@@ -270,6 +287,8 @@ describe('500 unknown error, when the identity provider fails', () => {
   });
 
   test('it answers with something else: the settings may be wrong, so the log has to say more', async () => {
-    expectUnknownError(await logInWhen((scene) => scene.answer('token_info', { status: 200, body: {} })));
+    expectUnknownError(
+      await logInWhen((scene) => scene.answer('token_info', { status: 200, body: {} })),
+    );
   });
 });

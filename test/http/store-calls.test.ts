@@ -64,7 +64,10 @@ describe('token, provider_f', () => {
   test('a profile, new, unchanged, changed or gone, costs no call more, nor does a provider without one', async () => {
     const subject = unique('alice');
     for (const claims of [{ name: 'Alice' }, { name: 'Alice' }, { name: 'Alice M.' }, {}]) {
-      const form = await service.loginForm('provider_f', { subject, claims: JSON.stringify(claims) });
+      const form = await service.loginForm('provider_f', {
+        subject,
+        claims: JSON.stringify(claims),
+      });
       await expectRounds(() => service.token(form), 200, [['UpdateItem'], ['PutItem']]);
     }
     const { app, logIn } = await newIssuerLogin(service, standIn);
@@ -114,7 +117,8 @@ describe('token, provider_f, of an identity that leads elsewhere', () => {
 
   test('of somebody who was deleted: the same and 1 read, however often it was', async () => {
     const form = await idTokenForm();
-    const deleteOnce = async () => accountOf(service, (await service.token(form)).body.access_token).remove();
+    const deleteOnce = async () =>
+      accountOf(service, (await service.token(form)).body.access_token).remove();
     await deleteOnce();
     await service.token(form);
     const first = await operationsOf(form);
@@ -132,7 +136,11 @@ describe('a phone', () => {
     const form = await phone.loginForm();
     const proof = await phone.proof('token');
     const notes = [['PutItem'], ['PutItem']];
-    await expectRounds(() => phone.send('token', form, proof), 200, [...notes, ['UpdateItem'], ['PutItem']]);
+    await expectRounds(() => phone.send('token', form, proof), 200, [
+      ...notes,
+      ['UpdateItem'],
+      ['PutItem'],
+    ]);
     const { refresh_token } = (await phone.logIn()).body;
     const rounds = [['PutItem'], ['BatchGetItem'], ['UpdateItem']];
     await expectRounds(() => phone.refresh(refresh_token), 200, rounds);
@@ -143,7 +151,10 @@ describe('token, refresh_token', () => {
   test('1 batch read, then 1 conditional write', async () => {
     const { refresh_token } = (await service.token(await idTokenForm())).body;
     proxy.forget();
-    await expectRounds(() => service.refresh(refresh_token), 200, [['BatchGetItem'], ['UpdateItem']]);
+    await expectRounds(() => service.refresh(refresh_token), 200, [
+      ['BatchGetItem'],
+      ['UpdateItem'],
+    ]);
     const [read, write] = proxy.calls();
     expect(JSON.stringify(read?.body)).toContain('"ConsistentRead":true');
     expect(write?.body).toHaveProperty('ConditionExpression', expect.stringMatching(/./));
@@ -209,7 +220,10 @@ describe('search', () => {
       ['GetItem'],
       ['Query', 'Query'],
     ]);
-    await expectRounds(() => service.search('', { account }), 200, [['GetItem'], ['Query', 'Query']]);
+    await expectRounds(() => service.search('', { account }), 200, [
+      ['GetItem'],
+      ['Query', 'Query'],
+    ]);
   });
 
   const besideEachOther = [['GetItem'], ['Query', 'Query']];
@@ -223,10 +237,13 @@ describe('search', () => {
     ['?order=desc', 200, [['GetItem'], ['Query'], ['Query']]],
     ['?ids=1,2,3,4', 200, [['GetItem'], ['BatchGetItem']]],
     ['?page=0', 400, []],
-  ] as const)('%s: the access, then the events, with the account cached', async (query, status, rounds) => {
-    await service.search();
-    await expectRounds(() => service.search(query), status, rounds);
-  });
+  ] as const)(
+    '%s: the access, then the events, with the account cached',
+    async (query, status, rounds) => {
+      await service.search();
+      await expectRounds(() => service.search(query), status, rounds);
+    },
+  );
 });
 
 describe('access requests', () => {
@@ -240,7 +257,11 @@ describe('access requests', () => {
   });
 
   test.each([
-    ['that decides: also who has access', { approvals_needed: 1 }, [['Query'], ['TransactWriteItems']]],
+    [
+      'that decides: also who has access',
+      { approvals_needed: 1 },
+      [['Query'], ['TransactWriteItems']],
+    ],
     ['that counts', { approvals_needed: 2 }, [['TransactWriteItems']]],
   ])('a review %s: 2 reads, the ends of the lists, then 1 transaction', async (_, body, last) => {
     const { id } = (await create(body)).body;
@@ -264,7 +285,11 @@ describe('access requests', () => {
     const { id } = (await create({ approvals_needed: 1 })).body;
     const show = () => service.accessRequests(`/${id}`);
     await expectRounds(show, 200, [['GetItem'], ['GetItem', 'Query'], ['Query']]);
-    await service.addEvent('reviews', { actor_type: 'custom', actor_id: 'ann', status: 'approved' }, { id });
+    await service.addEvent(
+      'reviews',
+      { actor_type: 'custom', actor_id: 'ann', status: 'approved' },
+      { id },
+    );
     await expectRounds(show, 200, [['GetItem'], ['GetItem', 'Query']]);
   });
 

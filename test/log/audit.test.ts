@@ -74,9 +74,23 @@ describe('every endpoint that writes: one line, with who, what and the result', 
   const identity_id = expect.stringMatching(/^i_/);
   /** What the line of each endpoint's example says. */
   const rows: Record<string, () => object> = {
-    'add-comment': () => ({ status: 201, ...byAccount(), access_request_id, event_id: expect.any(Number) }),
-    'add-review': () => ({ status: 201, ...byAccount(), access_request_id, event_id: expect.any(Number) }),
-    'create-access-request': () => ({ status: 201, ...byAccount(), access_request_id: expect.any(Number) }),
+    'add-comment': () => ({
+      status: 201,
+      ...byAccount(),
+      access_request_id,
+      event_id: expect.any(Number),
+    }),
+    'add-review': () => ({
+      status: 201,
+      ...byAccount(),
+      access_request_id,
+      event_id: expect.any(Number),
+    }),
+    'create-access-request': () => ({
+      status: 201,
+      ...byAccount(),
+      access_request_id: expect.any(Number),
+    }),
     'register-device': () => ({
       status: expect.any(Number),
       caller: 'login_app_token',
@@ -124,7 +138,11 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     for (const key of keys) {
       const signed = await assertion(client, key);
       const line = await lineOf(() => send(signed));
-      expect(line).toMatchObject({ ...byClient(), client_id: client, key_thumbprint: key.thumbprint });
+      expect(line).toMatchObject({
+        ...byClient(),
+        client_id: client,
+        key_thumbprint: key.thumbprint,
+      });
     }
     const forged = await assertion(client, await newClientKey('RS256'));
     expect(await linesOf(() => send(forged))).toEqual([]);
@@ -171,7 +189,9 @@ describe('a request that is refused before its caller is known', () => {
 
   test('nor does a body that is too large, wherever it is sent', async () => {
     const body = 'x'.repeat(200_000);
-    const requests = audited.filter(([, endpoint]) => endpoint.body).map(([key]) => requestOf(eventOf(key)));
+    const requests = audited
+      .filter(([, endpoint]) => endpoint.body)
+      .map(([key]) => requestOf(eventOf(key)));
     const lines = await linesOf(async () => {
       for (const { path, init } of requests) await service.call(path, { ...init, body });
     });
@@ -249,7 +269,9 @@ describe('a device that changes its place', () => {
       device_id: phone,
       result: 'done',
     });
-    expect(await lineOf(() => service.relate(phone, other.token))).not.toHaveProperty('former_login_user_id');
+    expect(await lineOf(() => service.relate(phone, other.token))).not.toHaveProperty(
+      'former_login_user_id',
+    );
   });
 
   test('in its installation: the former one, and the people whose they were', async () => {
@@ -303,10 +325,20 @@ describe('a notification of a provider: what it did, and to whom', () => {
       outcome === 'person_unknown' ? unique('another') : undefined,
     );
     if (outcome === 'unlinked')
-      await account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: unique('other') }) });
+      await account.link({
+        provider: 'provider_f',
+        id_token: await scene.idToken({ sub: unique('other') }),
+      });
     const line = await lineOf(() => notify(type, { iat: now() - age }));
-    const ofEach = { caller: 'none', login_app_id: app.login_app_id, provider: 'provider_f', status: 204 };
-    const whom = ['ignored', 'person_unknown'].includes(outcome) ? {} : { login_user_id: loginUserId };
+    const ofEach = {
+      caller: 'none',
+      login_app_id: app.login_app_id,
+      provider: 'provider_f',
+      status: 204,
+    };
+    const whom = ['ignored', 'person_unknown'].includes(outcome)
+      ? {}
+      : { login_user_id: loginUserId };
     const route = 'POST /v2/marketing/providers/{provider}/notifications';
     expect(line).toEqual({ ...ofEach, ...whom, route, result: 'done', outcome });
   });

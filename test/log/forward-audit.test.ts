@@ -5,7 +5,11 @@ import { readBody, serve } from '../../infra/local/loopback-server.ts';
 /** What CloudWatch Logs was sent. */
 let requests: {
   target: string;
-  body: { logGroupName: string; logStreamName: string; logEvents: { timestamp: number; message: string }[] };
+  body: {
+    logGroupName: string;
+    logStreamName: string;
+    logEvents: { timestamp: number; message: string }[];
+  };
 }[] = [];
 let answer: { status: number; body: object };
 /** Answers to the next requests, before that one. */
@@ -13,7 +17,10 @@ let answersBefore: (typeof answer)[];
 
 const logs = await serve((request, response) => {
   void readBody(request).then((body) => {
-    requests.push({ target: String(request.headers['x-amz-target']), body: JSON.parse(body.toString()) });
+    requests.push({
+      target: String(request.headers['x-amz-target']),
+      body: JSON.parse(body.toString()),
+    });
     const { status, body: content } = answersBefore.shift() ?? answer;
     response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' });
     response.end(JSON.stringify(content));
@@ -41,7 +48,13 @@ const refusal = (__type: string) => ({ status: 400, body: { __type } });
 
 /** What CloudWatch delivers of the log of `add-comment`. */
 const deliver = (logEvents: object[], messageType = 'DATA_MESSAGE') => {
-  const content = { messageType, owner: '1', logGroup: '/a-stack/add-comment', logStream: 'x', logEvents };
+  const content = {
+    messageType,
+    owner: '1',
+    logGroup: '/a-stack/add-comment',
+    logStream: 'x',
+    logEvents,
+  };
   return handler({ awslogs: { data: gzipSync(JSON.stringify(content)).toString('base64') } });
 };
 const line = (number: number) => ({

@@ -37,7 +37,9 @@ async function lineOf(answer: Answer, event: string): Promise<Partial<LogLine>> 
     message: event,
     name: 'login-service',
   });
-  expect(level).toBe(event === 'provider_failed' || event === 'provider_keys_stale' ? 'ERROR' : 'INFO');
+  expect(level).toBe(
+    event === 'provider_failed' || event === 'provider_keys_stale' ? 'ERROR' : 'INFO',
+  );
   return fields;
 }
 
@@ -52,8 +54,11 @@ const ofLogin = (provider: string, grant_type = 'provider_credentials') => ({
 });
 
 /** Logs in with what a provider of the sandbox issues by such a query. */
-const logInWith = async (provider: string, query: Record<string, string> = {}, over = {}): Promise<Answer> =>
-  service.token({ ...(await service.loginForm(provider, query)), ...over });
+const logInWith = async (
+  provider: string,
+  query: Record<string, string> = {},
+  over = {},
+): Promise<Answer> => service.token({ ...(await service.loginForm(provider, query)), ...over });
 
 describe('request_refused says why a bearer token is invalid', () => {
   const logIn = async () => (await service.logIn(unique('alice'))).body;
@@ -66,7 +71,8 @@ describe('request_refused says why a bearer token is invalid', () => {
     return [...parts, token.split('.')[2]].join('.');
   };
   const recipientsToken = async (): Promise<string> =>
-    (await service.token({ grant_type: 'client_credentials', scope: 'recipients' })).body.access_token;
+    (await service.token({ grant_type: 'client_credentials', scope: 'recipients' })).body
+      .access_token;
   const kid = 'x';
   test.each<[reason: string, token: () => Promise<string>]>([
     ['refresh_token_sent', async () => (await logIn()).refresh_token],
@@ -76,7 +82,10 @@ describe('request_refused says why a bearer token is invalid', () => {
     ['unknown_key', () => changed({ kid })],
     ['issued_by_another_issuer', () => changed({ kid }, { iss: 'https://other.example' })],
     // No JSON says who issued it.
-    ['issued_by_another_issuer', async () => (await changed({ kid })).replace(/\.[^.]*\./, '.bm8.')],
+    [
+      'issued_by_another_issuer',
+      async () => (await changed({ kid })).replace(/\.[^.]*\./, '.bm8.'),
+    ],
     [
       'session_ended',
       async () => {
@@ -96,7 +105,10 @@ describe('request_refused says why a bearer token is invalid', () => {
   ])('of a person: %s', async (reason, token) => {
     const answer = await service.listDevices(await token());
     expect(answer.status).toBe(401);
-    expect(await lineOf(answer, 'request_refused')).toMatchObject({ error: 'invalid_token', reason });
+    expect(await lineOf(answer, 'request_refused')).toMatchObject({
+      error: 'invalid_token',
+      reason,
+    });
   });
 
   test.each<[reason: string, token: () => Promise<string>]>([
@@ -119,14 +131,19 @@ describe('request_refused says why a bearer token is invalid', () => {
     const headers = { authorization: `Bearer ${await token()}` };
     const answer = await service.call(path, { headers });
     expectError(answer, { status: 401, error: 'invalid_token' });
-    expect(await lineOf(answer, 'request_refused')).toMatchObject({ error: 'invalid_token', reason });
+    expect(await lineOf(answer, 'request_refused')).toMatchObject({
+      error: 'invalid_token',
+      reason,
+    });
   });
 
   test('a token of a sender is recipients_token_sent elsewhere', async () => {
     const token = await recipientsToken();
     for (const answer of [await service.listDevices(token), await service.register({}, token)]) {
       expect(answer.status).toBe(401);
-      expect(await lineOf(answer, 'request_refused')).toMatchObject({ reason: 'recipients_token_sent' });
+      expect(await lineOf(answer, 'request_refused')).toMatchObject({
+        reason: 'recipients_token_sent',
+      });
     }
   });
 
@@ -174,7 +191,12 @@ describe('token_refused', () => {
     ['issued_by_another_issuer', 'provider_f', claims('{"iss":"https://accounts.example"}'), {}],
     ['id_token_not_yet_valid', 'provider_f', claims(`{"nbf":${inAnHour}}`), {}],
     ['claim_invalid', 'provider_f', claims('{"iat":null}'), {}],
-    ['other_access_token', 'provider_f', { with_access_token: 'true' }, { access_token: 'another' }],
+    [
+      'other_access_token',
+      'provider_f',
+      { with_access_token: 'true' },
+      { access_token: 'another' },
+    ],
     ['nonce_mismatch', 'provider_f', { nonce: 'ours' }, { nonce: 'another' }],
     ['not_an_id_token', 'provider_f', {}, { id_token: 'no-token' }],
     ['credential_malformed', 'provider_a', {}, { access_token: 'two words' }],
@@ -198,7 +220,9 @@ describe('token_refused', () => {
   ])('%s, provider_f, whose header was changed by %j', async (reason, header) => {
     const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
     const [, ...rest] = id_token.split('.');
-    const forged = Buffer.from(JSON.stringify({ ...decodeProtectedHeader(id_token), ...header, x: 1 }));
+    const forged = Buffer.from(
+      JSON.stringify({ ...decodeProtectedHeader(id_token), ...header, x: 1 }),
+    );
     const answer = await logInWith(
       'provider_f',
       {},
@@ -230,7 +254,12 @@ describe('token_refused', () => {
   ])('%s', async (_, form, client, fields) => {
     const line = await lineOf(await service.token(form, client), 'token_refused');
     const common = ofLogin(form.provider ?? '', form.grant_type);
-    expect(line).toEqual({ event: 'token_refused', ...common, error: 'invalid_request', ...fields });
+    expect(line).toEqual({
+      event: 'token_refused',
+      ...common,
+      error: 'invalid_request',
+      ...fields,
+    });
   });
 
   test('what is sent in the place of an id is not written down when it is none', async () => {
@@ -283,7 +312,12 @@ describe('request_refused: a rejected caller, by the id that they claim', () => 
   const wrongAccount = { ...account, account_secret: 'wrong' };
 
   test.each<[string, () => Promise<Answer>, string, object]>([
-    ['an account', () => service.search('', { account: wrongAccount }), 'secret_wrong', { account_id }],
+    [
+      'an account',
+      () => service.search('', { account: wrongAccount }),
+      'secret_wrong',
+      { account_id },
+    ],
     ['a client', () => service.introspect('x', wrongClient), 'secret_wrong', { client_id }],
     ['a long-lived token', () => service.register(device, wrong), 'secret_wrong', { token_id }],
     [
@@ -325,7 +359,12 @@ async function logInWhen(target: Target, wrong?: { status: number; body: string 
 
 test.each<[string, Target, number, object]>([
   ['user_info_refused', targets.userInfo, 401, {}],
-  ['token_expired', targets.introspection, 200, { active: true, client_id: ourApp, sub: 'alice', exp: 1 }],
+  [
+    'token_expired',
+    targets.introspection,
+    200,
+    { active: true, client_id: ourApp, sub: 'alice', exp: 1 },
+  ],
   // Audience validation and user info name different people.
   ['subject_mismatch', targets.userInfo, 200, { sub: 'bob' }],
 ])('%s, $name', async (reason, target, status, answered) => {
@@ -352,7 +391,13 @@ describe('provider_failed: what the provider did, and where', () => {
     ['redirected', targets.verification, 302, '', 'verify'],
     ['answer_not_json', targets.tokenInfo, 200, '<html>', 'token_info'],
     ['answer_too_large', targets.debugToken, 200, ' '.repeat(70_000), 'debug_token'],
-    ['unexpected_answer', targets.userInfoAfterExchange, 200, '{"sub":7}', 'user_info (no usable sub)'],
+    [
+      'unexpected_answer',
+      targets.userInfoAfterExchange,
+      200,
+      '{"sub":7}',
+      'user_info (no usable sub)',
+    ],
     ['refused_our_credentials', targets.introspection, 401, '', 'introspection (401)'],
   ])('%s, $name', async (code, target, status, body, place) => {
     const { scene, fields, answer } = await logInWhen(target, { status, body });
@@ -381,7 +426,10 @@ describe('provider_failed: keys of an issuer', () => {
     );
     const id_token = [start, ...rest].join('.');
     const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
-    return { url: scene.url, line: await lineOf(await service.token(form, app), 'provider_failed') };
+    return {
+      url: scene.url,
+      line: await lineOf(await service.token(form, app), 'provider_failed'),
+    };
   };
 
   test.each<[string, string, object]>([
@@ -391,7 +439,9 @@ describe('provider_failed: keys of an issuer', () => {
     ['no secret, as its exponent is 1', 'RS256', { ...rsaKey(2048), e: 'AQ' }],
     ['malformed', 'ES256', { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }],
   ])('one that is %s is named', async (_, alg, key) => {
-    const { url, line } = await logInAt('jwks', () => ({ keys: [{ ...key, kid: 'key-7' }] }), { alg });
+    const { url, line } = await logInAt('jwks', () => ({ keys: [{ ...key, kid: 'key-7' }] }), {
+      alg,
+    });
     const message = `unexpected_answer: ${url} (unusable key key-7)`;
     expect(line.failure).toMatchObject({ name: 'ProviderFailure', message });
   });
@@ -432,9 +482,14 @@ test('what people change of their account: a line names them, the thing and who 
   const unlinked = await account.unlink(linked.body.id);
   const elsewhere = await newPerson(service);
   const session = { login_user_id, session_id, by: 'person' };
-  expect(await lineOf(linked, 'identity_linked')).toMatchObject({ ...identity, provider: 'provider_a' });
+  expect(await lineOf(linked, 'identity_linked')).toMatchObject({
+    ...identity,
+    provider: 'provider_a',
+  });
   expect(await lineOf(unlinked, 'identity_unlinked')).toMatchObject(identity);
-  expect(await lineOf(await account.endSession(session_id), 'session_ended')).toMatchObject(session);
+  expect(await lineOf(await account.endSession(session_id), 'session_ended')).toMatchObject(
+    session,
+  );
   const user = { login_user_id: elsewhere.loginUserId, by: 'person' };
   const others = await elsewhere.account.endSessions('?except=current');
   expect(await lineOf(others, 'sessions_ended')).toMatchObject(user);

@@ -65,7 +65,9 @@ async function sendNonsense(client: LoginApp) {
     const fields = { access_token: newSecret(), access_secret: newSecret(), id_token: newSecret() };
     await keep(service.token({ grant_type: 'provider_credentials', provider, ...fields }, client));
     for (const [name, value] of Object.entries(fields)) {
-      await keep(service.token({ grant_type: 'provider_credentials', provider, [name]: value }, client));
+      await keep(
+        service.token({ grant_type: 'provider_credentials', provider, [name]: value }, client),
+      );
     }
   }
   const stranger = { account_id: service.demo.account.account_id, account_secret: newSecret() };
@@ -170,9 +172,13 @@ describe('what the process writes', () => {
   test('all else is one JSON object a line: each 500 with its request id and its cause', () => {
     // On a store with streams, the events that are published show too.
     const publishedLine = /^event [\w.]+ \{.*\}$/;
-    const others = logLines().filter((line) => !requestLine.test(line) && !publishedLine.test(line));
+    const others = logLines().filter(
+      (line) => !requestLine.test(line) && !publishedLine.test(line),
+    );
     const entries = others.map((line) => JSON.parse(line));
-    const failed = entries.filter(({ message }) => ['request_failed', 'provider_failed'].includes(message));
+    const failed = entries.filter(({ message }) =>
+      ['request_failed', 'provider_failed'].includes(message),
+    );
     const wanted = answers.filter(({ status }) => status === 500);
     expect(failed.map(({ request_id }) => request_id)).toEqual(
       wanted.map(({ headers }) => headers.get('x-request-id')),

@@ -17,11 +17,13 @@ async function metricsOf(action: () => Promise<unknown>): Promise<unknown[]> {
     .filter((line) => line.includes('"_aws"'))
     .map((line) => JSON.parse(line))
     .flatMap((line) =>
-      line._aws.CloudWatchMetrics.map(({ Namespace, Dimensions, Metrics: [{ Name }] }: Directive) => [
-        `${Namespace}/${Name}`,
-        line[Name],
-        ...Dimensions.flat().map((name) => `${name}=${line[name]}`),
-      ]),
+      line._aws.CloudWatchMetrics.map(
+        ({ Namespace, Dimensions, Metrics: [{ Name }] }: Directive) => [
+          `${Namespace}/${Name}`,
+          line[Name],
+          ...Dimensions.flat().map((name) => `${name}=${line[name]}`),
+        ],
+      ),
     );
 }
 
@@ -43,7 +45,13 @@ test('a login counts, and so does each call to its provider', async () => {
 test('a rejected login counts by its reason', async () => {
   const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'ä' };
   expect(await metricsOf(() => service.token(form))).toEqual([
-    ['a-stack/TokensRefused', 1, 'error=invalid_grant', 'reason=credential_malformed', 'provider=provider_a'],
+    [
+      'a-stack/TokensRefused',
+      1,
+      'error=invalid_grant',
+      'reason=credential_malformed',
+      'provider=provider_a',
+    ],
   ]);
 });
 
@@ -57,9 +65,9 @@ test('a wrong secret counts by its reason, of an account and of a client', async
   expect(await metricsOf(() => service.introspect('made-up', wrongClient))).toEqual([
     ['a-stack/RequestsRefused', 1, 'error=invalid_client', 'reason=secret_wrong'],
   ]);
-  expect(await metricsOf(() => service.token({ grant_type: 'client_credentials' }, wrongClient))).toEqual([
-    ['a-stack/TokensRefused', 1, 'error=invalid_client', 'reason=secret_wrong'],
-  ]);
+  expect(
+    await metricsOf(() => service.token({ grant_type: 'client_credentials' }, wrongClient)),
+  ).toEqual([['a-stack/TokensRefused', 1, 'error=invalid_client', 'reason=secret_wrong']]);
 });
 
 test('a refresh token that is used again before its successor counts, and nobody is logged out', async () => {
@@ -113,6 +121,8 @@ test.each(['request_failed', 'provider_failed'] as const)(
     const { _aws, ...fields } = asMetrics(event, { event });
     expect(fields).toMatchObject({ ServerErrors: 1, function: 'a-function', version: '7', event });
     const dimensions = '[[],["function"],["function","version"],["function","version","event"]]';
-    expect(JSON.stringify(_aws)).toContain(`"Dimensions":${dimensions},"Metrics":[{"Name":"ServerErrors"`);
+    expect(JSON.stringify(_aws)).toContain(
+      `"Dimensions":${dimensions},"Metrics":[{"Name":"ServerErrors"`,
+    );
   },
 );

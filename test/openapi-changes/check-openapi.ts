@@ -89,7 +89,8 @@ const isIn =
     `${operation} ${path}` === name;
 
 /** The commit that has the document of the last release; empty in what is no clone, and where the history is cut off. */
-const releasedCopy = (): Promise<string> => git('log', '-1', '--format=%h', releaseCommit, '--', file);
+const releasedCopy = (): Promise<string> =>
+  git('log', '-1', '--format=%h', releaseCommit, '--', file);
 
 /** What git prints; nothing when it fails. */
 async function git(...words: string[]): Promise<string> {
@@ -111,7 +112,11 @@ async function installOasdiff(): Promise<string> {
 }
 
 /** Changes between two OpenAPI documents that may break clients. @param base a file, or `COMMIT:PATH` */
-async function breakingChanges(command: string, base: string, revision: string): Promise<BreakingChange[]> {
+async function breakingChanges(
+  command: string,
+  base: string,
+  revision: string,
+): Promise<BreakingChange[]> {
   const { stdout } = await execa(command, ['breaking', '--format', 'json', base, revision]);
   const changes = v.parse(v.array(change), JSON.parse(stdout || '[]'));
   return changes.filter(({ text }) => !allowedNow.test(text));
@@ -128,7 +133,11 @@ function section(page: string, heading: string): string {
 }
 
 /** Changes whose operation no "### Breaking" of the changelog names, unreleased or in a version after a release. */
-function unannounced(changes: BreakingChange[], changelog: string, release: string): BreakingChange[] {
+function unannounced(
+  changes: BreakingChange[],
+  changelog: string,
+  release: string,
+): BreakingChange[] {
   const [news = ''] = `\n${changelog}`.split(`\n## ${release}`);
   const announced = news
     .split(/^(?=## )/m)

@@ -35,7 +35,10 @@ describe('files that are named from another folder than that of the project', ()
     expect(readFileSync(file, 'utf8')).toMatch(/^acs_/);
     expect(readdirSync(project)).not.toContain('a.txt');
     const again = await operator('accounts', 'create', '--name', 'a', '--secret-to', 'a.txt');
-    expect(again).toMatchObject({ exitCode: 1, stderr: `--secret-to: the file ${file} exists already.` });
+    expect(again).toMatchObject({
+      exitCode: 1,
+      stderr: `--secret-to: the file ${file} exists already.`,
+    });
   });
 
   test('lines, maps of ids and settings are read and written there, too', async () => {
@@ -72,7 +75,9 @@ describe('files that are named from another folder than that of the project', ()
     expect(await start('LOCAL_DATA', 'data')).toContain(
       `LOCAL_DATA=${join(caller, 'data')} holds other files`,
     );
-    expect(await start('JOIN', 'other')).toContain(`JOIN=${join(caller, 'other')} has the files of no stack`);
+    expect(await start('JOIN', 'other')).toContain(
+      `JOIN=${join(caller, 'other')} has the files of no stack`,
+    );
     expect(readdirSync(caller)).toContain('files');
   });
 });
@@ -83,7 +88,10 @@ describe('npm run docs: one line, and no stack trace', () => {
     ['/proc/page', 'The page cannot be written to /proc/page (ENOENT: '],
   ])('for the folder %s', async (folder, line) => {
     const { exitCode, stderr } = await npm('docs', [folder]);
-    expect({ exitCode, lines: stderr.split('\n') }).toEqual({ exitCode: 1, lines: [expect.any(String)] });
+    expect({ exitCode, lines: stderr.split('\n') }).toEqual({
+      exitCode: 1,
+      lines: [expect.any(String)],
+    });
     expect(stderr.startsWith(line)).toBe(true);
   });
 

@@ -48,7 +48,13 @@ test('a terminal gets a line for each call, with all headers of its response', (
     issuer: 'https://login.example.com',
     version: '1.0.0',
     steps: [
-      { step: 'metadata', request: 'GET https://…', status: 200, milliseconds: 41, headers: { etag: 'x' } },
+      {
+        step: 'metadata',
+        request: 'GET https://…',
+        status: 200,
+        milliseconds: 41,
+        headers: { etag: 'x' },
+      },
       {
         step: 'search',
         request: 'GET https://…',
@@ -71,8 +77,13 @@ search: Wrong.`);
 });
 
 /** Something in front of the service, which changes what it says. @param typed when the check runs at a terminal */
-async function checkBehind(change: (path: string, text: string) => string | number, typed?: string) {
-  const { aws_endpoint: endpoint, ...stack } = readStackFile(localFiles(process.env.SERVICE_DIR ?? ''));
+async function checkBehind(
+  change: (path: string, text: string) => string | number,
+  typed?: string,
+) {
+  const { aws_endpoint: endpoint, ...stack } = readStackFile(
+    localFiles(process.env.SERVICE_DIR ?? ''),
+  );
   /** Has an answer name the gateway where it names the service. */
   const renamed = (text: string): string => text.replaceAll(stack.url, gateway.url);
   const gateway: LoopbackServer = await serve(async (request, response) => {
@@ -90,7 +101,9 @@ async function checkBehind(change: (path: string, text: string) => string | numb
   });
   const aws = await serve(async (request, response) => {
     const event = JSON.parse((await readBody(request)).toString());
-    response.end(renamed(JSON.stringify(await invokeFunction({ name: 'operator', endpoint }, event))));
+    response.end(
+      renamed(JSON.stringify(await invokeFunction({ name: 'operator', endpoint }, event))),
+    );
   });
   try {
     const own = mkdtempSync(join(tmpdir(), 'check-'));
@@ -104,7 +117,8 @@ async function checkBehind(change: (path: string, text: string) => string | numb
   }
 }
 
-const problemsIn = ({ stdout }: { stdout: string }) => v.parse(printed, JSON.parse(stdout)).problems;
+const problemsIn = ({ stdout }: { stdout: string }) =>
+  v.parse(printed, JSON.parse(stdout)).problems;
 
 test('a failing token route, a token that nobody can verify and a lost challenge are named', async () => {
   const failing = await checkBehind((path, text) => (path.endsWith('/token') ? 502 : text));
@@ -147,14 +161,18 @@ test('nothing that the check was told can steer the terminal or add a line', asy
   const change = (path: string, text: string) =>
     path.includes('/.well-known/') ? JSON.stringify({ ...JSON.parse(text), issuer }) : text;
   const { stdout } = await checkBehind(change, '');
-  expect(stdout).toMatch(/^metadata: The issuer is http:\/\/a\\u009b2J\\u000aEverything works\., not /m);
+  expect(stdout).toMatch(
+    /^metadata: The issuer is http:\/\/a\\u009b2J\\u000aEverything works\., not /m,
+  );
 });
 
 test('a service without signing keys gets no further request, and the check says where to look', async () => {
   const service = await serve(({ url = '' }, response) => {
     const [token_endpoint, jwks_uri] = [`${service.url}/token`, `${service.url}/keys`];
     response.end(
-      JSON.stringify(url === '/keys' ? { keys: [] } : { issuer: service.url, token_endpoint, jwks_uri }),
+      JSON.stringify(
+        url === '/keys' ? { keys: [] } : { issuer: service.url, token_endpoint, jwks_uri },
+      ),
     );
   });
   const ofApp = { login_app_id: 'la', client_id: 'cl', client_secret: 'x' };
@@ -170,7 +188,12 @@ test('a service without signing keys gets no further request, and the check says
 const folder = mkdtempSync(join(tmpdir(), 'deployments-'));
 writeFileSync(join(folder, 'live.json'), JSON.stringify({ stage: 'production' }));
 
-const asDeployed = { deployment: 'live', stage: 'production', domainName: 'none', tableName: 'own' };
+const asDeployed = {
+  deployment: 'live',
+  stage: 'production',
+  domainName: 'none',
+  tableName: 'own',
+};
 const withProtection = { status: 'UPDATE_COMPLETE', protection: true, kept: asDeployed };
 
 /** What the check says about a stack that CloudFormation describes so. */
@@ -185,7 +208,10 @@ async function whatIsSaidOf(stack: {
   }));
   const members = (key: string, value: string, suffix = ''): string =>
     pins
-      .map((pin) => `<member><${key}>${pin.name}${suffix}</${key}><${value}>${pin.value}</${value}></member>`)
+      .map(
+        (pin) =>
+          `<member><${key}>${pin.name}${suffix}</${key}><${value}>${pin.value}</${value}></member>`,
+      )
       .join('');
   const cloudFormation = await serve((_, response) => {
     response.end(`<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/">
@@ -225,12 +251,16 @@ test.each([
   [
     'with another domain than its file',
     { ...withProtection, kept: { ...asDeployed, domainName: 'login.example.com' } },
-    ['The stack was deployed with domainName login.example.com, but deployments/live.json says none.'],
+    [
+      'The stack was deployed with domainName login.example.com, but deployments/live.json says none.',
+    ],
   ],
   [
     'without pins',
     { ...withProtection, kept: {} },
-    ["The stack doesn't keep deployment, stage, domainName, tableName: deploy it once more, without change."],
+    [
+      "The stack doesn't keep deployment, stage, domainName, tableName: deploy it once more, without change.",
+    ],
   ],
 ])('the check of a deployed stack %s', async (_, stack, problems) => {
   expect(await whatIsSaidOf(stack)).toEqual({ version: '1.0.0', problems });

@@ -21,7 +21,8 @@ const everything = async (): Promise<Map<string, unknown>> => {
   return new Map(Items.map((item) => [`${item.pk} ${item.sk}`, item]));
 };
 
-const newAccount = async () => String((await operate('accounts', 'create', { name: 'Test' })).account_id);
+const newAccount = async () =>
+  String((await operate('accounts', 'create', { name: 'Test' })).account_id);
 const newApp = () => createLoginApp(service, 'My app');
 
 /** Every command that deletes or revokes, with something that it can take away. */
@@ -138,10 +139,22 @@ describe('npm run operator providers set', () => {
   async function setUpAgain(provider: string, settings: object, by: string[]): Promise<string[]> {
     const { login_app_id } = await newApp();
     await service.setProvider({ login_app_id }, provider, settings);
-    return ['providers', 'set', '--login-app', login_app_id, '--provider', provider, ...by, '--local'];
+    return [
+      'providers',
+      'set',
+      '--login-app',
+      login_app_id,
+      '--provider',
+      provider,
+      ...by,
+      '--local',
+    ];
   }
   const file = (settings: object) => ['--settings', writeSettings(JSON.stringify(settings))];
-  const bySignature = (issuer: object) => ({ user_info, audience_validation: { method: 'jwt', ...issuer } });
+  const bySignature = (issuer: object) => ({
+    user_info,
+    audience_validation: { method: 'jwt', ...issuer },
+  });
   const secretFile = ['--app-secret-file', writeSettings('our-secret')];
   const presetX = '--preset x --app-id us --redirect-uri https://app.example/callback'.split(' ');
   const presetGoogle = '--preset google --app-id us --namespace our-people'.split(' ');
@@ -199,7 +212,16 @@ describe('npm run operator providers set', () => {
     ['a preset that adds one', ['--preset', 'kakao', '--app-id', 'us']],
     [
       'a preset that adds any issuer',
-      ['--preset', 'oidc', '--issuer', example, '--app-id', 'us', '--jwks-uri', 'https://keys.example/jwks'],
+      [
+        '--preset',
+        'oidc',
+        '--issuer',
+        example,
+        '--app-id',
+        'us',
+        '--jwks-uri',
+        'https://keys.example/jwks',
+      ],
     ],
   ])('asks nothing after %s', async (_, by) => {
     const words = await setUpAgain('provider_f', { issuers: [google, apple] }, by);
@@ -209,10 +231,12 @@ describe('npm run operator providers set', () => {
 
 describe('npm run operator, when it has asked', () => {
   test.each(['yes\n', 'YES\n', 'Y\n'])('goes on after %j', async (typed) => {
-    expect(await atTerminal(typed)(...(await newLine('accounts revoke')), '--local')).toMatchObject({
-      code: 0,
-      stderr: expect.stringMatching(/Continue\? \[y\/N\] $/),
-    });
+    expect(await atTerminal(typed)(...(await newLine('accounts revoke')), '--local')).toMatchObject(
+      {
+        code: 0,
+        stderr: expect.stringMatching(/Continue\? \[y\/N\] $/),
+      },
+    );
   });
 
   test.each(['\n', '', 'yesterday\n'])('changes nothing after %j', async (typed) => {

@@ -23,7 +23,11 @@ async function usedApp() {
   const person = await newPerson(service, unique('alice'), app);
   const appToken = await service.loginAppToken(app);
   const phone = await newPhone(service, appToken);
-  const installed = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
+  const installed = {
+    platform: 'android',
+    token: unique('phone'),
+    installation_id: unique('installation'),
+  };
   const { id: tablet } = (await service.register(installed, appToken)).body;
   await service.relate(phone, person.token);
   return { app, flags, person, tablet };
@@ -68,7 +72,9 @@ describe('login-apps delete', () => {
     expect(await itemsNaming(app.login_app_id)).toEqual([]);
     expect(await itemsNaming(person.loginUserId)).toEqual([]);
     expect(await itemsNaming(tablet)).toEqual([]);
-    await expect(operate('login-apps', 'delete', everything)).rejects.toThrow('There is no such Login App.');
+    await expect(operate('login-apps', 'delete', everything)).rejects.toThrow(
+      'There is no such Login App.',
+    );
   });
 
   test('a step that runs out of time says that there is more to delete, and the next one goes on', async () => {
@@ -117,7 +123,10 @@ describe('login-apps delete', () => {
 test('accounts delete: the account and its accesses are gone, its access requests stay', async () => {
   const account = await createAccount(service);
   const { account_id } = account;
-  const created = await service.createAccessRequest({ account, headers: { 'idempotency-key': 'x' } });
+  const created = await service.createAccessRequest({
+    account,
+    headers: { 'idempotency-key': 'x' },
+  });
   const id = created.body.id;
   const flags = { account: account_id };
   const comment = { 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' };
@@ -208,7 +217,9 @@ describe('people', () => {
       removed: { sessions: 1, device_relations: 1, identities: 2 },
       deleted: true,
     });
-    await expect(operate('login-users', 'export', flags)).rejects.toThrow('There is no such Login User.');
+    await expect(operate('login-users', 'export', flags)).rejects.toThrow(
+      'There is no such Login User.',
+    );
   });
 });
 
@@ -223,6 +234,10 @@ test('the command line repeats a deletion until it is done, and adds up what was
     async () => steps.shift() ?? {},
     async (seconds) => void pauses.push(seconds),
   );
-  expect(result).toEqual({ login_app_id: 'la_1', deleted: true, removed: { login_users: 6, devices: 1 } });
+  expect(result).toEqual({
+    login_app_id: 'la_1',
+    deleted: true,
+    removed: { login_users: 6, devices: 1 },
+  });
   expect(pauses).toEqual([0, 42]);
 });

@@ -9,7 +9,9 @@ const { demo } = service;
 const loginApp = ['--login-app', demo.login_app.login_app_id];
 
 const account = demo.account.account_id;
-const event = `--access-request ${demo.access_request_id} --actor-type custom --actor-id x`.split(' ');
+const event = `--access-request ${demo.access_request_id} --actor-type custom --actor-id x`.split(
+  ' ',
+);
 const nobody = `la_${'A'.repeat(22)}`;
 const inNone = ['--access-request', '999999999'];
 const noAccount = `ac_${'A'.repeat(22)}`;
@@ -26,7 +28,10 @@ const failures: [string[], string][] = [
   [['login-apps', 'tokens'], 'The command is incomplete. Choose one of create, list, revoke.'],
   [['accounts', 'create'], 'accounts create: --name is missing.'],
   [['accounts', 'create', '--name', ''], 'accounts create: --name must not be empty.'],
-  [['accounts', 'create', '--nmae', 'x'], "unknown option '--nmae' (Did you mean --name?). See --help."],
+  [
+    ['accounts', 'create', '--nmae', 'x'],
+    "unknown option '--nmae' (Did you mean --name?). See --help.",
+  ],
   ...['--app-secret', '--app-secret=our-secret'].map((typed): [string[], string] => [
     ['providers', 'set', typed, 'our-secret'],
     "unknown option '--app-secret' (Did you mean --app-secret-file?). See --help.",
@@ -49,7 +54,10 @@ const failures: [string[], string][] = [
     'clients create: --login-app must be a complete id of the form la_… (see login-apps list or login-apps find).',
   ],
   [['clients', 'create', '--login-app', nobody], 'There is no such Login App.'],
-  [['clients', 'create'], 'clients create: --login-app is missing (see login-apps list or login-apps find).'],
+  [
+    ['clients', 'create'],
+    'clients create: --login-app is missing (see login-apps list or login-apps find).',
+  ],
   [
     ['clients', 'create', ...loginApp, '--grant-types', 'password'],
     'clients create: --grant-types must be all, none, or some of provider_credentials, provider_authorization_code, refresh_token, client_credentials, separated by commas.',
@@ -59,7 +67,10 @@ const failures: [string[], string][] = [
     'providers show: --provider must be one of provider_a, provider_b, provider_c, provider_d, provider_e, provider_f.',
   ],
   [['access-requests', 'create', '--account', noAccount], 'There is no such account.'],
-  [['access-requests', 'grant', ...inNone, '--account', account], 'There is no such access request.'],
+  [
+    ['access-requests', 'grant', ...inNone, '--account', account],
+    'There is no such access request.',
+  ],
   [
     ['comments', 'add', '--access-request', 'x', '--actor-type', 'y'],
     'comments add: --access-request must be an integer; --actor-type must be one of login_user, custom; --actor-id is missing; --comment is missing.',
@@ -73,7 +84,10 @@ const failures: [string[], string][] = [
     'actor_id must have 1 to 200 characters.',
   ],
   [['reviews', 'add', ...event], 'reviews add: --status is missing.'],
-  [['login-users', 'block', '--login-user', `lu_${'A'.repeat(43)}`], 'There is no such Login User.'],
+  [
+    ['login-users', 'block', '--login-user', `lu_${'A'.repeat(43)}`],
+    'There is no such Login User.',
+  ],
 ];
 
 describe('an operator command that fails says why and changes nothing', () => {
@@ -88,7 +102,9 @@ describe('an operator command that fails says why and changes nothing', () => {
 
   test('a settings file that is missing', async () => {
     const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
-    expect(await failed(...set, '/nowhere.json')).toBe('--settings: the file /nowhere.json cannot be read.');
+    expect(await failed(...set, '/nowhere.json')).toBe(
+      '--settings: the file /nowhere.json cannot be read.',
+    );
   });
 
   test.each([
@@ -97,11 +113,16 @@ describe('an operator command that fails says why and changes nothing', () => {
     ['{\n  "issuers": [\n    "a",\n  ]\n}', 'line 4, column 3'],
     ['{\n  "app_secret": our-secret,\n  "app_id": "1"\n}', 'line 2, column 17'],
     ['{\n  "issuer": "a"\n  "app_id": "1"\n}', 'line 3, column 3'],
-  ])('a settings file that is no JSON: %j, with the place and nothing of the text', async (text, place) => {
-    const file = writeSettings(text);
-    const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
-    expect(await failed(...set, file)).toBe(`--settings: the file ${file} is not JSON: see ${place}.`);
-  });
+  ])(
+    'a settings file that is no JSON: %j, with the place and nothing of the text',
+    async (text, place) => {
+      const file = writeSettings(text);
+      const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
+      expect(await failed(...set, file)).toBe(
+        `--settings: the file ${file} is not JSON: see ${place}.`,
+      );
+    },
+  );
 
   test('the place in a long text that is no JSON takes some twenty tries', () => {
     const parse = jest.spyOn(JSON, 'parse');
@@ -158,13 +179,16 @@ describe('an operator command that fails says why and changes nothing', () => {
       '--notifications more: is not a setting of this provider',
     ],
   ];
-  test.each(wrongFlags)('a wrong flag of a preset is named, for %s: %j', async (provider, flags, problem) => {
-    const { login_app_id } = await createLoginApp(service, unique('app'));
-    const to = ['--login-app', login_app_id, '--provider', provider];
-    expect(await failed('providers', 'set', ...to, '--preset', ...flags)).toBe(
-      `The settings of ${provider} are invalid: ${problem}.`,
-    );
-  });
+  test.each(wrongFlags)(
+    'a wrong flag of a preset is named, for %s: %j',
+    async (provider, flags, problem) => {
+      const { login_app_id } = await createLoginApp(service, unique('app'));
+      const to = ['--login-app', login_app_id, '--provider', provider];
+      expect(await failed('providers', 'set', ...to, '--preset', ...flags)).toBe(
+        `The settings of ${provider} are invalid: ${problem}.`,
+      );
+    },
+  );
 
   test('an id that is unknown: the line names those that are known', async () => {
     const { login_app_id, client_id } = await createLoginApp(service, unique('app'));
@@ -172,7 +196,9 @@ describe('an operator command that fails says why and changes nothing', () => {
     const client = ['--client', `${nobody}.c_${'A'.repeat(22)}`];
     const noClient = `The Login App has no such client; it has ${client_id}.`;
     expect(await failed('clients', 'revoke', ...flags, ...client)).toBe(noClient);
-    expect(await failed('clients', 'update', ...flags, ...client, '--grant-types', 'none')).toBe(noClient);
+    expect(await failed('clients', 'update', ...flags, ...client, '--grant-types', 'none')).toBe(
+      noClient,
+    );
     const [token, secret] = [`t_${'A'.repeat(22)}`, `sec_${'A'.repeat(22)}`];
     expect(await failed('login-apps', 'tokens', 'revoke', ...flags, '--token', token)).toBe(
       'The Login App has no such token; it has none.',
@@ -193,14 +219,20 @@ describe('an operator command that fails says why and changes nothing', () => {
     await call('nouns', 'create', {}).toThrow(/^There is no such command\.$/);
     await call('__proto__', 'toString', {}).toThrow(/^There is no such command\.$/);
     await call('accounts', 'constructor', {}).toThrow(/^There is no such command\.$/);
-    await call('accounts', 'create', { name: 7 }).toThrow(/^accounts create: --name must be text\.$/);
-    await call('accounts', 'create', { name: '' }).toThrow(/^accounts create: --name must not be empty\.$/);
+    await call('accounts', 'create', { name: 7 }).toThrow(
+      /^accounts create: --name must be text\.$/,
+    );
+    await call('accounts', 'create', { name: '' }).toThrow(
+      /^accounts create: --name must not be empty\.$/,
+    );
     for (const given of [false, 'no', 1, null]) {
       const flags = { 'login-app': nobody, 'with-everything': given };
       await call('login-apps', 'delete', flags).toThrow(
         /^login-apps delete: --with-everything takes no value\.$/,
       );
     }
-    await call('accounts', 'create', { name: 'x', toString: 'y' }).toThrow(/there is no flag --toString/);
+    await call('accounts', 'create', { name: 'x', toString: 'y' }).toThrow(
+      /there is no flag --toString/,
+    );
   });
 });

@@ -32,7 +32,9 @@ const variables: Record<string, string> = {
 /** Results that later examples continue from. */
 const learned: Record<string, (result: ReturnType<typeof Object>) => Record<string, string>> = {
   'accounts rotate': ({ old_secrets: [{ secret_id }] }) => ({ SECRET: secret_id }),
-  'access-requests create': ({ access_request_id }) => ({ ACCESS_REQUEST: String(access_request_id) }),
+  'access-requests create': ({ access_request_id }) => ({
+    ACCESS_REQUEST: String(access_request_id),
+  }),
   'login-apps tokens create': ({ token_id }) => ({ TOKEN: token_id }),
   'identities list': ({ identities: [{ id }] }) => ({ IDENTITY: id }),
   'probes create': ({ login_app_id, client_id, account_id }) => ({
@@ -56,7 +58,13 @@ beforeAll(async () => {
   await service.relate(phone, body.access_token);
   const { kid } = decodeProtectedHeader(body.access_token);
   const PUBLIC_CLIENT = await newPublicClient(service);
-  Object.assign(variables, { PUBLIC_CLIENT, LOGIN_USER: sub, SESSION: sid, DEVICE: phone, KID: kid });
+  Object.assign(variables, {
+    PUBLIC_CLIENT,
+    LOGIN_USER: sub,
+    SESSION: sid,
+    DEVICE: phone,
+    KID: kid,
+  });
   const { privateKey: private_key } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -91,7 +99,9 @@ const wordsOf = (example: string): string[] =>
     .replace(/^npm run -s operator -- /, '')
     .split(' ')
     .map((word) =>
-      word in files ? join(folder, word) : word.replace(/^"\$(\w+)"$/, (_, name) => variables[name] ?? ''),
+      word in files
+        ? join(folder, word)
+        : word.replace(/^"\$(\w+)"$/, (_, name) => variables[name] ?? ''),
     );
 
 test('every example does what it says, in the order in which each finds what it is about', async () => {
@@ -103,7 +113,8 @@ test('every example does what it says, in the order in which each finds what it 
       running.advance(60);
     }
     const { code, stdout, stderr } = await run(...wordsOf(exampleOf(command)), '--yes');
-    if (words === 'identities remove') expect(stderr).toMatch(/^The last identity cannot be unlinked/);
+    if (words === 'identities remove')
+      expect(stderr).toMatch(/^The last identity cannot be unlinked/);
     // The example of `providers set` has no notifications.
     else if (words === 'providers subscribe')
       expect([code, stderr]).toEqual([0, expect.stringMatching(/^Warning/)]);

@@ -64,15 +64,23 @@ describe('an operator proves who they are', () => {
     [
       "somebody else's name",
       () =>
-        changedProof((query) => query.set('X-Amz-Credential', 'alice/20260101/us-east-1/sts/aws4_request')),
+        changedProof((query) =>
+          query.set('X-Amz-Credential', 'alice/20260101/us-east-1/sts/aws4_request'),
+        ),
     ],
     ['a proof of another command', () => proveIdentity(target, { ...command, verb: 'rotate' })],
     [
       'a proof of the command with other flags',
       () => proveIdentity(target, { ...command, flags: { name: 'x' } }),
     ],
-    ['a proof for another stack', () => proveIdentity({ ...target, name: 'other-operator' }, command)],
-    ['another question to STS', () => changedProof((query) => query.set('Action', 'GetSessionToken'))],
+    [
+      'a proof for another stack',
+      () => proveIdentity({ ...target, name: 'other-operator' }, command),
+    ],
+    [
+      'another question to STS',
+      () => changedProof((query) => query.set('Action', 'GetSessionToken')),
+    ],
     ['two questions', () => changedProof((query) => query.append('Action', 'AssumeRole'))],
     ['a parameter that none has', () => changedProof((query) => query.set('RoleArn', 'x'))],
     [

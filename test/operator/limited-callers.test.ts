@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type ClientKey, newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { expectError } from '../support/expectations.ts';
-import { createAccount, createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
+import {
+  createAccount,
+  createClient,
+  createLoginApp,
+  type LoginApp,
+} from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
@@ -11,7 +16,8 @@ import { twice, twoInstances } from '../support/two-instances.ts';
 const { service, second, both, advance } = await twoInstances();
 const { operate } = service;
 
-const outcome = ({ status, body }: Answer): unknown => (status < 400 ? status : [status, body.error]);
+const outcome = ({ status, body }: Answer): unknown =>
+  status < 400 ? status : [status, body.error];
 const unauthorizedClient = [400, 'unauthorized_client'];
 
 /** @see RFC 6749 section 5.2, RFC 9700 section 2.3 (as few privileges as needed) */
@@ -19,7 +25,11 @@ describe('the grants of a client', () => {
   const newClient = (grantTypes = 'all') =>
     createClient(service, service.demo.login_app.login_app_id, { 'grant-types': grantTypes });
   const update = ({ login_app_id, client_id }: LoginApp, grantTypes: string) =>
-    operate('clients', 'update', { 'login-app': login_app_id, client: client_id, 'grant-types': grantTypes });
+    operate('clients', 'update', {
+      'login-app': login_app_id,
+      client: client_id,
+      'grant-types': grantTypes,
+    });
   const logIn = async (instance: Service, client: LoginApp) =>
     outcome(await instance.logIn(unique('alice'), 'provider_f', client));
   const byCode = async (instance: Service, client: LoginApp) => {
@@ -33,8 +43,14 @@ describe('the grants of a client', () => {
 
   test.each([
     ['provider_credentials', [200, unauthorizedClient, unauthorizedClient, unauthorizedClient]],
-    ['provider_authorization_code', [unauthorizedClient, 200, unauthorizedClient, unauthorizedClient]],
-    ['refresh_token', [unauthorizedClient, unauthorizedClient, [400, 'invalid_grant'], unauthorizedClient]],
+    [
+      'provider_authorization_code',
+      [unauthorizedClient, 200, unauthorizedClient, unauthorizedClient],
+    ],
+    [
+      'refresh_token',
+      [unauthorizedClient, unauthorizedClient, [400, 'invalid_grant'], unauthorizedClient],
+    ],
     ['client_credentials', [unauthorizedClient, unauthorizedClient, unauthorizedClient, 200]],
     ['provider_credentials,client_credentials', [200, unauthorizedClient, unauthorizedClient, 200]],
     ['all', [200, 200, [400, 'invalid_grant'], 200]],
@@ -50,7 +66,11 @@ describe('the grants of a client', () => {
 
   test('the error names the grant, and no provider is asked', async () => {
     const client = await newClient('client_credentials');
-    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'made-up' };
+    const form = {
+      grant_type: 'provider_credentials',
+      provider: 'provider_a',
+      access_token: 'made-up',
+    };
     expectError(await service.token(form, client), {
       status: 400,
       error: 'unauthorized_client',
@@ -68,7 +88,9 @@ describe('the grants of a client', () => {
         itself(instance, client),
       ]);
     expect(await both(uses)).toEqual(twice([200, 200, 200]));
-    expect(await update(client, 'client_credentials')).toMatchObject({ grant_types: ['client_credentials'] });
+    expect(await update(client, 'client_credentials')).toMatchObject({
+      grant_types: ['client_credentials'],
+    });
     advance(30);
     expect(await both(uses)).toEqual(twice([unauthorizedClient, unauthorizedClient, 200]));
     await update(client, 'all');
@@ -112,7 +134,10 @@ test('a key, and a client without a secret, are of no use 30 seconds after they 
   const by = (key: ClientKey) => async (instance: Service) => {
     const { assertion, send } = secretlessClients(instance);
     const { iat = 0 } = decodeJwt(await service.loginAppToken());
-    const jwt = await assertion(client, key, { exp: iat + 60, aud: secretlessClients(service).aud });
+    const jwt = await assertion(client, key, {
+      exp: iat + 60,
+      aud: secretlessClients(service).aud,
+    });
     return outcome(await send(jwt));
   };
   expect([await both(by(removed)), await both(by(left))]).toEqual([twice(200), twice(200)]);
@@ -124,10 +149,13 @@ test('a key, and a client without a secret, are of no use 30 seconds after they 
   const form = { grant_type: 'client_credentials', scope: 'recipients' };
   const { assertion, send } = secretlessClients(service);
   const { iat = 0 } = decodeJwt(await service.loginAppToken());
-  const { access_token } = (await send(await assertion(client, left, { exp: iat + 60 }), form)).body;
+  const { access_token } = (await send(await assertion(client, left, { exp: iat + 60 }), form))
+    .body;
   const headers = { authorization: `Bearer ${access_token}` };
   const recipients = async (instance: Service) =>
-    outcome(await instance.call('/v2/marketing/push_notifications/recipients?shard=0', { headers }));
+    outcome(
+      await instance.call('/v2/marketing/push_notifications/recipients?shard=0', { headers }),
+    );
   expect(await both(recipients)).toEqual(twice(200));
   await operate('clients', 'revoke', about);
   advance(30);
@@ -144,7 +172,9 @@ describe('an account', () => {
     const search = async (instance: Service) => outcome(await instance.search('', { account, id }));
     const write = async (instance: Service) => [
       outcome(await instance.addEvent('comments', comment, { account, id })),
-      outcome(await instance.addEvent('reviews', { ...comment, status: 'approved' }, { account, id })),
+      outcome(
+        await instance.addEvent('reviews', { ...comment, status: 'approved' }, { account, id }),
+      ),
       outcome(await instance.createAccessRequest({ account })),
     ];
     return { account, of, id, search, write };
@@ -155,7 +185,10 @@ describe('an account', () => {
   test('that is disabled: 401 with the right secret, until it is enabled', async () => {
     const { account, of, id, search } = await newAccount();
     expect(await both(search)).toEqual(twice(200));
-    expect(await operate('accounts', 'disable', of)).toEqual({ account_id: of.account, disabled: true });
+    expect(await operate('accounts', 'disable', of)).toEqual({
+      account_id: of.account,
+      disabled: true,
+    });
     advance(30);
     expect(await both(search)).toEqual(twice([401, 'unauthorized']));
     expectError(await service.search('', { account, id }), {
@@ -210,7 +243,10 @@ describe('an account', () => {
   });
 
   test.each(['disable', 'enable', 'update'])('accounts %s of none: an error', async (verb) => {
-    const unknown = { account: `ac_${'A'.repeat(22)}`, ...(verb === 'update' && { access: 'read' }) };
+    const unknown = {
+      account: `ac_${'A'.repeat(22)}`,
+      ...(verb === 'update' && { access: 'read' }),
+    };
     await expect(operate('accounts', verb, unknown)).rejects.toThrow('There is no such account.');
   });
 });
@@ -237,7 +273,8 @@ describe('what a warm function caches ends within 30 seconds', () => {
     const flags = { 'login-app': old.login_app_id, client: old.client_id };
     const { client_secret, old_secrets } = await service.operate('clients', 'rotate', flags);
     const renewed = { ...old, client_secret: String(client_secret) };
-    const status = async (client: typeof old) => (await service.token(clientCredentials, client)).status;
+    const status = async (client: typeof old) =>
+      (await service.token(clientCredentials, client)).status;
     expect([await status(old), await status(renewed)]).toEqual([200, 200]);
     await expect(service.operate('clients', 'rotate', flags)).rejects.toThrow(
       'There are two secrets already',
@@ -255,7 +292,8 @@ describe('what a warm function caches ends within 30 seconds', () => {
     const id = Number(access_request_id);
     const { account_secret, old_secrets } = await service.operate('accounts', 'rotate', flags);
     const renewed = { ...account, account_secret: String(account_secret) };
-    const status = async (as: typeof account) => (await service.search('', { account: as, id })).status;
+    const status = async (as: typeof account) =>
+      (await service.search('', { account: as, id })).status;
     expect([await status(account), await status(renewed)]).toEqual([200, 200]);
     const [{ secret_id }] = old_secrets as [{ secret_id: string }];
     await service.operate('accounts', 'revoke', { ...flags, secret: secret_id });
@@ -267,7 +305,9 @@ describe('what a warm function caches ends within 30 seconds', () => {
     const { login_app: sibling } = service.demo;
     const client = await createClient(service, sibling.login_app_id);
     const appToken = await service.loginAppToken(client);
-    const { access_token, refresh_token } = (await service.logIn(unique('alice'), 'provider_d', client)).body;
+    const { access_token, refresh_token } = (
+      await service.logIn(unique('alice'), 'provider_d', client)
+    ).body;
     const register = async () => (await service.register(device(), appToken)).status;
     const list = async () => (await service.listDevices(access_token)).status;
     const described = () =>
@@ -277,7 +317,9 @@ describe('what a warm function caches ends within 30 seconds', () => {
         ),
       );
     expect([await register(), await list()]).toEqual([201, 200]);
-    expect(await described()).toMatchObject(Array(3).fill({ active: true, client_id: client.client_id }));
+    expect(await described()).toMatchObject(
+      Array(3).fill({ active: true, client_id: client.client_id }),
+    );
 
     const flags = { 'login-app': client.login_app_id, client: client.client_id };
     await service.operate('clients', 'revoke', flags);
@@ -292,5 +334,8 @@ test('a token of a client that is new is active at once, to a function that has 
   await service.introspect('unknown');
   const client = await createClient(service, service.demo.login_app.login_app_id);
   const token = await second.service.loginAppToken(client);
-  expect((await service.introspect(token)).body).toMatchObject({ active: true, client_id: client.client_id });
+  expect((await service.introspect(token)).body).toMatchObject({
+    active: true,
+    client_id: client.client_id,
+  });
 });

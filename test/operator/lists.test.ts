@@ -15,13 +15,17 @@ const newApp = () =>
 describe('npm run operator: accounts', () => {
   test('find lists those whose names begin so, in any case and by name; list shows them too', async () => {
     const start = unique('Bureau');
-    const create = async (name: string) => (await operate('accounts', 'create', { name })).account_id;
+    const create = async (name: string) =>
+      (await operate('accounts', 'create', { name })).account_id;
     const [second, first] = [await create(`${start} ß`), await create(`${start.toUpperCase()} A`)];
-    const found = async () => (await allOf(['accounts', 'find', '--name', start], 'accounts')).map(idOf);
+    const found = async () =>
+      (await allOf(['accounts', 'find', '--name', start], 'accounts')).map(idOf);
     await eventuallyPasses(async () => expect(await found()).toEqual([first, second]));
     const listed = (await allOf(['accounts', 'list'], 'accounts')).map(idOf);
     expect(listed.filter((id) => id === first || id === second)).toEqual([first, second]);
-    expect(await succeeded('accounts', 'find', '--name', `${start} nobody`)).toEqual({ accounts: [] });
+    expect(await succeeded('accounts', 'find', '--name', `${start} nobody`)).toEqual({
+      accounts: [],
+    });
   });
 
   test('rename moves it in the list', async () => {
@@ -40,11 +44,21 @@ describe('npm run operator: accounts', () => {
   });
 
   test('show says what it may do and whether it is disabled, and shows no secret', async () => {
-    const { account_id, account_secret } = await operate('accounts', 'create', { name: 'X', access: 'read' });
+    const { account_id, account_secret } = await operate('accounts', 'create', {
+      name: 'X',
+      access: 'read',
+    });
     const flags = { account: account_id };
     const show = () => succeeded('accounts', 'show', '--account', String(account_id));
     const secrets = [{ secret_id: expect.stringMatching(/^sec_/), created_at: time }];
-    const shown = { account_id, name: 'X', access: 'read', disabled: false, created_at: time, secrets };
+    const shown = {
+      account_id,
+      name: 'X',
+      access: 'read',
+      disabled: false,
+      created_at: time,
+      secrets,
+    };
     expect(await show()).toEqual(shown);
     await operate('accounts', 'disable', flags);
     expect(await show()).toEqual({ ...shown, disabled: true, disabled_at: time });
@@ -83,7 +97,9 @@ describe('npm run operator: Login Apps and clients', () => {
     expect(await allOf(['login-apps', 'list'], 'login_apps')).toContainEqual(row);
     const { token_id } = await operate('login-apps', 'tokens create', { ...flags, name: 'Phones' });
     await operate('login-apps', 'disable', flags);
-    const issuers = ['provider_f', 'provider_f/second'].map((path) => `${service.demo.sandbox_url}/${path}`);
+    const issuers = ['provider_f', 'provider_f/second'].map(
+      (path) => `${service.demo.sandbox_url}/${path}`,
+    );
     expect(await succeeded('login-apps', 'show', '--login-app', app.login_app_id)).toEqual({
       ...row,
       disabled: true,
@@ -96,7 +112,14 @@ describe('npm run operator: Login Apps and clients', () => {
           protocol: 'oidc',
           grant_type: 'provider_credentials',
           required: ['id_token'],
-          optional: ['access_token', 'nonce', 'authorization_code', 'code_verifier', 'redirect_uri', 'user'],
+          optional: [
+            'access_token',
+            'nonce',
+            'authorization_code',
+            'code_verifier',
+            'redirect_uri',
+            'user',
+          ],
           issuers,
         },
       ],
@@ -117,7 +140,11 @@ describe('npm run operator: Login Apps and clients', () => {
   test('clients list and show: what a client may do, and whether its Login App is disabled', async () => {
     const app = await newApp();
     const flags = { 'login-app': app.login_app_id };
-    await operate('clients', 'update', { ...flags, client: app.client_id, 'grant-types': 'refresh_token' });
+    await operate('clients', 'update', {
+      ...flags,
+      client: app.client_id,
+      'grant-types': 'refresh_token',
+    });
     await operate('login-apps', 'disable', flags);
     const client = {
       client_id: app.client_id,
@@ -141,7 +168,10 @@ describe('npm run operator: Login Apps and clients', () => {
     const app = await newApp();
     const flags = { 'login-app': app.login_app_id };
     await operate('clients', 'create', flags);
-    const { client_secret: second } = await operate('clients', 'rotate', { ...flags, client: app.client_id });
+    const { client_secret: second } = await operate('clients', 'rotate', {
+      ...flags,
+      client: app.client_id,
+    });
     const find = ['clients', 'find', '--login-app', app.login_app_id, '--secret-file'];
     const { secrets } = await operate('clients', 'show', { client: app.client_id });
     const found: unknown[] = [];
@@ -149,7 +179,9 @@ describe('npm run operator: Login Apps and clients', () => {
       found.push(await succeeded(...find, writeSettings(secret)));
     }
     const known = { login_app_id: app.login_app_id, client_id: app.client_id };
-    expect(found).toEqual(Object.values(Object(secrets)).map((secret) => ({ ...known, ...Object(secret) })));
+    expect(found).toEqual(
+      Object.values(Object(secrets)).map((secret) => ({ ...known, ...Object(secret) })),
+    );
     expect(await failed(...find, writeSettings(`lcs_${'A'.repeat(43)}`))).toBe(
       'No client of the Login App has this secret.',
     );
@@ -159,7 +191,8 @@ describe('npm run operator: Login Apps and clients', () => {
 describe('npm run operator: access requests', () => {
   test('list those of an account; show who has access, and how many events there are', async () => {
     const accounts: unknown[] = [];
-    for (const name of ['A', 'B']) accounts.push((await operate('accounts', 'create', { name })).account_id);
+    for (const name of ['A', 'B'])
+      accounts.push((await operate('accounts', 'create', { name })).account_id);
     const [account_id, other] = accounts;
     const created = await operate('access-requests', 'create', { account: account_id });
     const id = created.access_request_id;
@@ -169,7 +202,8 @@ describe('npm run operator: access requests', () => {
     const shown = await succeeded('access-requests', 'show', '--access-request', String(id));
     expect(shown).toMatchObject({ ...created, events: 1 });
     expect(new Set(Object.values(Object(shown.accounts)).map(idOf))).toEqual(new Set(accounts));
-    const listed = async () => (await operate('access-requests', 'list', { account: other })).access_requests;
+    const listed = async () =>
+      (await operate('access-requests', 'list', { account: other })).access_requests;
     await eventuallyPasses(async () =>
       expect(await listed()).toEqual([
         { access_request_id: id, granted_at: time, decision: 'none', approvals: 0 },

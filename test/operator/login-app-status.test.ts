@@ -14,7 +14,10 @@ let person: Person;
 let appToken: string;
 let longLivedToken: string;
 beforeEach(async () => {
-  app = await createLoginApp(service, unique('app'), { platforms: ['android'], providers: ['provider_f'] });
+  app = await createLoginApp(service, unique('app'), {
+    platforms: ['android'],
+    providers: ['provider_f'],
+  });
   flags = { 'login-app': app.login_app_id };
   person = await newPerson(service, unique('alice'), app);
   appToken = await service.loginAppToken(app);
@@ -22,9 +25,12 @@ beforeEach(async () => {
   longLivedToken = String(created.login_app_token);
 });
 
-const outcome = ({ status, body }: Answer): unknown => (status < 400 ? status : [status, body.error]);
-const logIn = async (instance: Service) => outcome(await instance.logIn(unique('bob'), 'provider_f', app));
-const refresh = async (instance: Service) => outcome(await instance.refresh(person.refreshToken, app));
+const outcome = ({ status, body }: Answer): unknown =>
+  status < 400 ? status : [status, body.error];
+const logIn = async (instance: Service) =>
+  outcome(await instance.logIn(unique('bob'), 'provider_f', app));
+const refresh = async (instance: Service) =>
+  outcome(await instance.refresh(person.refreshToken, app));
 const useAppToken = async (instance: Service, token = appToken) =>
   outcome(await instance.register({ platform: 'android', token: unique('phone') }, token));
 const useUserToken = async (instance: Service) => outcome(await instance.listDevices(person.token));
@@ -50,7 +56,11 @@ describe('login-apps disable', () => {
       await isActive(instance, longLivedToken),
     ],
   });
-  const works = { issued: [200, 200, 200], used: [201, 201, 200], active: [true, true, true, true] };
+  const works = {
+    issued: [200, 200, 200],
+    used: [201, 201, 200],
+    active: [true, true, true, true],
+  };
   const noToken = [400, 'unauthorized_client'];
   const rejected = [401, 'invalid_token'];
 
@@ -77,7 +87,11 @@ describe('login-apps disable', () => {
 });
 
 describe('login-apps logout', () => {
-  const sessionEnds = { refresh: [400, 'invalid_grant'], userToken: [401, 'invalid_token'], active: false };
+  const sessionEnds = {
+    refresh: [400, 'invalid_grant'],
+    userToken: [401, 'invalid_token'],
+    active: false,
+  };
   const sessionGoesOn = { refresh: 200, userToken: 200, active: true };
   const session = async (instance: Service) => ({
     refresh: await refresh(instance),
@@ -121,26 +135,31 @@ describe('login-apps logout', () => {
     await newPerson(service, unique('bob'), app);
     proxy.forget();
     await operate('login-apps', 'logout', flags);
-    const writes = proxy.calls().filter(({ operation }) => /Put|Update|Delete|Write/.test(operation));
+    const writes = proxy
+      .calls()
+      .filter(({ operation }) => /Put|Update|Delete|Write/.test(operation));
     expect(writes.map(({ operation }) => operation)).toEqual(['UpdateItem']);
   });
 
-  test.each(['logout', 'undo-logout'])('while somebody else logs out, %s changes nothing', async (verb) => {
-    await operate('login-apps', 'logout', flags);
-    // Mostly within the second of the first one, which their logout must not be taken for.
-    let faster: Promise<unknown> | undefined;
-    proxy.hook = async ({ operation }) => {
-      if (operation !== 'UpdateItem' || faster) return undefined;
-      faster = operate('login-apps', 'logout', flags);
-      await faster;
-      return undefined;
-    };
-    await expect(operate('login-apps', verb, flags)).rejects.toThrow(
-      'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
-    );
-    advance(30);
-    expect(await both(session)).toEqual(twice(sessionEnds));
-  });
+  test.each(['logout', 'undo-logout'])(
+    'while somebody else logs out, %s changes nothing',
+    async (verb) => {
+      await operate('login-apps', 'logout', flags);
+      // Mostly within the second of the first one, which their logout must not be taken for.
+      let faster: Promise<unknown> | undefined;
+      proxy.hook = async ({ operation }) => {
+        if (operation !== 'UpdateItem' || faster) return undefined;
+        faster = operate('login-apps', 'logout', flags);
+        await faster;
+        return undefined;
+      };
+      await expect(operate('login-apps', verb, flags)).rejects.toThrow(
+        'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
+      );
+      advance(30);
+      expect(await both(session)).toEqual(twice(sessionEnds));
+    },
+  );
 
   test('messages for the people no longer go to their devices', async () => {
     const phone = await newPhone(service, appToken);

@@ -38,7 +38,9 @@ const command =
     const given = await flags();
     return () => operate(noun, verb.join(' '), given);
   };
-const ofApp = async (): Promise<{ 'login-app': string }> => ({ 'login-app': (await newApp()).login_app_id });
+const ofApp = async (): Promise<{ 'login-app': string }> => ({
+  'login-app': (await newApp()).login_app_id,
+});
 /** Disables a Login App so long ago that every instance knows. */
 const disabledLongAgo = async ({ 'login-app': id }: { 'login-app': string }): Promise<void> => {
   const past = new UpdateCommand({
@@ -55,7 +57,9 @@ const deletionOfLongAgo = async (): Promise<void> => {
   const client = DynamoDBDocumentClient.from(dynamoDb);
   const past = '2020-01-01T00:00:00.000Z';
   const mark = { login_user_id: id, by: 'person', list: unfinishedList, list_position: past };
-  await client.send(new PutCommand({ TableName: tableName, Item: { ...deletionKey(id), ...mark } }));
+  await client.send(
+    new PutCommand({ TableName: tableName, Item: { ...deletionKey(id), ...mark } }),
+  );
   const begun = new UpdateCommand({
     TableName: tableName,
     Key: loginUserKey(id),
@@ -64,7 +68,11 @@ const deletionOfLongAgo = async (): Promise<void> => {
   });
   await client.send(begun);
 };
-const lineOf = (line: number, content: object) => ({ line, text: JSON.stringify(content), repetition: 0 });
+const lineOf = (line: number, content: object) => ({
+  line,
+  text: JSON.stringify(content),
+  repetition: 0,
+});
 const ofAccount = async () => ({ account: (await newAccount()).account_id });
 const ofPerson = async () => ({ 'login-user': (await newOwner()).person.loginUserId });
 const ofNewIdentity = async () => ({
@@ -168,8 +176,16 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'reviews add': async () => ({ ...(await ofEvent()), status: 'approved' }),
     'events import': async () => {
       const access_request_id = (await newAccessRequest()).id;
-      const event = { access_request_id, type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
-      return { events: [1, 2].map((line) => ({ line, text: JSON.stringify(event), repetition: line })) };
+      const event = {
+        access_request_id,
+        type: 'comment',
+        actor_type: 'custom',
+        actor_id: '7',
+        comment: 'x',
+      };
+      return {
+        events: [1, 2].map((line) => ({ line, text: JSON.stringify(event), repetition: line })),
+      };
     },
     'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
     'probes create': async () => ({}),
@@ -178,12 +194,22 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       return { 'login-app': login_app_id, client: client_id, account: account_id };
     },
     'devices import': async () => {
-      const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
-      return { ...(await ofApp()), devices: [{ line: 1, text: JSON.stringify(device), repetition: 0 }] };
+      const device = {
+        platform: 'android',
+        token: unique('phone'),
+        installation_id: unique('installation'),
+      };
+      return {
+        ...(await ofApp()),
+        devices: [{ line: 1, text: JSON.stringify(device), repetition: 0 }],
+      };
     },
     'devices disable': async () => ({ device: (await newOwner()).phone }),
     'login-users import': async () => {
-      const [{ app, person }, issuer] = [await newOwner(), `${service.demo.sandbox_url}/provider_f`];
+      const [{ app, person }, issuer] = [
+        await newOwner(),
+        `${service.demo.sandbox_url}/provider_f`,
+      ];
       const lineAbout = (line: number, external_id: string, subject = unique('imported')) =>
         lineOf(line, { provider: 'provider_f', issuer, subject, external_id });
       const known = lineAbout(4, 'carol', person.subject);
@@ -216,7 +242,10 @@ commandScenarios['clients rotate'] = async () => {
     const flags = { 'login-app': app.login_app_id, client: app.client_id };
     const rotated = await operate('clients', 'rotate', flags);
     const client = { ...app, client_secret: String(rotated.client_secret) };
-    return { rotated, works: (await service.token({ grant_type: 'client_credentials' }, client)).status };
+    return {
+      rotated,
+      works: (await service.token({ grant_type: 'client_credentials' }, client)).status,
+    };
   };
 };
 commandScenarios['accounts rotate'] = async () => {
@@ -238,19 +267,27 @@ commandScenarios['login-apps delete, with everything'] = command('login-apps del
 commandScenarios['identities add, of another person'] = command('identities add', async () => {
   const { person, app } = await newOwner();
   const { provider, issuer, subject } = await ofNewIdentity();
-  await operate('identities', 'add', { 'login-user': person.loginUserId, provider, issuer, subject });
+  await operate('identities', 'add', {
+    'login-user': person.loginUserId,
+    provider,
+    issuer,
+    subject,
+  });
   const other = await newPerson(service, unique('other'), app);
   return { 'login-user': other.loginUserId, provider, issuer, subject, move: true };
 });
-commandScenarios['login-users import, in place of others'] = command('login-users import', async () => {
-  const [{ app, person }, issuer] = [await newOwner(), `${service.demo.sandbox_url}/provider_f`];
-  const lineAbout = (line: number, subject: string) =>
-    lineOf(line, { provider: 'provider_f', issuer, subject, external_id: 'carol' });
-  const former = [lineAbout(1, person.subject), lineAbout(2, unique('former'))];
-  await operate('login-users', 'import', { 'login-app': app.login_app_id, people: former });
-  const people = [lineAbout(1, person.subject), lineAbout(2, unique('next'))];
-  return { 'login-app': app.login_app_id, people, replace: true };
-});
+commandScenarios['login-users import, in place of others'] = command(
+  'login-users import',
+  async () => {
+    const [{ app, person }, issuer] = [await newOwner(), `${service.demo.sandbox_url}/provider_f`];
+    const lineAbout = (line: number, subject: string) =>
+      lineOf(line, { provider: 'provider_f', issuer, subject, external_id: 'carol' });
+    const former = [lineAbout(1, person.subject), lineAbout(2, unique('former'))];
+    await operate('login-users', 'import', { 'login-app': app.login_app_id, people: former });
+    const people = [lineAbout(1, person.subject), lineAbout(2, unique('next'))];
+    return { 'login-app': app.login_app_id, people, replace: true };
+  },
+);
 
 describe('an answer of the store that is lost changes no answer of the operator', () => {
   test('every command that writes has a scenario', () => {

@@ -23,7 +23,11 @@ describe('a long-lived Login App Token', () => {
       name: 'Android app',
     });
     const list = async () => (await service.operate('login-apps', 'tokens list', flags)).tokens;
-    expect(await list()).toContainEqual({ token_id, name: 'Android app', created_at: expect.any(String) });
+    expect(await list()).toContainEqual({
+      token_id,
+      name: 'Android app',
+      created_at: expect.any(String),
+    });
     await service.operate('login-apps', 'tokens revoke', { ...flags, token: token_id });
     expect(await list()).not.toContainEqual(expect.objectContaining({ token_id }));
     await expect(
@@ -51,7 +55,10 @@ describe('a long-lived Login App Token', () => {
 
 test('login-users logout ends all sessions of a person at once; a new login works', async () => {
   const subject = unique('alice');
-  const tokens = [(await service.logIn(subject)).body, (await service.logIn(subject)).body] as const;
+  const tokens = [
+    (await service.logIn(subject)).body,
+    (await service.logIn(subject)).body,
+  ] as const;
   const id = await newPhone(service);
   const flags = { 'login-user': decodeJwt(tokens[0].access_token).sub };
   const works = async () => [
@@ -59,7 +66,9 @@ test('login-users logout ends all sessions of a person at once; a new login work
     (await service.relate(id, tokens[1].access_token)).status,
   ];
   expect(await works()).toEqual([200, 200]);
-  expect(await service.operate('login-users', 'logout', flags)).toMatchObject({ sessions_ended: 2 });
+  expect(await service.operate('login-users', 'logout', flags)).toMatchObject({
+    sessions_ended: 2,
+  });
   expect(await works()).toEqual([401, 401]);
   for (const { refresh_token } of tokens)
     expect((await service.refresh(refresh_token)).body.error).toBe('invalid_grant');
@@ -69,7 +78,10 @@ test('login-users logout ends all sessions of a person at once; a new login work
 describe('a long-lived Login App Token at the endpoints for tokens', () => {
   test('is active for its Login App alone', async () => {
     const token = await create();
-    expect((await service.introspect(token)).body).toMatchObject({ active: true, token_use: 'login_app' });
+    expect((await service.introspect(token)).body).toMatchObject({
+      active: true,
+      token_use: 'login_app',
+    });
     expect((await service.introspect(token, other_login_app)).body).toEqual({ active: false });
   });
 

@@ -57,7 +57,8 @@ describe('the line of a command: what it was about and the choice, but no name, 
     expect(lines).toEqual([{ ...ofEach, ...aboutOf(done) }]);
     return done;
   }
-  const newApp = async () => String((await operate('login-apps', 'create', { name: 'An app' })).login_app_id);
+  const newApp = async () =>
+    String((await operate('login-apps', 'create', { name: 'An app' })).login_app_id);
 
   test('the ids that it made', async () => {
     const created = ({ login_app_id }: Record<string, unknown>) => ({ login_app_id });
@@ -65,8 +66,13 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const flags = { 'login-app': login_app_id };
     await expectDone('clients create', flags, ({ client_id }) => ({ login_app_id, client_id }));
     const token = { ...flags, name: 'iOS' };
-    await expectDone('login-apps tokens create', token, ({ token_id }) => ({ login_app_id, token_id }));
-    await expectDone('accounts create', { name: 'Back office' }, ({ account_id }) => ({ account_id }));
+    await expectDone('login-apps tokens create', token, ({ token_id }) => ({
+      login_app_id,
+      token_id,
+    }));
+    await expectDone('accounts create', { name: 'Back office' }, ({ account_id }) => ({
+      account_id,
+    }));
   });
 
   test('an access request and who has access, and of a comment who wrote as what', async () => {
@@ -83,7 +89,12 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const { account_id: other } = demo.other_account;
     const about = { access_request_id, account_id: other };
     await expectDone('access-requests grant', { ...flags, account: other }, () => about);
-    const comment = { ...flags, 'actor-type': 'custom', 'actor-id': unique('desk'), comment: 'No.' };
+    const comment = {
+      ...flags,
+      'actor-type': 'custom',
+      'actor-id': unique('desk'),
+      comment: 'No.',
+    };
     const written = { access_request_id, event_id: 1, actor_type: 'custom' };
     await expectDone('comments add', comment, () => written);
   });
@@ -111,7 +122,11 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const ofKey = { ...flags, client: withKey };
     const about = { login_app_id, client_id: withKey };
     const rotated = { ...about, key_thumbprints: [two.thumbprint] };
-    await expectDone('clients rotate', { ...ofKey, 'jwks-file': { keys: [two.jwk] } }, () => rotated);
+    await expectDone(
+      'clients rotate',
+      { ...ofKey, 'jwks-file': { keys: [two.jwk] } },
+      () => rotated,
+    );
     const revoked = { ...about, key_id: one.thumbprint };
     await expectDone('clients revoke', { ...ofKey, key: one.thumbprint }, () => revoked);
 
@@ -146,9 +161,9 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const flags = { versions: 'issue-token:11,add-comment:7' };
     await expectDone('release note', flags, () => flags);
     const other = { versions: 'issue-token:11 for alice' };
-    expect(JSON.stringify(await linesOf(() => operate('release', 'note', other).catch(() => 0)))).not.toMatch(
-      'alice',
-    );
+    expect(
+      JSON.stringify(await linesOf(() => operate('release', 'note', other).catch(() => 0))),
+    ).not.toMatch('alice');
   });
 
   test('an identity that is moved, and the person who loses it', async () => {
@@ -164,7 +179,9 @@ describe('the line of a command: what it was about and the choice, but no name, 
   });
 
   test('a secret in place of an id is rejected before it is logged', async () => {
-    const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Back office' });
+    const { account_id, account_secret } = await operate('accounts', 'create', {
+      name: 'Back office',
+    });
     const revoke = operate('accounts', 'revoke', { account: account_id, secret: account_secret });
     await expect(revoke).rejects.toThrow(
       /^accounts revoke: --secret must be a complete id of the form sec_… \(see accounts show\)\.$/,
@@ -192,9 +209,13 @@ describe('--reason', () => {
   test('of a command that changes nothing, or fails, is there, too', async () => {
     const login_user_id = `lu_${'A'.repeat(43)}`;
     const block = () => run('login-users', 'block', '--login-user', login_user_id, ...reason);
-    expect(await linesOf(block)).toMatchObject([{ result: 'rejected', login_user_id, operator_reason }]);
+    expect(await linesOf(block)).toMatchObject([
+      { result: 'rejected', login_user_id, operator_reason },
+    ]);
     proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
-    expect(await linesOf(block)).toMatchObject([{ result: 'failed', login_user_id, operator_reason }]);
+    expect(await linesOf(block)).toMatchObject([
+      { result: 'failed', login_user_id, operator_reason },
+    ]);
     expect(running.output()).not.toContain(operator_reason);
   });
 
@@ -203,12 +224,16 @@ describe('--reason', () => {
     const { code, stderr } = await run('login-users', 'block', ...flags);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/^login-users block: --reason must (not be empty|be up to 200 .*)\.\n$/),
+      stderr: expect.stringMatching(
+        /^login-users block: --reason must (not be empty|be up to 200 .*)\.\n$/,
+      ),
     });
   });
 
   test('is a flag of each command that takes something away, or gives it back', () => {
-    const withReason = [...commands.values()].filter(({ flags }) => flags.reason?.kind === 'reason');
+    const withReason = [...commands.values()].filter(
+      ({ flags }) => flags.reason?.kind === 'reason',
+    );
     expect(withReason.map(({ words }) => words).toSorted()).toEqual([
       'access-requests revoke',
       'accounts delete',
@@ -240,4 +265,5 @@ describe('--reason', () => {
 });
 
 /** The id of the secret that was there before a rotation. */
-const oldSecretOf = ({ old_secrets }: Record<string, unknown>): unknown => Object(old_secrets)[0].secret_id;
+const oldSecretOf = ({ old_secrets }: Record<string, unknown>): unknown =>
+  Object(old_secrets)[0].secret_id;

@@ -4,7 +4,13 @@ import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { failed, operator, operatorProcessWith, succeeded, writeSettings } from '../support/operator.ts';
+import {
+  failed,
+  operator,
+  operatorProcessWith,
+  succeeded,
+  writeSettings,
+} from '../support/operator.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -55,7 +61,14 @@ describe('npm run operator: each command', () => {
       await succeeded('comments', 'add', ...by('login_user', '1001'), '--comment', 'Have a look.'),
       await succeeded('comments', 'add', ...by('custom', '-'), '--comment='),
       await succeeded('reviews', 'add', ...by('custom', 'risk-desk'), '--status', 'rejected'),
-      await succeeded('reviews', 'add', ...by('custom', 'x'), '--status=approved', '--comment', 'ключ 🔑\nb'),
+      await succeeded(
+        'reviews',
+        'add',
+        ...by('custom', 'x'),
+        '--status=approved',
+        '--comment',
+        'ключ 🔑\nb',
+      ),
     ];
     const found = (await service.search('', { id })).body;
     expect(found.results).toEqual(added);
@@ -69,13 +82,19 @@ describe('npm run operator: each command', () => {
 
   test('events list: each event with who wrote it, which a search does not show, page by page', async () => {
     const { account_id } = demo.account;
-    const { access_request_id } = await service.operate('access-requests', 'create', { account: account_id });
+    const { access_request_id } = await service.operate('access-requests', 'create', {
+      account: account_id,
+    });
     const id = Number(access_request_id);
     const operator = expect.stringMatching(/^arn:aws:/);
     const desk = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.' };
     const { body } = await service.addEvent('comments', desk, { id });
     const text = JSON.stringify({ ...desk, type: 'comment', access_request_id: id });
-    const events = Array.from({ length: 100 }, (_, repetition) => ({ line: repetition, text, repetition }));
+    const events = Array.from({ length: 100 }, (_, repetition) => ({
+      line: repetition,
+      text,
+      repetition,
+    }));
     await service.operate('events', 'import', { events });
 
     const page = ['events', 'list', '--access-request', String(id)];
@@ -102,16 +121,35 @@ describe('npm run operator: each command', () => {
   });
 
   test('providers set takes a secret from a file or from standard input, without the end of its line', async () => {
-    const login_app_id = String((await succeeded('login-apps', 'create', '--name', 'App')).login_app_id);
+    const login_app_id = String(
+      (await succeeded('login-apps', 'create', '--name', 'App')).login_app_id,
+    );
     const target = ['--login-app', login_app_id, '--provider', 'provider_a'];
-    const set = ['providers', 'set', ...target, '--preset', 'github', '--app-id', 'us', '--app-secret-file'];
+    const set = [
+      'providers',
+      'set',
+      ...target,
+      '--preset',
+      'github',
+      '--app-id',
+      'us',
+      '--app-secret-file',
+    ];
     const settings = expect.objectContaining({ namespace: 'api.github.com' });
     const shown = { login_app_id, provider: 'provider_a', settings };
     const file = writeSettings('our-secret\n');
-    expect(parseCommandLine([...set, file])).toMatchObject({ flags: { 'app-secret': 'our-secret' } });
+    expect(parseCommandLine([...set, file])).toMatchObject({
+      flags: { 'app-secret': 'our-secret' },
+    });
     expect(await succeeded(...set, file)).toEqual(shown);
     const local = { LOCAL_DIR: process.env.SERVICE_DIR ?? '' };
-    const { code, stdout, stderr } = await operatorProcessWith('our-secret\n', local, ...set, '-', '--local');
+    const { code, stdout, stderr } = await operatorProcessWith(
+      'our-secret\n',
+      local,
+      ...set,
+      '-',
+      '--local',
+    );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual(shown);
     expect(stdout).not.toContain('our-secret');
@@ -128,10 +166,24 @@ describe('npm run operator: each command', () => {
       namespace: 'provider.example',
     };
     await service.operate('providers', 'set', { ...flags, settings });
-    const check = ['providers', 'check', '--login-app', login_app_id, '--provider', 'provider_c', '--local'];
+    const check = [
+      'providers',
+      'check',
+      '--login-app',
+      login_app_id,
+      '--provider',
+      'provider_c',
+      '--local',
+    ];
     const { code, stdout } = await operator(...check);
     expect({ code, ok: JSON.parse(stdout).ok }).toEqual({ code: 2, ok: false });
-    const ofDemo = ['--login-app', demo.login_app.login_app_id, '--provider', 'provider_f', '--local'];
+    const ofDemo = [
+      '--login-app',
+      demo.login_app.login_app_id,
+      '--provider',
+      'provider_f',
+      '--local',
+    ];
     expect(await operator('providers', 'check', ...ofDemo)).toMatchObject({ code: 0, stderr: '' });
   });
 
@@ -175,6 +227,8 @@ describe('npm run operator -- --help', () => {
     expect(await help('reviews', 'add', '-h')).toBe(text);
     expect(await help('providers', 'set', '--help')).toContain('--settings <FILE.json>');
     expect(await help('login-apps', 'tokens', 'create', '-h')).toContain('--name <text>');
-    expect(await help('accounts', 'create', '--name', 'x', '--local', '--help')).not.toContain('ac_');
+    expect(await help('accounts', 'create', '--name', 'x', '--local', '--help')).not.toContain(
+      'ac_',
+    );
   });
 });

@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { allOf, failed, flagsOf, succeeded, writeSettings } from '../support/operator.ts';
-import { accountOf, eventuallyPasses, identityIdsOf, newPerson, newPhone, subOf } from '../support/people.ts';
+import {
+  accountOf,
+  eventuallyPasses,
+  identityIdsOf,
+  newPerson,
+  newPhone,
+  subOf,
+} from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -38,7 +45,14 @@ describe('npm run operator: people, their sessions and devices', () => {
       active_sessions: 1,
       devices: 1,
     };
-    const find = ['login-users', 'find', '--login-app', app.login_app_id, '--provider', 'provider_f'];
+    const find = [
+      'login-users',
+      'find',
+      '--login-app',
+      app.login_app_id,
+      '--provider',
+      'provider_f',
+    ];
     const found = await succeeded(...find, '--subject', subject);
     expect(found).toMatchObject(known);
     const issuer = ['--issuer', String(Object(found.identities)[0].namespace)];
@@ -60,7 +74,10 @@ describe('npm run operator: people, their sessions and devices', () => {
       login_app_disabled: true,
     });
     await eventuallyPasses(async () => {
-      const people = await allOf(['login-users', 'list', '--login-app', app.login_app_id], 'login_users');
+      const people = await allOf(
+        ['login-users', 'list', '--login-app', app.login_app_id],
+        'login_users',
+      );
       expect(people).toEqual([expect.objectContaining({ login_user_id, blocked: true })]);
     });
   });
@@ -89,7 +106,11 @@ describe('npm run operator: people, their sessions and devices', () => {
     scene.answer('token', { body: { id_token: await scene.idToken({ sub: subject }) } });
     const app = await createLoginApp(service, unique('app'));
     const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
-    const exchange = { token_url: `${scene.url}/token`, client_id: ourApp, client_secret: 'our-secret' };
+    const exchange = {
+      token_url: `${scene.url}/token`,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+    };
     const settings = { authorization_code: { ...exchange, id_token: { issuer: scene.url } } };
     await operate('providers', 'set', { ...flags, settings });
     const code = { provider: 'provider_b', authorization_code: 'a-code' };
@@ -108,7 +129,9 @@ describe('npm run operator: people, their sessions and devices', () => {
     }
     const list = ['login-users', 'list', '--login-app', app.login_app_id];
     await eventuallyPasses(async () => {
-      const listed = (await allOf(list, 'login_users')).map(({ login_user_id }) => String(login_user_id));
+      const listed = (await allOf(list, 'login_users')).map(({ login_user_id }) =>
+        String(login_user_id),
+      );
       expect(listed.toSorted()).toEqual(people.toSorted());
     });
   });
@@ -119,7 +142,10 @@ describe('npm run operator: people, their sessions and devices', () => {
     const { sessions } = await succeeded('sessions', 'list', ...flags);
     const [{ session_id }] = Object(sessions);
     const show = ['sessions', 'show', ...flags, '--session'];
-    expect(await succeeded(...show, session_id)).toMatchObject({ client_id: app.client_id, active: true });
+    expect(await succeeded(...show, session_id)).toMatchObject({
+      client_id: app.client_id,
+      active: true,
+    });
     await operate('login-users', 'logout', { 'login-user': person.loginUserId });
     expect(await succeeded(...show, session_id)).toMatchObject({ active: false, ended_at: time });
     const unknown = `s_${'A'.repeat(22)}`;
@@ -139,7 +165,12 @@ describe('npm run operator: people, their sessions and devices', () => {
     }
     await operate('login-users', 'logout', { 'login-user': person.loginUserId });
     const ended = await succeeded(...find, writeSettings(person.token));
-    expect(ended).toEqual({ ...known, active: false, ended_at: time, expires_at: expect.any(Number) });
+    expect(ended).toEqual({
+      ...known,
+      active: false,
+      ended_at: time,
+      expires_at: expect.any(Number),
+    });
     await operate('login-users', 'delete', { 'login-user': person.loginUserId });
     expect(await failed(...find, writeSettings(person.token))).toBe(
       `The Login User ${person.loginUserId} has no session ${session.session_id}; stored are none.`,
@@ -155,16 +186,17 @@ describe('npm run operator: people, their sessions and devices', () => {
 
   test("devices list: a person's are one page", async () => {
     const { person } = await newOwner();
-    expect(await failed('devices', 'list', '--login-user', person.loginUserId, '--after', 'x')).toBe(
-      'A Login User has at most 20 devices, all on one page; --after is for a --login-app.',
-    );
+    expect(
+      await failed('devices', 'list', '--login-user', person.loginUserId, '--after', 'x'),
+    ).toBe('A Login User has at most 20 devices, all on one page; --after is for a --login-app.');
   });
 
   test('devices show and find; neither shows the push token', async () => {
     const { app, person } = await newOwner();
     const token = unique('push-token');
-    const { id } = (await service.register({ platform: 'android', token }, await service.loginAppToken(app)))
-      .body;
+    const { id } = (
+      await service.register({ platform: 'android', token }, await service.loginAppToken(app))
+    ).body;
     await service.relate(id, person.token);
     const known = {
       device_id: id,
@@ -205,10 +237,20 @@ test('an operator gives a person back the account that an intruder took', async 
   });
   expect(await failed('identities', 'remove', ...who, '--identity', id)).toMatch(/last identity/);
   const issuer = `${service.demo.sandbox_url}/provider_f`;
-  const add = ['identities', 'add', ...who, ...flagsOf({ provider: 'provider_f', issuer, subject })];
+  const add = [
+    'identities',
+    'add',
+    ...who,
+    ...flagsOf({ provider: 'provider_f', issuer, subject }),
+  ];
   expect(await failed(...add)).toMatch(/belongs to another Login User/);
-  expect(await succeeded(...add, '--move')).toMatchObject({ login_user_id: loginUserId, added: true });
-  expect(await succeeded('identities', 'remove', ...who, '--identity', id)).toMatchObject({ removed: true });
+  expect(await succeeded(...add, '--move')).toMatchObject({
+    login_user_id: loginUserId,
+    added: true,
+  });
+  expect(await succeeded('identities', 'remove', ...who, '--identity', id)).toMatchObject({
+    removed: true,
+  });
   await succeeded('login-users', 'unblock', ...who);
 
   const again = await service.logIn(subject);

@@ -23,7 +23,9 @@ describe('npm run operator: a table on a terminal', () => {
       { id: 'bc', grants: ['x', 'y'] },
       { id: 'd', grants: [] },
     ];
-    expect(readable({ login_app_id: 'la_1', settings: { a: 1 }, members, tokens: [], next: 'n3xt' })).toBe(
+    expect(
+      readable({ login_app_id: 'la_1', settings: { a: 1 }, members, tokens: [], next: 'n3xt' }),
+    ).toBe(
       `login_app_id  la_1
 settings      {"a":1}
 

@@ -114,19 +114,21 @@ const others: Record<string, (input: ReturnType<typeof Object>) => object> = {
     return { status: 'Pending' };
   },
   'GraniteServiceVersion20100801.GetMetricData': ({ MetricDataQueries }) => ({
-    MetricDataResults: MetricDataQueries.map(({ Id, MetricStat: { Metric } }: ReturnType<typeof Object>) => {
-      const { Namespace, MetricName, Dimensions } = Metric;
-      const values = Object.fromEntries(
-        Dimensions.map(({ Name, Value }: ReturnType<typeof Object>) => [Name, Value]),
-      );
-      const asked = [Namespace, MetricName, ...Object.values(values)].join(' ');
-      const known: Record<string, number[]> = {
-        'AWS/Lambda Invocations issue-token issue-token:live': [400, 100],
-        'AWS/Lambda Errors issue-token issue-token:live': [1],
-        'live ServerErrors issue-token 6': [20, 9],
-      };
-      return { Id, Values: known[asked] ?? [] };
-    }),
+    MetricDataResults: MetricDataQueries.map(
+      ({ Id, MetricStat: { Metric } }: ReturnType<typeof Object>) => {
+        const { Namespace, MetricName, Dimensions } = Metric;
+        const values = Object.fromEntries(
+          Dimensions.map(({ Name, Value }: ReturnType<typeof Object>) => [Name, Value]),
+        );
+        const asked = [Namespace, MetricName, ...Object.values(values)].join(' ');
+        const known: Record<string, number[]> = {
+          'AWS/Lambda Invocations issue-token issue-token:live': [400, 100],
+          'AWS/Lambda Errors issue-token issue-token:live': [1],
+          'live ServerErrors issue-token 6': [20, 9],
+        };
+        return { Id, Values: known[asked] ?? [] };
+      },
+    ),
   }),
 };
 
@@ -195,7 +197,9 @@ describe('npm run operator release back', () => {
       stderr:
         'No version that was published since 2026-01-20T08:00:00.000Z, when the last deployment began, is live. To go further back, name functions with --function; see release show.\n',
     });
-    expect((await release('back', '--yes', '--function', 'issue-token', 'list-devices')).code).toBe(0);
+    expect((await release('back', '--yes', '--function', 'issue-token', 'list-devices')).code).toBe(
+      0,
+    );
     expect(liveOf()).toEqual({ 'issue-token': 3, 'add-comment': 2, 'list-devices': 7 });
     expect(await release('back', '--yes', '--function', 'issue-token')).toEqual(
       failsWith('issue-token stays: it has no version before 3.'),
@@ -209,7 +213,12 @@ describe('npm run operator release back', () => {
       code: 0,
       stderr: `Warning: end-session stays: it has no version before 1.\n${hint}`,
     });
-    expect(liveOf()).toEqual({ 'issue-token': 5, 'add-comment': 2, 'list-devices': 8, 'end-session': 1 });
+    expect(liveOf()).toEqual({
+      'issue-token': 5,
+      'add-comment': 2,
+      'list-devices': 8,
+      'end-session': 1,
+    });
   });
 
   test('never goes back to another table', async () => {
@@ -256,7 +265,9 @@ describe('npm run operator release back', () => {
         'release back stops the canaries, which rolls the whole deployment back, on the deployed stack live. Continue? [y/N] ',
     });
     expect(JSON.parse(stdout)).toEqual({ stack: 'live', stopped_canaries: ['add-comment'] });
-    expect(aws.stopped).toEqual([{ deploymentId: 'd-live-add-comment', autoRollbackEnabled: true }]);
+    expect(aws.stopped).toEqual([
+      { deploymentId: 'd-live-add-comment', autoRollbackEnabled: true },
+    ]);
     expect(liveOf()).toEqual(before);
     aws.isDeploying = false;
     const { code: nothingStopped, stderr: why } = await release('back', '--yes');
@@ -311,7 +322,9 @@ test('npm run operator release forward makes live what was deployed last', async
     'release note',
     { versions: 'add-comment:3,issue-token:6' },
   ]);
-  expect(await release('forward', '--yes')).toEqual(failsWith('What was deployed last is live already.'));
+  expect(await release('forward', '--yes')).toEqual(
+    failsWith('What was deployed last is live already.'),
+  );
 });
 
 test('npm run operator release show says what is live, since when, and its errors', async () => {

@@ -23,9 +23,22 @@ describe('npm run operator: --secret-to writes a new secret to a file and does n
     const created = await succeeded('accounts', 'create', '--name', 'Test', '--secret-to', first);
     const account_id = String(created.account_id);
     expect(created).toEqual({ account_id, account_secret_file: first });
-    const rotated = await succeeded('accounts', 'rotate', '--account', account_id, '--secret-to', second);
-    expect(rotated).toEqual({ account_id, account_secret_file: second, old_secrets: [expect.anything()] });
-    const { access_request_id } = await service.operate('access-requests', 'create', { account: account_id });
+    const rotated = await succeeded(
+      'accounts',
+      'rotate',
+      '--account',
+      account_id,
+      '--secret-to',
+      second,
+    );
+    expect(rotated).toEqual({
+      account_id,
+      account_secret_file: second,
+      old_secrets: [expect.anything()],
+    });
+    const { access_request_id } = await service.operate('access-requests', 'create', {
+      account: account_id,
+    });
     for (const file of [first, second]) {
       const account = { account_id, account_secret: secretIn(file) };
       const found = await service.search('', { account, id: Number(access_request_id) });
@@ -34,13 +47,28 @@ describe('npm run operator: --secret-to writes a new secret to a file and does n
   });
 
   test('clients create and login-apps tokens create', async () => {
-    const { login_app_id } = await createLoginApp(service, unique('app'), { platforms: ['android'] });
+    const { login_app_id } = await createLoginApp(service, unique('app'), {
+      platforms: ['android'],
+    });
     const flags = ['--login-app', login_app_id];
     const [secretFile, tokenFile] = [join(folder, 'client'), join(folder, 'token')];
     const { client_id } = await succeeded('clients', 'create', ...flags, '--secret-to', secretFile);
-    const client = { login_app_id, client_id: String(client_id), client_secret: secretIn(secretFile) };
+    const client = {
+      login_app_id,
+      client_id: String(client_id),
+      client_secret: secretIn(secretFile),
+    };
     expect((await service.token({ grant_type: 'client_credentials' }, client)).status).toBe(200);
-    await succeeded('login-apps', 'tokens', 'create', ...flags, '--name', 'x', '--secret-to', tokenFile);
+    await succeeded(
+      'login-apps',
+      'tokens',
+      'create',
+      ...flags,
+      '--name',
+      'x',
+      '--secret-to',
+      tokenFile,
+    );
     const device = { platform: 'android', token: 'secret-to' };
     expect((await service.register(device, secretIn(tokenFile))).status).toBe(201);
   });
@@ -50,7 +78,15 @@ describe('npm run operator: --secret-to writes a new secret to a file and does n
     const { jwk, thumbprint } = await newClientKey();
     writeFileSync(keys, JSON.stringify({ keys: [jwk] }));
     const app = ['--login-app', service.demo.login_app.login_app_id];
-    const created = await succeeded('clients', 'create', ...app, '--jwks-file', keys, '--secret-to', file);
+    const created = await succeeded(
+      'clients',
+      'create',
+      ...app,
+      '--jwks-file',
+      keys,
+      '--secret-to',
+      file,
+    );
     expect(created).toMatchObject({ key_thumbprints: [thumbprint] });
     expect([created.client_secret_file, existsSync(file)]).toEqual([undefined, false]);
   });

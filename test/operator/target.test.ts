@@ -13,7 +13,8 @@ const command = ['accounts', 'create', '--name=x'];
 
 /** Makes this the only AWS configuration of the environment. */
 function useAws(configuration: Record<string, string>): void {
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  for (const name of Object.keys(process.env))
+    if (name.startsWith('AWS_')) delete process.env[name];
   const none = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
   Object.assign(process.env, none, { AWS_EC2_METADATA_DISABLED: 'true' }, configuration);
 }
@@ -63,7 +64,11 @@ describe('npm run operator -- --local, when no stack runs in the folder', () => 
     await closed.close();
     const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
     const { pid } = spawnSync(process.execPath, ['--version']);
-    const stack = { pid, url: closed.url, aws_endpoint: { url: closed.url, secret_access_key: 'x' } };
+    const stack = {
+      pid,
+      url: closed.url,
+      aws_endpoint: { url: closed.url, secret_access_key: 'x' },
+    };
     writeFileSync(join(directory, 'stack.json'), JSON.stringify(stack));
     expect(await operatorProcess({ LOCAL_DIR: directory }, ...command, '--local')).toEqual(
       noStack(directory),
@@ -113,7 +118,8 @@ describe('npm run operator without --local and --stack says which stacks there a
 });
 
 describe('npm run operator: a deployed stack that it cannot reach', () => {
-  const runOnStack = (environment: Record<string, string>) => run(environment, '--stack=login-service');
+  const runOnStack = (environment: Record<string, string>) =>
+    run(environment, '--stack=login-service');
 
   test.each([
     [{}, 'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.'],
@@ -137,7 +143,8 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     useAws({ ...credentials, AWS_ENDPOINT_URL_LAMBDA });
     const { stderr, ...ended } = await operatorProcess({}, ...command, '--stack=login-service');
     expect(ended).toEqual({ code: 1, stdout: '' });
-    const [, reason] = stderr.match(/^AWS cannot be reached \((.+)\): check the network, .+\.\n$/) ?? [];
+    const [, reason] =
+      stderr.match(/^AWS cannot be reached \((.+)\): check the network, .+\.\n$/) ?? [];
     expect(reason).toMatch(why);
   });
 
@@ -148,7 +155,9 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     const endpoint = { AWS_ENDPOINT_URL_LAMBDA: lambda.url };
     const line = (profile: string) =>
       `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change ${profile} or AWS_REGION.`;
-    expect(await runOnStack({ ...credentials, ...endpoint })).toEqual(failsWith(line('AWS_PROFILE')));
+    expect(await runOnStack({ ...credentials, ...endpoint })).toEqual(
+      failsWith(line('AWS_PROFILE')),
+    );
     const AWS_CONFIG_FILE = join(mkdtempSync(join(tmpdir(), 'aws-')), 'config');
     const keys = ['region=eu-central-1', 'aws_access_key_id=id', 'aws_secret_access_key=secret'];
     writeFileSync(AWS_CONFIG_FILE, ['[profile other]', ...keys].join('\n'));
@@ -183,7 +192,9 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
 });
 
 describe('npm run operator, when the answer of the operator function is lost', () => {
-  const { aws_endpoint: endpoint, ...stack } = readStackFile(localFiles(process.env.SERVICE_DIR ?? ''));
+  const { aws_endpoint: endpoint, ...stack } = readStackFile(
+    localFiles(process.env.SERVICE_DIR ?? ''),
+  );
 
   /** Runs a command on the shared stack, whose first answer never arrives; how often the command was carried out too. */
   async function runLosingOne(...words: string[]) {

@@ -24,7 +24,8 @@ async function newScene(more: object = {}) {
   // A code reads `subject.number`.
   scene.answer('token', async ({ code = '' }) => {
     const times = scene.forms('token').filter((form) => form.code === code).length;
-    if (times > 1 || code.endsWith('.wrong')) return { status: 400, body: { error: 'invalid_grant' } };
+    if (times > 1 || code.endsWith('.wrong'))
+      return { status: 400, body: { error: 'invalid_grant' } };
     const tokens = { access_token: 'an-access-token', refresh_token: `token-for-${code}` };
     return { body: { ...tokens, id_token: await scene.idToken({ sub: code.split('.')[0] }) } };
   });
@@ -61,7 +62,8 @@ type Made = Awaited<ReturnType<typeof newScene>>;
 /** Where the JSON that Apple gives to an app has what a profile shows. */
 const user_profile = { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' };
 
-const firstOf = async (account: ReturnType<typeof accountOf>) => (await account.show()).body.identities[0];
+const firstOf = async (account: ReturnType<typeof accountOf>) =>
+  (await account.show()).body.identities[0];
 
 describe('an authorization code beside an id token, where the settings of its issuer have code_exchange', () => {
   test('is exchanged with the secret that the key signs, and its token is revoked when the person is deleted', async () => {
@@ -69,7 +71,10 @@ describe('an authorization code beside an id token, where the settings of its is
     const code = newCode();
     const code_verifier = 'v'.repeat(43);
     const account = await logIn({ authorization_code: code, code_verifier });
-    const client = { client_id: ourApp, client_secret: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) };
+    const client = {
+      client_id: ourApp,
+      client_secret: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+    };
     const redirect_uri = 'https://app.example/callback';
     expect(scene.forms('token')).toEqual([
       { grant_type: 'authorization_code', code, code_verifier, redirect_uri, ...client },
@@ -126,7 +131,11 @@ describe('an authorization code beside an id token, where the settings of its is
 
   test("an exchange's id token of another app or issuer counts for nothing", async () => {
     const { logIn, newCode, scene, subject } = await newScene();
-    for (const claims of [{ aud: 'another-app' }, { iss: 'https://other.example' }, { exp: 1, iat: 1 }]) {
+    for (const claims of [
+      { aud: 'another-app' },
+      { iss: 'https://other.example' },
+      { exp: 1, iat: 1 },
+    ]) {
       const id_token = await scene.idToken({ sub: subject, ...claims });
       scene.answer('token', { body: { id_token, refresh_token: 'stray' } });
       const account = await logIn({ authorization_code: newCode() });
@@ -188,7 +197,11 @@ describe('an authorization code beside an id token, where the settings of its is
     const two = await newScene();
     await one.set([one.issuer, { ...two.issuer }]);
     const exchange = { token_url: 'https://b.example/token', client_id: 'b', client_secret: 'b' };
-    const b = { ...exchange, revocation_url: 'https://b.example/r', id_token: { issuer: one.scene.url } };
+    const b = {
+      ...exchange,
+      revocation_url: 'https://b.example/r',
+      id_token: { issuer: one.scene.url },
+    };
     await service.setProvider(one.app, 'provider_b', { authorization_code: b });
     const code = two.newCode();
     const id_token = await two.scene.idToken({ sub: two.subject });
@@ -228,18 +241,25 @@ describe('without code_exchange', () => {
     expect(Object.keys(identity).sort()).toEqual(['id', 'last_login_at', 'linked_at', 'provider']);
   });
 
-  test.each(['code_verifier', 'redirect_uri'])('a login with %s is a 400, code or not', async (name) => {
-    const { send, newCode } = await newScene(plain);
-    const naming = `The parameter ${name} must not be supplied with provider credentials.`;
-    const value = 'x'.repeat(43);
-    for (const form of [{ [name]: value }, { [name]: value, authorization_code: newCode() }])
-      expectError(await send(form), { status: 400, error: 'invalid_request', naming });
-  });
+  test.each(['code_verifier', 'redirect_uri'])(
+    'a login with %s is a 400, code or not',
+    async (name) => {
+      const { send, newCode } = await newScene(plain);
+      const naming = `The parameter ${name} must not be supplied with provider credentials.`;
+      const value = 'x'.repeat(43);
+      for (const form of [{ [name]: value }, { [name]: value, authorization_code: newCode() }])
+        expectError(await send(form), { status: 400, error: 'invalid_request', naming });
+    },
+  );
 
   test('a link with a code is a 400', async () => {
     const { logIn, credential, newCode } = await newScene(plain);
     const answer = await (await logIn()).link(await credential({ authorization_code: newCode() }));
-    expectError(answer, { status: 400, error: 'invalid_request', naming: /with an authorization_code/ });
+    expectError(answer, {
+      status: 400,
+      error: 'invalid_request',
+      naming: /with an authorization_code/,
+    });
   });
 });
 
@@ -259,7 +279,10 @@ describe('what the app tells of the person', () => {
     expect(await firstOf(await logIn())).toMatchObject(shown);
     expect(await firstOf(await logIn({ user: '{}' }))).toMatchObject(shown);
     const renamed = await firstOf(await logIn({ user: '{"name":{"firstName":"Augusta"}}' }));
-    expect(renamed).toMatchObject({ profile: { given_name: 'Augusta' }, unverified: ['given_name'] });
+    expect(renamed).toMatchObject({
+      profile: { given_name: 'Augusta' },
+      unverified: ['given_name'],
+    });
   });
 
   test('is never over what the id token says, and never looks verified', async () => {
@@ -273,7 +296,9 @@ describe('what the app tells of the person', () => {
     const verifiedAlone = await firstOf(await logIn({ user: user() }, { email_verified: true }));
     expect(verifiedAlone.profile).toEqual({ email_verified: true, ...names });
     const hostile = '{"email_verified":true,"sub":"mallory","__proto__":{"email":"x@example.com"}}';
-    const { profile } = await firstOf(await logIn({ user: hostile }, { email: 'real@example.com' }));
+    const { profile } = await firstOf(
+      await logIn({ user: hostile }, { email: 'real@example.com' }),
+    );
     expect(profile).toEqual({ email: 'real@example.com', ...names });
   });
 
@@ -282,7 +307,10 @@ describe('what the app tells of the person', () => {
     const account = await logIn();
     const other = await credential({ user: user() }, { sub: unique('other') });
     const linked = await account.link(other);
-    expect(linked.body).toMatchObject({ profile: names, unverified: expect.arrayContaining(['email']) });
+    expect(linked.body).toMatchObject({
+      profile: names,
+      unverified: expect.arrayContaining(['email']),
+    });
     const email = `${unique('new')}@example.com`;
     const again = await account.link({ ...other, user: JSON.stringify({ email }) });
     expect(again.body).toMatchObject({ profile: { email }, unverified: ['email'] });
@@ -314,7 +342,9 @@ describe('what the app tells of the person', () => {
   test('is not told to be verified by settings either', async () => {
     const { set, issuer } = await newScene();
     const wrong = { ...issuer, user_profile: { email_verified: 'email_verified' } };
-    await expect(set([wrong])).rejects.toThrow('must only have email, name, given_name, family_name');
+    await expect(set([wrong])).rejects.toThrow(
+      'must only have email, name, given_name, family_name',
+    );
   });
 });
 
@@ -328,7 +358,10 @@ describe('the key in the settings of an issuer', () => {
     const flags = flagsOf(made);
     await service.operate('providers', 'set', { ...flags, preset: 'google', 'app-id': 'g' });
     await service.operate('providers', 'set', { ...flags, preset: 'twitch', 'app-id': 't' });
-    await service.operate('providers', 'remove', { ...flags, issuer: 'https://accounts.google.com' });
+    await service.operate('providers', 'remove', {
+      ...flags,
+      issuer: 'https://accounts.google.com',
+    });
     expect(await itemsAbout(own, 'PRIVATE KEY')).toEqual([]);
     const [issuer, ...others] = await shownOf(made);
     expect(issuer.code_exchange.client_secret_jwt.private_key_secret).toBe('********');

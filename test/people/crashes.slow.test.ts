@@ -5,7 +5,14 @@ import { newIndexId } from '../../lib/login-users/login-user.ts';
 import { loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
-import { accountOf, identityIdsOf, newPerson, newPhone, type Person, subOf } from '../support/people.ts';
+import {
+  accountOf,
+  identityIdsOf,
+  newPerson,
+  newPhone,
+  type Person,
+  subOf,
+} from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -17,14 +24,19 @@ const standIn = await startProviderStandIn();
 afterEach(() => running.resetClock());
 
 /** Lets one write of a request fail, before or after it is done, as when the function dies there. False when it makes fewer. */
-const dying = async (place: number, fault: Fault, request: () => Promise<unknown>): Promise<boolean> =>
-  (await failing(proxy, [place, fault], request, isWrite)).happened;
+const dying = async (
+  place: number,
+  fault: Fault,
+  request: () => Promise<unknown>,
+): Promise<boolean> => (await failing(proxy, [place, fault], request, isWrite)).happened;
 
 /** Lets ten minutes pass and does what the service does every ten minutes: by its schedule, or as an operator asks for it. */
 async function finishLater(by: 'schedule' | 'operator'): Promise<void> {
   running.advance(601);
   if (by === 'operator')
-    expect(await service.operate('login-users', 'finish-deletions', {})).toMatchObject({ deleted: true });
+    expect(await service.operate('login-users', 'finish-deletions', {})).toMatchObject({
+      deleted: true,
+    });
   else await invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
 }
 
@@ -50,8 +62,17 @@ const changeItem = (
 
 /** Gives a person an identity to which no index item leads, as an interrupted link of 1.0.0 did. */
 const leaveAttribute = (person: Person, identity_id: string) => {
-  const about = { provider: 'provider_a', namespace: 'https://one.example', subject: unique('leftover') };
-  const identity = { identity_id, slot: newIndexId(), ...about, linked_at: '2026-01-31T08:00:00.000Z' };
+  const about = {
+    provider: 'provider_a',
+    namespace: 'https://one.example',
+    subject: unique('leftover'),
+  };
+  const identity = {
+    identity_id,
+    slot: newIndexId(),
+    ...about,
+    linked_at: '2026-01-31T08:00:00.000Z',
+  };
   return changeItem(person, 'SET #n0 = :v', [`identity_${identity_id}`], { ':v': identity });
 };
 
@@ -68,7 +89,10 @@ const leaveMark = ({ loginUserId }: Person, identity_id: string) => {
   const key = { pk: loginUserKey(loginUserId).pk, sk: `LINK#${identity_id}` };
   const place = { list: unfinishedList, list_position: '2026-01-31T08:00:00.000Z' };
   return table.send(
-    new PutCommand({ TableName, Item: { ...key, ...place, login_user_id: loginUserId, identity_id } }),
+    new PutCommand({
+      TableName,
+      Item: { ...key, ...place, login_user_id: loginUserId, identity_id },
+    }),
   );
 };
 
@@ -85,14 +109,20 @@ const issuer = `${service.demo.sandbox_url}/provider_f`;
 const importTwo = ([first = '', second = '']: string[], more: object = {}) => {
   const about = { provider: 'provider_f', issuer, external_id: first };
   const lineOf = (subject: string) => JSON.stringify({ ...about, subject });
-  const people = [first, second].map((one, at) => ({ line: at + 1, text: lineOf(one), repetition: 0 }));
+  const people = [first, second].map((one, at) => ({
+    line: at + 1,
+    text: lineOf(one),
+    repetition: 0,
+  }));
   return service.operate('login-users', 'import', { 'login-app': demoApp, people, ...more });
 };
 
 /** The subjects of the person with an external id, if there is one. */
 async function subjectsWith(externalId: string): Promise<unknown[]> {
   const flags = { 'login-app': demoApp, 'external-id': externalId };
-  const found = await service.operate('login-users', 'find', flags).catch(() => ({ identities: [] }));
+  const found = await service
+    .operate('login-users', 'find', flags)
+    .catch(() => ({ identities: [] }));
   return Object.values(Object(found.identities)).map((one) => Object(one).subject);
 }
 
@@ -125,7 +155,8 @@ const newUnlinking = (which: 'first' | 'linked') => async (): Promise<Flow> => {
   const request = () => alice.account.unlink(id);
   const expectWhole = async () => {
     const isTheirs = identityIdsOf(await alice.account.show()).includes(id);
-    const [provider, subject] = which === 'first' ? ['provider_f', alice.subject] : ['provider_a', linked];
+    const [provider, subject] =
+      which === 'first' ? ['provider_f', alice.subject] : ['provider_a', linked];
     expect((await bob.account.linkAt(provider, subject)).status).toBe(isTheirs ? 409 : 201);
     expect((await request()).status).toBe(isTheirs ? 204 : 404);
     expect(identityIdsOf(await alice.account.show())).toHaveLength(1);
@@ -140,7 +171,13 @@ const newMove = (which: 'first' | 'linked') => async (): Promise<Flow> => {
   const linked = unique('linked');
   await alice.account.linkAt('provider_f', linked);
   const subject = which === 'first' ? alice.subject : linked;
-  const flags = { 'login-user': bob.loginUserId, provider: 'provider_f', issuer, subject, move: true };
+  const flags = {
+    'login-user': bob.loginUserId,
+    provider: 'provider_f',
+    issuer,
+    subject,
+    move: true,
+  };
   const request = () => service.operate('identities', 'add', flags);
   const expectWhole = async () => {
     const isMoved = identityIdsOf(await bob.account.show()).length === 2;
@@ -161,9 +198,14 @@ const newImport = (who: 'new' | 'known') => async (): Promise<Flow> => {
     const [external = ''] = subjects;
     const imported = await subjectsWith(external);
     expect([[], subjects]).toContainEqual(imported);
-    if (known) expect((await known.account.show()).body.identities).toHaveLength(imported.length || 1);
+    if (known)
+      expect((await known.account.show()).body.identities).toHaveLength(imported.length || 1);
     const isDone = imported.length > 0;
-    expect(await request()).toMatchObject({ added: isDone ? 0 : 2, repeated: isDone ? 2 : 0, refused: [] });
+    expect(await request()).toMatchObject({
+      added: isDone ? 0 : 2,
+      repeated: isDone ? 2 : 0,
+      refused: [],
+    });
     expect(await subjectsWith(external)).toEqual(subjects);
     const [one, other] = await Promise.all(subjects.map((subject) => newPerson(service, subject)));
     expect(one?.loginUserId).toBe(other?.loginUserId);
@@ -176,7 +218,12 @@ const newReplacement = (which: 'first' | 'linked') => async (): Promise<Flow> =>
   await importTwo([external, other]);
   const kept = which === 'first' ? other : external;
   const replaced = which === 'first' ? external : other;
-  const lineOf = (subject: string) => ({ provider: 'provider_f', issuer, external_id: external, subject });
+  const lineOf = (subject: string) => ({
+    provider: 'provider_f',
+    issuer,
+    external_id: external,
+    subject,
+  });
   const people = [kept, next].map((subject, at) => ({
     line: at + 1,
     text: JSON.stringify(lineOf(subject)),
@@ -256,15 +303,19 @@ describe('a function that dies at any call', () => {
   });
 
   // Writes of the logout: the phone, then the Login User.
-  test.each([0, 1])('a logout everywhere that fails before write %i can be repeated', async (place) => {
-    const person = await newPerson(service);
-    const others = [1, 2, 3].map(() => newPerson(service, person.subject));
-    await service.relate(await newPhone(service), person.token);
-    const accounts = (await Promise.all(others)).map(({ token }) => accountOf(service, token));
-    expect(await dying(place, 'fails before', () => person.account.endSessions())).toBe(true);
-    expect((await person.account.endSessions()).status).toBe(204);
-    for (const account of [person.account, ...accounts]) expect((await account.show()).status).toBe(401);
-  });
+  test.each([0, 1])(
+    'a logout everywhere that fails before write %i can be repeated',
+    async (place) => {
+      const person = await newPerson(service);
+      const others = [1, 2, 3].map(() => newPerson(service, person.subject));
+      await service.relate(await newPhone(service), person.token);
+      const accounts = (await Promise.all(others)).map(({ token }) => accountOf(service, token));
+      expect(await dying(place, 'fails before', () => person.account.endSessions())).toBe(true);
+      expect((await person.account.endSessions()).status).toBe(204);
+      for (const account of [person.account, ...accounts])
+        expect((await account.show()).status).toBe(401);
+    },
+  );
 
   /** A person with two sessions, a linked identity and a phone. */
   const newOwner = async () => {
@@ -276,69 +327,85 @@ describe('a function that dies at any call', () => {
     return { ...person, tablet, linked };
   };
   const flagsOf = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });
-  const removeAsOperator = (person: Person) => service.operate('login-users', 'delete', flagsOf(person));
+  const removeAsOperator = (person: Person) =>
+    service.operate('login-users', 'delete', flagsOf(person));
 
-  test.each(everyCrash(7))('a deletion that %s at write %i, repeated: done', async (fault, place) => {
-    const person = await newOwner();
-    const { account, tablet, linked } = person;
-    expect(await dying(place, fault, () => account.remove())).toBe(true);
-    const hasBegun = place > 0 || fault === 'fails after';
-    expect((await tablet.account.show()).status).toBe(hasBegun ? 401 : 200);
-    const again = await account.remove();
-    const isOut = place === 6 || (place === 5 && fault === 'fails after');
-    expect(again.status).toBe(isOut ? 401 : 204);
-    expect((await account.remove()).status).toBe(401);
-    await expect(removeAsOperator(person)).rejects.toThrow('There is no such');
-    expect(subOf(await service.logIn(linked, 'provider_a'))).not.toBe(person.loginUserId);
-    expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
-  });
+  test.each(everyCrash(7))(
+    'a deletion that %s at write %i, repeated: done',
+    async (fault, place) => {
+      const person = await newOwner();
+      const { account, tablet, linked } = person;
+      expect(await dying(place, fault, () => account.remove())).toBe(true);
+      const hasBegun = place > 0 || fault === 'fails after';
+      expect((await tablet.account.show()).status).toBe(hasBegun ? 401 : 200);
+      const again = await account.remove();
+      const isOut = place === 6 || (place === 5 && fault === 'fails after');
+      expect(again.status).toBe(isOut ? 401 : 204);
+      expect((await account.remove()).status).toBe(401);
+      await expect(removeAsOperator(person)).rejects.toThrow('There is no such');
+      expect(subOf(await service.logIn(linked, 'provider_a'))).not.toBe(person.loginUserId);
+      expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
+    },
+  );
 
-  test.each(everyCrash(7))('a deletion that %s at write %i is finished later', async (fault, place) => {
-    const person = await newOwner();
-    expect(await dying(place, fault, () => person.account.remove())).toBe(true);
-    const hasBegun = place > 0 || fault === 'fails after';
-    await finishLater(fault === 'fails before' ? 'schedule' : 'operator');
-    expect((await person.account.show()).status).toBe(hasBegun ? 401 : 200);
-    const left = await leftOf(person);
-    if (hasBegun) expect(left).toEqual(['LOGIN_USER']);
-    expect(left).not.toContain('DELETION');
-    for (const subject of [person.subject, person.linked])
-      expect(await itemsAbout(started, subject)).toHaveLength(hasBegun ? 0 : 1);
-  });
+  test.each(everyCrash(7))(
+    'a deletion that %s at write %i is finished later',
+    async (fault, place) => {
+      const person = await newOwner();
+      expect(await dying(place, fault, () => person.account.remove())).toBe(true);
+      const hasBegun = place > 0 || fault === 'fails after';
+      await finishLater(fault === 'fails before' ? 'schedule' : 'operator');
+      expect((await person.account.show()).status).toBe(hasBegun ? 401 : 200);
+      const left = await leftOf(person);
+      if (hasBegun) expect(left).toEqual(['LOGIN_USER']);
+      expect(left).not.toContain('DELETION');
+      for (const subject of [person.subject, person.linked])
+        expect(await itemsAbout(started, subject)).toHaveLength(hasBegun ? 0 : 1);
+    },
+  );
 
-  test.each(['fails before', 'fails after'] as const)('an import that %s, then a login', async (fault) => {
-    const subjects = [unique('first'), unique('second')];
-    await dying(0, fault, () => importTwo(subjects).catch(() => undefined));
-    const person = await newPerson(service, subjects[1]);
-    expect(await importTwo(subjects)).toMatchObject({ refused: [] });
-    expect(subOf(await service.logIn(subjects[0] ?? ''))).toBe(person.loginUserId);
-  });
+  test.each(['fails before', 'fails after'] as const)(
+    'an import that %s, then a login',
+    async (fault) => {
+      const subjects = [unique('first'), unique('second')];
+      await dying(0, fault, () => importTwo(subjects).catch(() => undefined));
+      const person = await newPerson(service, subjects[1]);
+      expect(await importTwo(subjects)).toMatchObject({ refused: [] });
+      expect(subOf(await service.logIn(subjects[0] ?? ''))).toBe(person.loginUserId);
+    },
+  );
 
-  test.each(everyCrash(4))('a deletion that %s at %i, of somebody imported', async (fault, place) => {
-    const subjects = [unique('first'), unique('second')];
-    await importTwo(subjects);
-    const { token, loginUserId } = await newPerson(service, subjects[0]);
-    await dying(place, fault, () => accountOf(service, token).remove());
-    await finishLater('operator');
-    const isDeleted = (await leftOf({ loginUserId })).every((sk) => sk === 'LOGIN_USER');
-    expect(isDeleted).toBe(place > 0 || fault === 'fails after');
-    const flags = { 'login-app': demoApp, 'external-id': subjects[0] };
-    const found = await service.operate('login-users', 'find', flags).catch(() => undefined);
-    expect(found === undefined).toBe(isDeleted);
-    expect(await importTwo(subjects)).toMatchObject({ added: isDeleted ? 2 : 0, refused: [] });
-  });
+  test.each(everyCrash(4))(
+    'a deletion that %s at %i, of somebody imported',
+    async (fault, place) => {
+      const subjects = [unique('first'), unique('second')];
+      await importTwo(subjects);
+      const { token, loginUserId } = await newPerson(service, subjects[0]);
+      await dying(place, fault, () => accountOf(service, token).remove());
+      await finishLater('operator');
+      const isDeleted = (await leftOf({ loginUserId })).every((sk) => sk === 'LOGIN_USER');
+      expect(isDeleted).toBe(place > 0 || fault === 'fails after');
+      const flags = { 'login-app': demoApp, 'external-id': subjects[0] };
+      const found = await service.operate('login-users', 'find', flags).catch(() => undefined);
+      expect(found === undefined).toBe(isDeleted);
+      expect(await importTwo(subjects)).toMatchObject({ added: isDeleted ? 2 : 0, refused: [] });
+    },
+  );
 
-  test.each(everyCrash(4))('a notification that %s at write %i, sent again', async (fault, place) => {
-    const settings = { on_account_deleted: 'delete' };
-    const { logIn, notify, subject } = await newIssuerLogin(service, standIn, settings);
-    const person = await logIn();
-    expect(await dying(place, fault, () => notify('account-delete'))).toBe(true);
-    expect((await notify('account-delete')).status).toBe(204);
-    expect((await person.account.show()).status).toBe(401);
-    await finishLater('schedule');
-    expect(await itemsAbout(started, subject)).toEqual([]);
-    expect(await leftOf(person)).toEqual(['LOGIN_USER']);
-  });
+  test.each(everyCrash(4))(
+    'a notification that %s at write %i, sent again',
+    async (fault, place) => {
+      const settings = { on_account_deleted: 'delete' };
+      const { logIn, notify, subject } = await newIssuerLogin(service, standIn, settings);
+      const person = await logIn();
+      expect(await dying(place, fault, () => notify('account-delete'))).toBe(true);
+      expect((await notify('account-delete')).status).toBe(204);
+      expect((await person.account.show()).status).toBe(401);
+      await finishLater('schedule');
+      expect(await itemsAbout(started, subject)).toEqual([]);
+      expect(await leftOf(person)).toEqual(['LOGIN_USER']);
+    },
+  );
 
   test("an operator's deletion of a blocked person that died is finished by the person", async () => {
     const person = await newOwner();
@@ -350,19 +417,25 @@ describe('a function that dies at any call', () => {
 
   test('what cannot be finished does not stop the rest, and the function fails', async () => {
     const [first, second] = [await newOwner(), await newOwner()];
-    for (const { account } of [first, second]) await dying(1, 'fails before', () => account.remove());
+    for (const { account } of [first, second])
+      await dying(1, 'fails before', () => account.remove());
     proxy.hook = (call) =>
-      isWrite(call) && JSON.stringify(call.body).includes(first.loginUserId) ? 'fails before' : undefined;
+      isWrite(call) && JSON.stringify(call.body).includes(first.loginUserId)
+        ? 'fails before'
+        : undefined;
     await expect(finishLater('schedule')).rejects.toThrow('1 could not be finished.');
     expect(await leftOf(second)).toEqual(['LOGIN_USER']);
     expect(running.output()).toContain('deletion_not_finished');
   });
 
-  test.each(everyCrash(5))('a deletion that %s at write %i: operators finish it', async (fault, place) => {
-    const person = await newOwner();
-    await dying(place, fault, () => person.account.remove());
-    expect(await removeAsOperator(person)).toMatchObject({ deleted: true });
-    await expect(removeAsOperator(person)).rejects.toThrow('There is no such');
-    expect((await person.account.remove()).status).toBe(401);
-  });
+  test.each(everyCrash(5))(
+    'a deletion that %s at write %i: operators finish it',
+    async (fault, place) => {
+      const person = await newOwner();
+      await dying(place, fault, () => person.account.remove());
+      expect(await removeAsOperator(person)).toMatchObject({ deleted: true });
+      await expect(removeAsOperator(person)).rejects.toThrow('There is no such');
+      expect((await person.account.remove()).status).toBe(401);
+    },
+  );
 });

@@ -76,7 +76,12 @@ test('a blocked person gets the same sentence everywhere, with one code for each
     expectError(answer, forbidden);
   for (const id of [phone, `d_${'A'.repeat(43)}`]) {
     const relation = await service.relate(id, token);
-    expectError(relation, { status: 422, error: 'unprocessable_entity', naming, fields: ['device_id'] });
+    expectError(relation, {
+      status: 422,
+      error: 'unprocessable_entity',
+      naming,
+      fields: ['device_id'],
+    });
     expect(relation.body.errors).toEqual([{ field: 'device_id', message: naming }]);
   }
   await service.operate('login-users', 'unblock', { 'login-user': loginUserId });

@@ -6,7 +6,10 @@ function convert(ids: string[]) {
   const identities = ids.map((id) => `{"provider":"facebook","user_id":${id}}`);
   const input = `{"user_id":"facebook|1","email":"carol@example.com","identities":[${identities}]}\n`;
   const script = 'docs/examples/import/from-auth0.mjs';
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], { input, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+    input,
+    encoding: 'utf8',
+  });
   const lines = stdout.split('\n').filter(Boolean);
   const subjects = lines.map((line) => JSON.parse(line).subject);
   return { status, subjects, stderr };

@@ -71,5 +71,6 @@ test("the developer's own error is in the terminal, with its place in their file
 test('a hook that does not answer is named, with the time that it had', async () => {
   expect((await service.logIn('slow')).status).toBe(500);
   // The service may have noticed before the terminal has.
-  while (!running.output().includes(`\nLOGIN_HOOK=${hook} did not answer within 1 s.\n`)) await wait(20);
+  while (!running.output().includes(`\nLOGIN_HOOK=${hook} did not answer within 1 s.\n`))
+    await wait(20);
 });

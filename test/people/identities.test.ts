@@ -15,7 +15,12 @@ const loggedInAs = async (subject: string, provider: string): Promise<string | u
 describe('GET /v2/marketing/login/user', () => {
   test('shows the person and the identity of their login', async () => {
     const { account, loginUserId } = await newPerson(service);
-    const identity = { id: identityId, provider: 'provider_f', linked_at: time, last_login_at: time };
+    const identity = {
+      id: identityId,
+      provider: 'provider_f',
+      linked_at: time,
+      last_login_at: time,
+    };
     expectAnswer(await account.show(), 200, {
       id: loginUserId,
       created_at: time,
@@ -27,17 +32,27 @@ describe('GET /v2/marketing/login/user', () => {
 
 describe('POST /v2/marketing/login/user/identities', () => {
   const others = providerIds.filter((id) => id !== 'provider_f');
-  test.each(others)('201 with the identity of %s; then either logs in as the person', async (provider) => {
-    const { account, subject, loginUserId } = await newPerson(service);
-    const other = unique('bob');
-    expectAnswer(await account.linkAt(provider, other), 201, { id: identityId, provider, linked_at: time });
-    expect(await loggedInAs(subject, 'provider_f')).toBe(loginUserId);
-    expect(await loggedInAs(other, provider)).toBe(loginUserId);
-    const { body } = await account.show();
-    expect(body.identities).toMatchObject([{ provider: 'provider_f' }, { provider, last_login_at: time }]);
-    expect(body.last_login_at).toBe(body.identities[1].last_login_at);
-    expect(body.last_login_at >= body.identities[0].last_login_at).toBe(true);
-  });
+  test.each(others)(
+    '201 with the identity of %s; then either logs in as the person',
+    async (provider) => {
+      const { account, subject, loginUserId } = await newPerson(service);
+      const other = unique('bob');
+      expectAnswer(await account.linkAt(provider, other), 201, {
+        id: identityId,
+        provider,
+        linked_at: time,
+      });
+      expect(await loggedInAs(subject, 'provider_f')).toBe(loginUserId);
+      expect(await loggedInAs(other, provider)).toBe(loginUserId);
+      const { body } = await account.show();
+      expect(body.identities).toMatchObject([
+        { provider: 'provider_f' },
+        { provider, last_login_at: time },
+      ]);
+      expect(body.last_login_at).toBe(body.identities[1].last_login_at);
+      expect(body.last_login_at >= body.identities[0].last_login_at).toBe(true);
+    },
+  );
 
   test('201 by an authorization code; a session of the linked identity is one of theirs', async () => {
     const { account, loginUserId } = await newPerson(service);
@@ -62,10 +77,15 @@ describe('POST /v2/marketing/login/user/identities', () => {
   test('409 for one more than 20 linked ones, until one is unlinked', async () => {
     const { account } = await newPerson(service);
     const others = Array.from({ length: 20 }, () => unique('one-of-many'));
-    for (const other of others) expect((await account.linkAt('provider_a', other)).status).toBe(201);
+    for (const other of others)
+      expect((await account.linkAt('provider_a', other)).status).toBe(201);
     const naming = 'The Login User has 20 linked identities, which is the most. Unlink one first.';
     const another = unique('one-too-many');
-    expectError(await account.linkAt('provider_a', another), { status: 409, error: 'conflict', naming });
+    expectError(await account.linkAt('provider_a', another), {
+      status: 409,
+      error: 'conflict',
+      naming,
+    });
     expect((await account.linkAt('provider_a', others[0] ?? '')).status).toBe(200);
     const [, linked = ''] = identityIdsOf(await account.show());
     expect((await account.unlink(linked)).status).toBe(204);
@@ -80,10 +100,22 @@ describe('POST /v2/marketing/login/user/identities', () => {
     ['an unknown provider', { provider: 'x' }, /provider_a, provider_b/],
     ['no credential', { provider: 'provider_f' }, /id_token is required/],
     ['an empty one', { provider: 'provider_f', id_token: '' }, /id_token is required/],
-    ['a forbidden parameter', { provider: 'provider_a', access_token: 'x', id_token: 'x' }, /id_token/],
+    [
+      'a forbidden parameter',
+      { provider: 'provider_a', access_token: 'x', id_token: 'x' },
+      /id_token/,
+    ],
     ['a code of another provider', { ...code, provider: 'provider_a' }, /provider_b/],
-    ['a code and a token', { ...code, provider: 'provider_b', access_token: 'x' }, /access_token must not/],
-    ['a grant_type', { grant_type: 'x', provider: 'provider_f', id_token: 'x' }, /grant_type must not/],
+    [
+      'a code and a token',
+      { ...code, provider: 'provider_b', access_token: 'x' },
+      /access_token must not/,
+    ],
+    [
+      'a grant_type',
+      { grant_type: 'x', provider: 'provider_f', id_token: 'x' },
+      /grant_type must not/,
+    ],
   ])('400 %s', async (_, form, naming) => {
     const { account } = await newPerson(service);
     expectError(await account.link(form), { status: 400, error: 'invalid_request', naming });
@@ -144,8 +176,11 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
     expectError(await account.unlink(id), last);
   });
 
-  test.each([`i_${'A'.repeat(22)}`, 'x', 'subject', '%00', 'identity_id'])('404 for %s', async (id) => {
-    const { account } = await newPerson(service);
-    expectError(await account.unlink(id), { status: 404, error: 'not_found' });
-  });
+  test.each([`i_${'A'.repeat(22)}`, 'x', 'subject', '%00', 'identity_id'])(
+    '404 for %s',
+    async (id) => {
+      const { account } = await newPerson(service);
+      expectError(await account.unlink(id), { status: 404, error: 'not_found' });
+    },
+  );
 });

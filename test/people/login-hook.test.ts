@@ -61,7 +61,8 @@ async function logIn(told?: Told, { subject = unique('alice'), at = service, mor
 const refresh = (answer: Answer, at = service) => at.refresh(answer.body.refresh_token, appOf(at));
 
 /** Everything that the hook was told. */
-const told = (): Record<string, unknown>[] => JSON.parse(`[${readFileSync(seen, 'utf8').slice(0, -1)}]`);
+const told = (): Record<string, unknown>[] =>
+  JSON.parse(`[${readFileSync(seen, 'utf8').slice(0, -1)}]`);
 const toldAbout = (loginUserId: string | undefined) =>
   told().filter(({ login_user_id }) => login_user_id === loginUserId);
 
@@ -89,7 +90,13 @@ describe('what the hook is told', () => {
     expect(toldAbout(sub)).toEqual([
       { ...usual, event: 'login', first_login: true, profile, claims: { hook, groups: ['staff'] } },
       { ...usual, event: 'link', session_id: sid, identity: { ...identity, subject: other } },
-      { ...usual, event: 'refresh', session_id: sid, profile, previous_claims: { roles: ['admin'] } },
+      {
+        ...usual,
+        event: 'refresh',
+        session_id: sid,
+        profile,
+        previous_claims: { roles: ['admin'] },
+      },
       { ...usual, event: 'login' },
     ]);
   });
@@ -118,7 +125,9 @@ describe('a login or a link that something else refuses reaches no hook', () => 
     const [subject, other] = [unique('alice'), unique('bob')];
     const login = await logIn(undefined, { subject });
     const sub = subOf(login);
-    expect((await accountOf(service, login.body.access_token).linkAt('provider_f', other)).status).toBe(201);
+    expect(
+      (await accountOf(service, login.body.access_token).linkAt('provider_f', other)).status,
+    ).toBe(201);
     await service.operate('login-users', 'block', { 'login-user': sub });
     const before = asked(sub);
     for (const blocked of [subject, other]) {
@@ -165,7 +174,9 @@ describe('claims of the hook', () => {
   test('may be of any depth and size, which no item could have', async () => {
     const deep = JSON.parse(`${'['.repeat(50)}1${']'.repeat(50)}`);
     const odd = { deep, large: 2 ** 60, '': null, empty: {} };
-    const login = await logIn({ answer: { claims: { ...odd, next: { answer: { claims: odd } } } } });
+    const login = await logIn({
+      answer: { claims: { ...odd, next: { answer: { claims: odd } } } },
+    });
     expect(decodeJwt(login.body.access_token)).toMatchObject(odd);
     expect(decodeJwt((await refresh(login)).body.access_token)).toMatchObject(odd);
   });
@@ -181,18 +192,24 @@ describe('claims of the hook', () => {
 
   test('are those of the login where the deployment asks at logins only', async () => {
     const at = atLogin.service;
-    const login = await logIn({ answer: { claims: { roles: ['admin'], next: { fails: true } } } }, { at });
+    const login = await logIn(
+      { answer: { claims: { roles: ['admin'], next: { fails: true } } } },
+      { at },
+    );
     const refreshed = await refresh(login, at);
     expect(decodeJwt(refreshed.body.access_token)).toMatchObject({ roles: ['admin'] });
     expect(toldAbout(subOf(login))).toHaveLength(1);
   });
 
-  test.each([...reservedClaims])('%s is reserved: the login fails, and leaves nothing', async (name) => {
-    const subject = unique('alice');
-    expect((await logIn({ answer: { claims: { [name]: 'x' } } }, { subject })).status).toBe(500);
-    const login = await logIn(undefined, { subject });
-    expect(toldAbout(subOf(login)).at(-1)).toMatchObject({ first_login: true });
-  });
+  test.each([...reservedClaims])(
+    '%s is reserved: the login fails, and leaves nothing',
+    async (name) => {
+      const subject = unique('alice');
+      expect((await logIn({ answer: { claims: { [name]: 'x' } } }, { subject })).status).toBe(500);
+      const login = await logIn(undefined, { subject });
+      expect(toldAbout(subOf(login)).at(-1)).toMatchObject({ first_login: true });
+    },
+  );
 
   test('may take 2,048 bytes, and not one more', async () => {
     const claims = (bytes: number) => ({ a: 'é'.repeat((bytes - 8) / 2) });
@@ -210,7 +227,9 @@ describe('a hook that refuses', () => {
     expectError(await logIn(deny, { subject }), refused);
     const denied = { event: 'login_hook_denied', hook_event: 'login', told: deny.answer.reason };
     expect(logLines(running)).toContainEqual(expect.objectContaining(denied));
-    const [{ login_user_id } = {}] = told().filter(({ identity }) => Object(identity).subject === subject);
+    const [{ login_user_id } = {}] = told().filter(
+      ({ identity }) => Object(identity).subject === subject,
+    );
     const shown = service.operate('login-users', 'show', { 'login-user': login_user_id });
     await expect(shown).rejects.toThrow(/no such Login User/);
     expect(subOf(await logIn({}, { subject }))).toBe(login_user_id);
@@ -227,15 +246,24 @@ describe('a hook that refuses', () => {
 
   test('refuses a link: the token that came with its code is revoked at once', async () => {
     const scene = standIn.openScene();
-    scene.answer('token', { body: { id_token: await scene.idToken(), refresh_token: 'of-the-link' } });
+    scene.answer('token', {
+      body: { id_token: await scene.idToken(), refresh_token: 'of-the-link' },
+    });
     const app = await createLoginApp(service, unique('app'));
     const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
+    const code_exchange = {
+      token_url,
+      revocation_url,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+    };
     const rules = { hook_claims: ['hook'], user_profile: { email: 'email' } };
     const issuers = [{ issuer: scene.url, audiences: [ourApp], code_exchange, ...rules }];
     await service.setProvider(app, 'provider_f', { issuers });
     const user = '{"email":"told@example.com"}';
-    const answer = await service.byIdToken(await scene.idToken({ sub: unique('bob') }), app, { user });
+    const answer = await service.byIdToken(await scene.idToken({ sub: unique('bob') }), app, {
+      user,
+    });
     const id_token = await scene.idToken({ hook: deny });
     const denied = { provider: 'provider_f', id_token, user, authorization_code: 'a-code' };
     expectError(await accountOf(service, answer.body.access_token).link(denied), refused);
@@ -249,7 +277,8 @@ describe('a hook that refuses', () => {
   test('refuses a link: the person has one identity, and the other is free', async () => {
     const account = accountOf(service, (await logIn()).body.access_token);
     const other = unique('bob');
-    const link = (hook: Told) => account.linkAt('provider_f', other, { claims: JSON.stringify({ hook }) });
+    const link = (hook: Told) =>
+      account.linkAt('provider_f', other, { claims: JSON.stringify({ hook }) });
     expectError(await link(deny), refused);
     expect(identityIdsOf(await account.show())).toHaveLength(1);
     expect((await link({})).status).toBe(201);
@@ -258,7 +287,9 @@ describe('a hook that refuses', () => {
   test('refuses a refresh: the session ends', async () => {
     const login = await logIn({ answer: { claims: { next: deny } } });
     expectError(await refresh(login), refused);
-    expect((await service.introspect(login.body.access_token, appOf())).body).toEqual({ active: false });
+    expect((await service.introspect(login.body.access_token, appOf())).body).toEqual({
+      active: false,
+    });
     expect((await refresh(login)).body.error).toBe('invalid_grant');
     expect(toldAbout(subOf(login))).toHaveLength(2);
   });
@@ -279,18 +310,21 @@ describe('a hook that gives no usable answer', () => {
     ['gives claims that are no object', { answer: { claims: ['admin'] } }],
   ];
 
-  test.each(faults)('%s: a login is a 500, and a refresh a 503 whose session goes on', async (_, fault) => {
-    const subject = unique('alice');
-    expect((await logIn(fault, { subject })).status).toBe(500);
-    const at = await logIn({ answer: { claims: { next: fault } } }, { subject });
-    const failed = await refresh(at);
-    expectError(failed, { status: 503, error: 'temporarily_unavailable' });
-    expect(failed.headers.get('retry-after')).toMatch(/^\d+$/);
-    const account = accountOf(service, at.body.access_token);
-    expect((await account.sessions()).body.sessions).toHaveLength(1);
-    const failure = { event: 'login_hook_failed', hook_event: 'refresh' };
-    expect(logLines(running)).toContainEqual(expect.objectContaining(failure));
-  });
+  test.each(faults)(
+    '%s: a login is a 500, and a refresh a 503 whose session goes on',
+    async (_, fault) => {
+      const subject = unique('alice');
+      expect((await logIn(fault, { subject })).status).toBe(500);
+      const at = await logIn({ answer: { claims: { next: fault } } }, { subject });
+      const failed = await refresh(at);
+      expectError(failed, { status: 503, error: 'temporarily_unavailable' });
+      expect(failed.headers.get('retry-after')).toMatch(/^\d+$/);
+      const account = accountOf(service, at.body.access_token);
+      expect((await account.sessions()).body.sessions).toHaveLength(1);
+      const failure = { event: 'login_hook_failed', hook_event: 'refresh' };
+      expect(logLines(running)).toContainEqual(expect.objectContaining(failure));
+    },
+  );
 });
 
 describe('a hook that lets a provider’s refresh token come for nothing', () => {
@@ -299,8 +333,15 @@ describe('a hook that lets a provider’s refresh token come for nothing', () =>
     const scene = standIn.openScene();
     const app = await createLoginApp(service, unique('app'));
     const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
-    const issuers = [{ issuer: scene.url, audiences: [ourApp], code_exchange, hook_claims: ['hook'] }];
+    const code_exchange = {
+      token_url,
+      revocation_url,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+    };
+    const issuers = [
+      { issuer: scene.url, audiences: [ourApp], code_exchange, hook_claims: ['hook'] },
+    ];
     await service.setProvider(app, 'provider_f', { issuers });
     scene.answer('token', async ({ code = '' }) => ({
       body: { id_token: await scene.idToken({ sub: code }), refresh_token: `token-of-${code}` },
@@ -327,7 +368,10 @@ describe('a hook that lets a provider’s refresh token come for nothing', () =>
     expect((await logIn(subject, hook)).status).toBe(status);
     expect(revoked()).toEqual([`token-of-${subject}`]);
     const account = accountOf(service, (await logIn(subject, {})).body.access_token);
-    const linked = await account.link({ provider: 'provider_f', ...(await credential(other, hook)) });
+    const linked = await account.link({
+      provider: 'provider_f',
+      ...(await credential(other, hook)),
+    });
     expect(linked.status).toBe(status);
     expect(revoked()).toEqual([`token-of-${subject}`, `token-of-${other}`]);
   });
@@ -407,7 +451,10 @@ describe('a refresh token that has been replaced', () => {
 
   test('later, where the deployment asks at logins only: it is not asked', async () => {
     const at = atLogin.service;
-    const login = await logIn({ answer: { claims: { roles: ['admin'], next: { fails: true } } } }, { at });
+    const login = await logIn(
+      { answer: { claims: { roles: ['admin'], next: { fails: true } } } },
+      { at },
+    );
     await refresh(login, at);
     atLogin.running.advance(61);
     expect(rolesIn(await refresh(login, at))).toEqual(['admin']);

@@ -20,26 +20,32 @@ const bystander = await newLogin({ on_account_deleted: 'delete' });
 const phone = await bystander.logIn();
 describe('POST /v2/marketing/providers/{provider}/notifications', () => {
   const ending = ['consent-revoked', 'account-delete', 'account-deleted'];
-  test.each(ending)('204 for %s: all sessions end, and the person can log in again', async (type) => {
-    const { logIn, notify } = await newLogin();
-    const [phone, tablet] = [await logIn(), await logIn()];
-    expect((await notify(type)).status).toBe(204);
-    expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
-    expect((await logIn()).loginUserId).toBe(phone.loginUserId);
-  });
+  test.each(ending)(
+    '204 for %s: all sessions end, and the person can log in again',
+    async (type) => {
+      const { logIn, notify } = await newLogin();
+      const [phone, tablet] = [await logIn(), await logIn()];
+      expect((await notify(type)).status).toBe(204);
+      expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
+      expect((await logIn()).loginUserId).toBe(phone.loginUserId);
+    },
+  );
 
   test.each([
     ['consent-revoked', { on_consent_revoked: 'delete' }],
     ['account-delete', { on_account_deleted: 'delete' }],
-  ])('204 for %s with %j: the person is deleted, and not by the other kind', async (type, settings) => {
-    const { logIn, notify } = await newLogin(settings);
-    const phone = await logIn();
-    await notify(type === 'account-delete' ? 'consent-revoked' : 'account-delete');
-    expect((await logIn()).loginUserId).toBe(phone.loginUserId);
-    expect((await notify(type)).status).toBe(204);
-    expect(await isIn(phone)).toBe(false);
-    expect((await logIn()).loginUserId).not.toBe(phone.loginUserId);
-  });
+  ])(
+    '204 for %s with %j: the person is deleted, and not by the other kind',
+    async (type, settings) => {
+      const { logIn, notify } = await newLogin(settings);
+      const phone = await logIn();
+      await notify(type === 'account-delete' ? 'consent-revoked' : 'account-delete');
+      expect((await logIn()).loginUserId).toBe(phone.loginUserId);
+      expect((await notify(type)).status).toBe(204);
+      expect(await isIn(phone)).toBe(false);
+      expect((await logIn()).loginUserId).not.toBe(phone.loginUserId);
+    },
+  );
 
   test('204 from the issuer of the id tokens that come for codes', async () => {
     const scene = standIn.openScene();
@@ -47,7 +53,11 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     scene.answer('token', { body: { id_token: await scene.idToken({ sub: subject }) } });
     const app = await createLoginApp(service, unique('app'));
     const id_token = { issuer: scene.url, on_account_deleted: 'delete' };
-    const exchange = { token_url: `${scene.url}/token`, client_id: ourApp, client_secret: 'our-secret' };
+    const exchange = {
+      token_url: `${scene.url}/token`,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+    };
     const settings = { authorization_code: { ...exchange, id_token } };
     await service.setProvider(app, 'provider_b', settings);
     const form = { grant_type: 'provider_authorization_code', provider: 'provider_b' };
@@ -57,7 +67,12 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     const address = `/v2/marketing/providers/provider_b/notifications?login_app_id=${app.login_app_id}`;
     const notify = async (claims: Claims) => {
       const events = { type: 'account-delete', sub: subject };
-      const payload = await scene.idToken({ sub: undefined, events, jti: unique('jti'), ...claims });
+      const payload = await scene.idToken({
+        sub: undefined,
+        events,
+        jti: unique('jti'),
+        ...claims,
+      });
       return service.json(address, { payload });
     };
     expectError(await notify({ aud: 'another-app' }), notAccepted);
@@ -67,7 +82,13 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
   });
 
   test('204 for another type, and for one from before the latest login: nothing changes', async () => {
-    for (const type of ['email-disabled', 'email-enabled', 'something-new', 'constructor', '__proto__'])
+    for (const type of [
+      'email-disabled',
+      'email-enabled',
+      'something-new',
+      'constructor',
+      '__proto__',
+    ])
       expect((await bystander.notify(type)).status).toBe(204);
     expect((await bystander.notify('account-delete', { iat: now() - 60 })).status).toBe(204);
     expect(await isIn(phone)).toBe(true);
@@ -171,6 +192,9 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     ['an empty payload', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}`, ''],
     ['a payload that is no text', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}`, { a: 1 }],
   ])('400 for %s', async (_, provider, query, payload) => {
-    expectError(await bystander.post(payload, query, provider), { status: 400, error: 'invalid_request' });
+    expectError(await bystander.post(payload, query, provider), {
+      status: 400,
+      error: 'invalid_request',
+    });
   });
 });

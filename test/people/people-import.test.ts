@@ -15,7 +15,8 @@ import { isWrite } from '../support/store-proxy.ts';
 const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;
 const { fileOf, importFile } = operatorWithFiles(running);
-const handler = 'export const handler = async ({ external_id }) => ({ claims: { told: external_id } });';
+const handler =
+  'export const handler = async ({ external_id }) => ({ claims: { told: external_id } });';
 const hook = fileOf(handler, 'hook.mjs');
 const telling = await ownService({ LOGIN_HOOK: hook, EXTERNAL_ID_IN_TOKENS: 'true' });
 
@@ -32,7 +33,10 @@ const manyOthers = (length: number) => Array.from({ length }, () => line(unique(
 const importPeople = (lines: unknown[], flags: string[] = [], { login_app_id } = app) =>
   importFile('login-users', fileOf(lines), '--login-app', login_app_id, ...flags);
 const find = (external_id: string) =>
-  service.operate('login-users', 'find', { 'login-app': app.login_app_id, 'external-id': external_id });
+  service.operate('login-users', 'find', {
+    'login-app': app.login_app_id,
+    'external-id': external_id,
+  });
 const subjectsOf = ({ identities }: Record<string, unknown>) =>
   Object.values(Object(identities)).map((one) => Object(one).subject);
 const logIn = (subject: string, provider = 'provider_f', client: LoginApp = app) =>
@@ -44,14 +48,21 @@ describe('operator login-users import FILE.ndjson', () => {
     const profile = { name: 'Alice', email: 'alice@example.com' };
     const namespace = 'https://sandbox.example/provider_a';
     const lines = [line(id, google, { profile }), ...manyOthers(150)];
-    expect((await importPeople(lines)).summary).toMatchObject({ lines: 151, added: 151, refused: 0 });
+    expect((await importPeople(lines)).summary).toMatchObject({
+      lines: 151,
+      added: 151,
+      refused: 0,
+    });
     const found = await find(id);
     expect(found).toMatchObject({ external_id: id, identities: [{ subject: google, profile }] });
     expect(found).not.toHaveProperty('last_login_at');
     const login = await logIn(google);
     expect(subOf(login)).toBe(found.login_user_id);
     const { body } = await accountOf(service, login.body.access_token).show();
-    expect(body).toMatchObject({ external_id: id, identities: [{ last_login_at: body.last_login_at }] });
+    expect(body).toMatchObject({
+      external_id: id,
+      identities: [{ last_login_at: body.last_login_at }],
+    });
     expect(await find(id)).toHaveProperty('last_login_at');
     // Far from the first line, and of another provider.
     const more = { provider: 'provider_a', issuer: undefined, namespace };
@@ -69,7 +80,10 @@ describe('operator login-users import FILE.ndjson', () => {
     const { summary } = await importPeople([line(id, first), ...manyOthers(250), line(id, second)]);
     expect(summary).toMatchObject({ lines: 252, added: 252 });
     const { login_user_id } = await find(id);
-    expect([subOf(await logIn(second)), subOf(await logIn(first))]).toEqual([login_user_id, login_user_id]);
+    expect([subOf(await logIn(second)), subOf(await logIn(first))]).toEqual([
+      login_user_id,
+      login_user_id,
+    ]);
   });
 
   test('somebody who has logged in before keeps their login id and what they have', async () => {
@@ -78,13 +92,22 @@ describe('operator login-users import FILE.ndjson', () => {
     const before = (await account.show()).body;
     await importPeople([line(id, other), line(id, subject, { profile: { name: 'Other' } })]);
     const { body } = await account.show();
-    expect(body).toMatchObject({ ...before, external_id: id, identities: [before.identities[0], {}] });
+    expect(body).toMatchObject({
+      ...before,
+      external_id: id,
+      identities: [before.identities[0], {}],
+    });
     expect(subOf(await logIn(other))).toBe(loginUserId);
   });
 
   test('a subject under two external ids, and two people under one: all of their lines, and none is written', async () => {
     const [alice, bob] = [await newPerson(service), await newPerson(service)];
-    const [one, other, both, shared] = [unique('one'), unique('other'), unique('both'), unique('shared')];
+    const [one, other, both, shared] = [
+      unique('one'),
+      unique('other'),
+      unique('both'),
+      unique('shared'),
+    ];
     const { code, summary } = await importPeople([
       line(one, shared),
       line(both, alice.subject),
@@ -95,12 +118,24 @@ describe('operator login-users import FILE.ndjson', () => {
     ]);
     expect({ code, added: summary.added }).toEqual({ code: 2, added: 121 });
     expect(summary.reasons).toEqual([
-      { reason: 'One subject has several external_ids: see lines 1, 124.', count: 2, lines: [1, 124] },
-      { reason: 'The external_id belongs to several people: see lines 2, 123.', count: 2, lines: [2, 123] },
+      {
+        reason: 'One subject has several external_ids: see lines 1, 124.',
+        count: 2,
+        lines: [1, 124],
+      },
+      {
+        reason: 'The external_id belongs to several people: see lines 2, 123.',
+        count: 2,
+        lines: [2, 123],
+      },
     ]);
-    for (const id of [one, both]) await expect(find(id)).rejects.toThrow('There is no such Login User.');
+    for (const id of [one, both])
+      await expect(find(id)).rejects.toThrow('There is no such Login User.');
     expect((await alice.account.show()).body).not.toHaveProperty('external_id');
-    const { summary: again } = await importPeople([line(one, alice.subject), line(unique('ext'), shared)]);
+    const { summary: again } = await importPeople([
+      line(one, alice.subject),
+      line(unique('ext'), shared),
+    ]);
     expect(again).toMatchObject({ added: 2 });
     const crossed = await importPeople([line(both, alice.subject), line(one, bob.subject)]);
     expect(crossed.summary.reasons).toEqual([
@@ -121,7 +156,10 @@ describe('operator login-users import FILE.ndjson', () => {
       { external_id: 'only' },
       line(unique('ext')),
     ]);
-    expect({ code, summary }).toMatchObject({ code: 2, summary: { lines: 9, added: 1, refused: 8 } });
+    expect({ code, summary }).toMatchObject({
+      code: 2,
+      summary: { lines: 9, added: 1, refused: 8 },
+    });
     type Reason = { reason: string; lines: number[] };
     const reasons = summary.reasons.map(({ lines, reason }: Reason) => [lines[0], reason]);
     const wrongSubject = 'subject must be a string of 1 to 255 characters.';
@@ -153,14 +191,23 @@ describe('operator login-users import FILE.ndjson', () => {
   });
 
   test('--replace: a new subject takes the place of the former one, which is free then', async () => {
-    const [id, former, next, other] = [unique('ext'), unique('former'), unique('next'), unique('other')];
+    const [id, former, next, other] = [
+      unique('ext'),
+      unique('former'),
+      unique('next'),
+      unique('other'),
+    ];
     await importPeople([line(id, former), line(id, other, { issuer: 'https://other.example' })]);
     const { login_user_id } = await find(id);
-    expect((await importPeople([line(id, next)], ['--replace'])).summary).toMatchObject({ added: 1 });
+    expect((await importPeople([line(id, next)], ['--replace'])).summary).toMatchObject({
+      added: 1,
+    });
     expect(subjectsOf(await find(id)).toSorted()).toEqual([next, other].toSorted());
     expect(subOf(await logIn(next))).toBe(login_user_id);
     expect(subOf(await logIn(former))).not.toBe(login_user_id);
-    expect((await importPeople([line(id, next)], ['--replace'])).summary).toMatchObject({ already_there: 1 });
+    expect((await importPeople([line(id, next)], ['--replace'])).summary).toMatchObject({
+      already_there: 1,
+    });
   });
 
   test('of more than 20 identities besides the first, the last lines are refused', async () => {
@@ -178,19 +225,26 @@ describe('operator login-users import FILE.ndjson', () => {
     const [id, subject] = [unique('ext'), unique('leaving')];
     await importPeople([line(id, subject)]);
     const { login_user_id } = await find(id);
-    const exported = await service.operate('login-users', 'export', { 'login-user': login_user_id });
+    const exported = await service.operate('login-users', 'export', {
+      'login-user': login_user_id,
+    });
     expect(exported).toMatchObject({ login_user: { external_id: id } });
     const { body } = await logIn(subject);
     expect((await accountOf(service, body.access_token).remove()).status).toBe(204);
     expect(await itemsAbout(own, id)).toEqual([]);
-    expect((await itemsAbout(own, String(login_user_id))).map(({ sk }) => sk)).toEqual(['LOGIN_USER']);
+    expect((await itemsAbout(own, String(login_user_id))).map(({ sk }) => sk)).toEqual([
+      'LOGIN_USER',
+    ]);
     await expect(find(id)).rejects.toThrow('There is no such Login User.');
     await importPeople([line(id, subject)]);
     expect((await find(id)).login_user_id).not.toBe(login_user_id);
   });
 
   test('beside the first logins of the same people: each has one login id, with the external id', async () => {
-    const people = Array.from({ length: 12 }, () => ({ id: unique('ext'), subject: unique('person') }));
+    const people = Array.from({ length: 12 }, () => ({
+      id: unique('ext'),
+      subject: unique('person'),
+    }));
     const imported = importPeople(people.map(({ id, subject }) => line(id, subject)));
     const subs = await Promise.all(people.map(async ({ subject }) => subOf(await logIn(subject))));
     expect((await imported).summary).toMatchObject({ added: 12, refused: 0 });
@@ -204,14 +258,18 @@ describe('operator login-users import FILE.ndjson', () => {
     const outcomes = await Promise.all(lines.map((one) => importPeople([one])));
     expect(outcomes.some(({ summary }) => summary.added === 1)).toBe(true);
     expect((await importPeople(lines)).summary).toMatchObject({ refused: 0 });
-    expect(subjectsOf(await find(id)).toSorted()).toEqual(lines.map(({ subject }) => subject).toSorted());
+    expect(subjectsOf(await find(id)).toSorted()).toEqual(
+      lines.map(({ subject }) => subject).toSorted(),
+    );
   });
 });
 
 test('an import of 100,000 lines, those of a person far apart, takes less than 200 MB of memory', async () => {
   const profile = { name: 'x'.repeat(150) };
   const lines = Array.from({ length: 100_000 }, (_, at) =>
-    JSON.stringify(line(`external-${at % 50_000}`, `subject-${at === 99_999 ? 0 : at}`, { profile })),
+    JSON.stringify(
+      line(`external-${at % 50_000}`, `subject-${at === 99_999 ? 0 : at}`, { profile }),
+    ),
   );
   const file = fileOf(lines);
   const send = `import { runImport } from './infra/operator/import-file.ts';
@@ -232,7 +290,14 @@ test('an import of 100,000 lines, those of a person far apart, takes less than 2
   const { stdout } = await promisify(execFile)(
     process.execPath,
     // A heap that may not grow: how far it would depends on how busy the machine is.
-    ['--max-semi-space-size=2', '--max-old-space-size=90', '--input-type=module', '--eval', send, file],
+    [
+      '--max-semi-space-size=2',
+      '--max-old-space-size=90',
+      '--input-type=module',
+      '--eval',
+      send,
+      file,
+    ],
     { env: { ...process.env, NODE_OPTIONS: '' } },
   );
   const { megabytes, ...summary } = JSON.parse(stdout);
@@ -243,7 +308,11 @@ test('an import of 100,000 lines, those of a person far apart, takes less than 2
     refused: 2,
     together: 49_998,
     reasons: [
-      { reason: 'One subject has several external_ids: see lines 1, 100000.', count: 2, lines: [1, 100_000] },
+      {
+        reason: 'One subject has several external_ids: see lines 1, 100000.',
+        count: 2,
+        lines: [1, 100_000],
+      },
     ],
   });
   expect(megabytes).toBeLessThan(200);
@@ -274,14 +343,23 @@ describe('the external id', () => {
 
 describe('login-apps update --sign-ups closed', () => {
   const setSignUps = (client: LoginApp, signUps: string) =>
-    service.operate('login-apps', 'update', { 'login-app': client.login_app_id, 'sign-ups': signUps });
+    service.operate('login-apps', 'update', {
+      'login-app': client.login_app_id,
+      'sign-ups': signUps,
+    });
 
   test('lets in only people who exist, who may link further identities', async () => {
-    const client = await createLoginApp(service, unique('app'), { providers: ['provider_a', 'provider_f'] });
+    const client = await createLoginApp(service, unique('app'), {
+      providers: ['provider_a', 'provider_f'],
+    });
     await setSignUps(client, 'closed');
     const subject = unique('imported');
     await importPeople([line(unique('ext'), subject)], [], client);
-    const refused = { status: 400, error: 'invalid_grant', naming: 'The Login App lets nobody new in.' };
+    const refused = {
+      status: 400,
+      error: 'invalid_grant',
+      naming: 'The Login App lets nobody new in.',
+    };
     const stranger = unique('stranger');
     expectError(await logIn(stranger, 'provider_f', client), refused);
     expect(running.output()).toContain('"reason":"sign_ups_closed"');

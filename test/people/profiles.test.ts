@@ -19,10 +19,17 @@ const claims = {
 
 /** Logs somebody in whom a provider says this of. */
 async function logIn(subject: string, told: object, provider = 'provider_f', grant_type?: string) {
-  const form = await service.loginForm(provider, { subject, claims: JSON.stringify(told) }, grant_type);
+  const form = await service.loginForm(
+    provider,
+    { subject, claims: JSON.stringify(told) },
+    grant_type,
+  );
   const answer = await service.token(form);
   expect(answer.status).toBe(200);
-  return { account: accountOf(service, answer.body.access_token), loginUserId: String(subOf(answer)) };
+  return {
+    account: accountOf(service, answer.body.access_token),
+    loginUserId: String(subOf(answer)),
+  };
 }
 
 /** The profiles of somebody's identities, undefined for one without. */
@@ -37,10 +44,15 @@ describe('the profile of an identity', () => {
     ['provider_d', undefined],
     ['provider_e', undefined],
     ['provider_f', undefined],
-  ])('%s, %s: what the provider said, and nothing that the settings do not name', async (provider, grant) => {
-    const told = { ...claims, gender: 'female', birthdate: '1990-01-31' };
-    expect(await profilesOf(await logIn(unique('alice'), told, provider, grant))).toEqual([claims]);
-  });
+  ])(
+    '%s, %s: what the provider said, and nothing that the settings do not name',
+    async (provider, grant) => {
+      const told = { ...claims, gender: 'female', birthdate: '1990-01-31' };
+      expect(await profilesOf(await logIn(unique('alice'), told, provider, grant))).toEqual([
+        claims,
+      ]);
+    },
+  );
 
   test('is brought up to date by each login: what the provider no longer says is gone', async () => {
     const subject = unique('alice');
@@ -100,7 +112,9 @@ describe('a claim', () => {
 
   /** A claim beside another one, and what the service keeps of it. */
   async function keptOf(name: string, told: unknown): Promise<unknown> {
-    const [profile] = await profilesOf(await logIn(unique('alice'), { phone_number: '1', [name]: told }));
+    const [profile] = await profilesOf(
+      await logIn(unique('alice'), { phone_number: '1', [name]: told }),
+    );
     const { phone_number, ...others } = profile;
     expect([phone_number, Object.keys(others)]).toEqual(['1', name in others ? [name] : []]);
     return others[name];

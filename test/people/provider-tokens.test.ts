@@ -5,7 +5,13 @@ import { accountOf, identityIdsOf } from '../support/people.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { everyCrash, type Fault, failing, isWrite, type StoreCall } from '../support/store-proxy.ts';
+import {
+  everyCrash,
+  type Fault,
+  failing,
+  isWrite,
+  type StoreCall,
+} from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;
@@ -40,7 +46,8 @@ async function newLogin({ keeps = true } = {}) {
   await service.setProvider(app, 'provider_b', settings);
   const code = { provider: 'provider_b', authorization_code: 'a-code' };
   const logIn = async () =>
-    (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body.access_token;
+    (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body
+      .access_token;
   const account = accountOf(service, await logIn());
   const { id } = (await account.show()).body;
   /** Every revocation so far, as a form. */
@@ -53,7 +60,9 @@ async function newLogin({ keeps = true } = {}) {
 /** Sets up provider_f, too; a credential of somebody there. */
 async function credentialAtProviderF(app: LoginApp) {
   const scene = standIn.openScene();
-  await service.setProvider(app, 'provider_f', { issuers: [{ issuer: scene.url, audiences: [ourApp] }] });
+  await service.setProvider(app, 'provider_f', {
+    issuers: [{ issuer: scene.url, audiences: [ourApp] }],
+  });
   return { provider: 'provider_f', id_token: await scene.idToken({ sub: unique('bob') }) };
 }
 
@@ -69,7 +78,8 @@ const revocation = (token: string) => ({
   client_id: ourApp,
   client_secret: 'our-secret',
 });
-const retryFor = (person: object) => service.operate('login-users', 'retry-revocations', { ...person });
+const retryFor = (person: object) =>
+  service.operate('login-users', 'retry-revocations', { ...person });
 const isStored = async (text: string): Promise<boolean> => (await itemsAbout(own, text)).length > 0;
 
 describe("a provider's refresh token, where the settings have a revocation_url", () => {
@@ -98,7 +108,8 @@ describe("a provider's refresh token, where the settings have a revocation_url",
   test('of a linked identity is revoked too', async () => {
     const { code, token, revoked, app } = await newLogin();
     // The first person gives the identity away.
-    const first = (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body;
+    const first = (await service.token({ grant_type: 'provider_authorization_code', ...code }, app))
+      .body;
     await accountOf(service, first.access_token).remove();
     expect(revoked()).toHaveLength(1);
     const account = await accountAtProviderF(app);
@@ -108,19 +119,24 @@ describe("a provider's refresh token, where the settings have a revocation_url",
   });
 
   const wrong = [500, 503, 400, 401, 403, 302];
-  test.each(wrong)('the deletion goes on at a %i of the provider; operators try again', async (status) => {
-    const { account, logIn, person, token, revoked, answers } = await newLogin();
-    answers(status);
-    expect((await account.remove()).status).toBe(204);
-    expect((await account.remove()).status).toBe(401);
-    expect((await accountOf(service, await logIn()).show()).body.id).not.toBe(person['login-user']);
-    expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 1 });
-    answers(200);
-    expect(await retryFor(person)).toMatchObject({ revoked: 1, not_revoked: 0 });
-    expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 0 });
-    expect(revoked()).toEqual(Array(3).fill(revocation(token)));
-    expect(running.output()).toContain('provider_token_not_revoked');
-  });
+  test.each(wrong)(
+    'the deletion goes on at a %i of the provider; operators try again',
+    async (status) => {
+      const { account, logIn, person, token, revoked, answers } = await newLogin();
+      answers(status);
+      expect((await account.remove()).status).toBe(204);
+      expect((await account.remove()).status).toBe(401);
+      expect((await accountOf(service, await logIn()).show()).body.id).not.toBe(
+        person['login-user'],
+      );
+      expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 1 });
+      answers(200);
+      expect(await retryFor(person)).toMatchObject({ revoked: 1, not_revoked: 0 });
+      expect(await retryFor(person)).toMatchObject({ revoked: 0, not_revoked: 0 });
+      expect(revoked()).toEqual(Array(3).fill(revocation(token)));
+      expect(running.output()).toContain('provider_token_not_revoked');
+    },
+  );
 
   test('is revoked when the person unlinks the identity, and not when they unlink another one', async () => {
     const { account, app, token, revoked } = await newLogin();
@@ -192,7 +208,8 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     /** The form of a login with a nonce of the service, for which these tokens come, one after the other. */
     async function newNonceLogin(...tokens: string[]) {
       const made = await newLogin();
-      const { nonce } = (await service.form('/v2/marketing/oauth/nonce', {}, asClient(made.app))).body;
+      const { nonce } = (await service.form('/v2/marketing/oauth/nonce', {}, asClient(made.app)))
+        .body;
       made.scene.answer('token', async () => ({
         body: {
           id_token: await made.scene.idToken({ sub: made.subject, nonce }),
@@ -212,7 +229,12 @@ describe("a provider's refresh token, where the settings have a revocation_url",
 
     test('since the store fails at the note of its nonce', async () => {
       const { app, form, revoked } = await newNonceLogin('refused');
-      const { result } = await failing(proxy, [0, 'fails before'], () => service.token(form, app), isNote);
+      const { result } = await failing(
+        proxy,
+        [0, 'fails before'],
+        () => service.token(form, app),
+        isNote,
+      );
       expect(result.status).toBe(500);
       expect(revoked()).toEqual([revocation('refused')]);
     });
@@ -237,9 +259,13 @@ describe("a provider's refresh token, where the settings have a revocation_url",
       const user_info = { url: `${scene.url}/user_info` };
       await service.setProvider(app, 'provider_b', { user_info, authorization_code });
       running.advance(31);
-      scene.answer('token', { body: { access_token: 'an-access-token', refresh_token: 'refused' } });
+      scene.answer('token', {
+        body: { access_token: 'an-access-token', refresh_token: 'refused' },
+      });
       scene.answer('user_info', { status });
-      expect((await service.token({ ...login, ...code }, app)).status).toBe(status === 401 ? 400 : 500);
+      expect((await service.token({ ...login, ...code }, app)).status).toBe(
+        status === 401 ? 400 : 500,
+      );
       running.resetClock();
       expect(revoked()).toEqual([revocation('refused')]);
     });
@@ -374,12 +400,19 @@ describe('a Login App, while a token of its people is to be revoked', () => {
     const { login_app_id } = app;
     answers(500);
     const left = { login_app_id, deleted: false, tokens_not_revoked: 1 };
-    expect(await deleteApp(app, everything)).toEqual({ ...left, removed: { login_users: 1, devices: 0 } });
+    expect(await deleteApp(app, everything)).toEqual({
+      ...left,
+      removed: { login_users: 1, devices: 0 },
+    });
     running.advance(60);
     const none = { login_users: 0, devices: 0 };
     expect(await deleteApp(app, everything)).toEqual({ ...left, removed: none });
     answers(200);
-    expect(await deleteApp(app, everything)).toEqual({ login_app_id, deleted: true, removed: none });
+    expect(await deleteApp(app, everything)).toEqual({
+      login_app_id,
+      deleted: true,
+      removed: none,
+    });
     expect(revoked()).toEqual(Array(3).fill(revocation(token)));
     expect(await isStored(login_app_id)).toBe(false);
   });
@@ -390,7 +423,9 @@ describe('a Login App, while a token of its people is to be revoked', () => {
     await account.remove();
     await service.operate('login-apps', 'disable', { 'login-app': app.login_app_id });
     running.advance(60);
-    await expect(deleteApp(app)).rejects.toThrow('tokens of deleted Login Users are still to be revoked');
+    await expect(deleteApp(app)).rejects.toThrow(
+      'tokens of deleted Login Users are still to be revoked',
+    );
     answers(200);
     await retryFor(person);
     expect(await deleteApp(app)).toMatchObject({ deleted: true });
@@ -400,7 +435,10 @@ describe('a Login App, while a token of its people is to be revoked', () => {
     const { app, account, answers } = await newLogin();
     answers(500);
     await account.remove();
-    await service.operate('providers', 'remove', { 'login-app': app.login_app_id, provider: 'provider_b' });
+    await service.operate('providers', 'remove', {
+      'login-app': app.login_app_id,
+      provider: 'provider_b',
+    });
     await service.operate('login-apps', 'disable', { 'login-app': app.login_app_id });
     running.advance(60);
     expect(await deleteApp(app, everything)).toMatchObject({ deleted: true });
@@ -421,7 +459,9 @@ describe('a function that dies at any write of a deletion', () => {
     '%s, at write %i: the operator finishes it, token and all',
     async (fault, place) => {
       const { account, person, token, revoked } = await newLogin();
-      expect(await failing(proxy, [place, fault], account.remove, isWrite)).toMatchObject({ happened: true });
+      expect(await failing(proxy, [place, fault], account.remove, isWrite)).toMatchObject({
+        happened: true,
+      });
       // Nothing is left to do when only the answer to the last write was lost.
       await service.operate('login-users', 'delete', person).catch(() => undefined);
       expect(revoked()).not.toEqual([]);

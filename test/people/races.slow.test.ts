@@ -67,7 +67,9 @@ describe('the same identity, linked by two people at once, gets one owner', () =
   test('twenty at once', async () => {
     const people = await Promise.all(Array.from({ length: 20 }, () => newPerson(service)));
     const subject = unique('shared');
-    const answers = await Promise.all(people.map(({ account }) => account.linkAt('provider_a', subject)));
+    const answers = await Promise.all(
+      people.map(({ account }) => account.linkAt('provider_a', subject)),
+    );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(19).fill(409)]);
     const owners = await ownersOf(
       people.map(({ account }) => account),
@@ -103,7 +105,9 @@ describe('linking while logging in', () => {
   test("a link before the writes of a login: the login is the linked person's", async () => {
     const { account, loginUserId } = await newPerson(service);
     const subject = unique('shared');
-    const { authorization_code: _, ...credential } = await service.credentials('provider_a', { subject });
+    const { authorization_code: _, ...credential } = await service.credentials('provider_a', {
+      subject,
+    });
     const [login, link] = await overtaken(
       0,
       () => service.logIn(subject, 'provider_a'),
@@ -173,7 +177,8 @@ describe('deleting: nobody stays in', () => {
     expect((await refresh(person)).body.error).toBe('invalid_grant');
     expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
   };
-  const tokensOf = (answers: Answer[]): string[] => answers.flatMap(({ body }) => body?.access_token ?? []);
+  const tokensOf = (answers: Answer[]): string[] =>
+    answers.flatMap(({ body }) => body?.access_token ?? []);
 
   test.each([0, 1, 2])('a refresh and a login before write %i of the deletion', async (place) => {
     const person = await newPerson(service);
@@ -194,13 +199,20 @@ describe('deleting: nobody stays in', () => {
     await expectOut(person, []);
   });
 
-  test.each([0, 1])('the deletion before write %i of a login: a new person, or nothing', async (place) => {
-    const person = await newPerson(service);
-    const [login] = await overtaken(place, () => service.logIn(person.subject), person.account.remove);
-    const { status } = await accountOf(service, login.body.access_token).show();
-    expect([status, subOf(login) === person.loginUserId]).not.toEqual([200, true]);
-    expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
-  });
+  test.each([0, 1])(
+    'the deletion before write %i of a login: a new person, or nothing',
+    async (place) => {
+      const person = await newPerson(service);
+      const [login] = await overtaken(
+        place,
+        () => service.logIn(person.subject),
+        person.account.remove,
+      );
+      const { status } = await accountOf(service, login.body.access_token).show();
+      expect([status, subOf(login) === person.loginUserId]).not.toEqual([200, true]);
+      expect((await newPerson(service, person.subject)).loginUserId).not.toBe(person.loginUserId);
+    },
+  );
 
   test('the deletion before the write of a link: the identity is free', async () => {
     const person = await newPerson(service);
@@ -238,7 +250,9 @@ describe('deleting: nobody stays in', () => {
 
 test('twenty-five identities at once, where there is room for twenty: twenty are linked', async () => {
   const { account } = await newPerson(service);
-  const links = Array.from({ length: 25 }, () => account.linkAt('provider_a', unique('one-of-many')));
+  const links = Array.from({ length: 25 }, () =>
+    account.linkAt('provider_a', unique('one-of-many')),
+  );
   const statuses = (await Promise.all(links)).map(({ status }) => status);
   expect(statuses.toSorted()).toEqual([...Array(20).fill(201), ...Array(5).fill(409)]);
   expect(identityIdsOf(await account.show())).toHaveLength(21);
@@ -247,7 +261,9 @@ test('twenty-five identities at once, where there is room for twenty: twenty are
 test('twenty unlinkings of different identities at once, then links: all succeed', async () => {
   const { account } = await newPerson(service);
   const linkTwenty = () =>
-    Promise.all(Array.from({ length: 20 }, () => account.linkAt('provider_a', unique('one-of-many'))));
+    Promise.all(
+      Array.from({ length: 20 }, () => account.linkAt('provider_a', unique('one-of-many'))),
+    );
   const linked = await linkTwenty();
   const unlinked = await Promise.all(linked.map(({ body }) => account.unlink(body.id)));
   expect(unlinked.map(({ status }) => status)).toEqual(Array(20).fill(204));
@@ -287,25 +303,30 @@ const importOne = (external_id: string, subject: string, more: object = {}) => {
   return service.operate('login-users', 'import', { 'login-app': login_app_id, people, ...more });
 };
 
-test.each([false, true])('twenty imports of a person at once, --replace %s: one person', async (replace) => {
-  const external = unique('external');
-  const subjects = Array.from({ length: 10 }, () => unique('subject'));
-  const imports = [...subjects, ...subjects].map((subject) =>
-    importOne(external, subject, replace ? { replace } : {}),
-  );
-  const outcomes = await Promise.all(imports);
-  for (const { refused } of outcomes) expect(refused).toEqual([]);
-  const flags = { 'login-app': service.demo.login_app.login_app_id, 'external-id': external };
-  const { login_user_id, identities } = await service.operate('login-users', 'find', flags);
-  const found = Object.values(Object(identities)).map((one) => Object(one).subject);
-  expect(found).toHaveLength(replace ? 1 : 10);
-  for (const subject of found) expect(subOf(await service.logIn(subject))).toBe(login_user_id);
-});
+test.each([false, true])(
+  'twenty imports of a person at once, --replace %s: one person',
+  async (replace) => {
+    const external = unique('external');
+    const subjects = Array.from({ length: 10 }, () => unique('subject'));
+    const imports = [...subjects, ...subjects].map((subject) =>
+      importOne(external, subject, replace ? { replace } : {}),
+    );
+    const outcomes = await Promise.all(imports);
+    for (const { refused } of outcomes) expect(refused).toEqual([]);
+    const flags = { 'login-app': service.demo.login_app.login_app_id, 'external-id': external };
+    const { login_user_id, identities } = await service.operate('login-users', 'find', flags);
+    const found = Object.values(Object(identities)).map((one) => Object(one).subject);
+    expect(found).toHaveLength(replace ? 1 : 10);
+    for (const subject of found) expect(subOf(await service.logIn(subject))).toBe(login_user_id);
+  },
+);
 
 /** What DynamoDB answers to a write that meets a transaction, or to a transaction that meets another. */
 function conflictWith({ operation, body }: StoreCall): StoreAnswer {
   const name =
-    operation === 'TransactWriteItems' ? 'TransactionCanceledException' : 'TransactionConflictException';
+    operation === 'TransactWriteItems'
+      ? 'TransactionCanceledException'
+      : 'TransactionConflictException';
   const writes = Array.isArray(body.TransactItems) ? body.TransactItems : [];
   const CancellationReasons = writes.map((_, place) => ({
     Code: place === 0 ? 'TransactionConflict' : 'None',
@@ -379,7 +400,9 @@ test.each<[string, (person: Person) => Promise<unknown>]>([
     () => logOut(person),
     () => newPerson(service, person.subject),
   );
-  const shown = [person, next].map(async ({ token }) => (await accountOf(service, token).show()).status);
+  const shown = [person, next].map(
+    async ({ token }) => (await accountOf(service, token).show()).status,
+  );
   expect(await Promise.all(shown)).toEqual([401, 200]);
 });
 
@@ -422,18 +445,21 @@ test.each<[string, string, (person: Person, id: string) => Promise<Answer>, type
   ['block', 'an unlinking', ({ account }, id) => account.unlink(id), blocked],
   ['block', 'a link', ({ account }) => account.linkAt('provider_d', unique('other')), blocked],
   ['delete', 'a link', ({ account }) => account.linkAt('provider_d', unique('other')), deleted],
-])('login-users %s just before %s: an error, and nothing else', async (command, _, request, error) => {
-  const person = await newPerson(service);
-  const { id } = (await person.account.linkAt('provider_a', unique('other'))).body;
-  const [answer] = await overtaken(
-    0,
-    () => request(person, id),
-    () => operateOn(command, person),
-  );
-  expectError(answer, error);
-  if (error === deleted) return;
-  const login = await service.logIn(person.subject);
-  expectError(login, { status: 400, error: 'invalid_grant', naming: blocked.naming });
-  await operateOn('unblock', person);
-  expect(identityIdsOf(await person.account.show())).toEqual([expect.any(String), id]);
-});
+])(
+  'login-users %s just before %s: an error, and nothing else',
+  async (command, _, request, error) => {
+    const person = await newPerson(service);
+    const { id } = (await person.account.linkAt('provider_a', unique('other'))).body;
+    const [answer] = await overtaken(
+      0,
+      () => request(person, id),
+      () => operateOn(command, person),
+    );
+    expectError(answer, error);
+    if (error === deleted) return;
+    const login = await service.logIn(person.subject);
+    expectError(login, { status: 400, error: 'invalid_grant', naming: blocked.naming });
+    await operateOn('unblock', person);
+    expect(identityIdsOf(await person.account.show())).toEqual([expect.any(String), id]);
+  },
+);

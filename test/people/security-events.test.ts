@@ -42,12 +42,19 @@ async function newPerson(notifications: object | null = {}) {
   };
 }
 
-function expectRefusal({ status, body, headers }: Answer, err: string, description: RegExp = /./): void {
+function expectRefusal(
+  { status, body, headers }: Answer,
+  err: string,
+  description: RegExp = /./,
+): void {
   expect({ status, body }).toEqual({
     status: 400,
     body: { err, description: expect.stringMatching(description) },
   });
-  expect([headers.get('content-type'), headers.get('content-language')]).toEqual(['application/json', 'en']);
+  expect([headers.get('content-type'), headers.get('content-language')]).toEqual([
+    'application/json',
+    'en',
+  ]);
 }
 
 describe('security events', () => {
@@ -95,7 +102,11 @@ describe('security events', () => {
     ['ssf/event-type/stream-updated', 'provider_stream_updated', { status: 'paused' }],
     ['ssf/event-type/something-new', 'provider_event_ignored', { kind: 'other' }],
     ['https://example.com/account-purged', 'provider_event_ignored', { kind: 'other' }],
-    ['risc/event-type/account-enabled', 'provider_notified', { kind: 'account_enabled', outcome: 'nothing' }],
+    [
+      'risc/event-type/account-enabled',
+      'provider_notified',
+      { kind: 'account_enabled', outcome: 'nothing' },
+    ],
   ])('202 for %s: a line in the log, and nothing changes', async (name, event, fields) => {
     const { logIn, tell, scene } = await newPerson({ on_account_purged: 'delete' });
     const phone = await logIn();
@@ -103,7 +114,9 @@ describe('security events', () => {
     const written = await writtenDuring(running, async () =>
       expect((await tell(name, sub_id, { status: 'paused' })).status).toBe(202),
     );
-    const line = JSON.parse(written.split('\n').find((one) => one.includes(`"event":"${event}"`)) ?? '{}');
+    const line = JSON.parse(
+      written.split('\n').find((one) => one.includes(`"event":"${event}"`)) ?? '{}',
+    );
     const issuer = event === 'provider_notified' ? {} : { issuer: scene.url };
     expect(line).toMatchObject({ ...fields, ...issuer });
     expect(await isIn(phone)).toBe(true);
@@ -117,7 +130,10 @@ describe('security events', () => {
   });
 
   test('settings: an action that is none, or delete where nobody left, is an error', async () => {
-    for (const [name, action] of Object.entries({ on_logout: 'delete', on_account_purged: 'forget' }))
+    for (const [name, action] of Object.entries({
+      on_logout: 'delete',
+      on_account_purged: 'forget',
+    }))
       await expect(newPerson({ [name]: action })).rejects.toThrow(`notifications.${name}: must be`);
   });
 });
@@ -145,10 +161,16 @@ describe('the subject', () => {
   test.each<[string, Subject]>([
     ['in sub_id', () => [{}]],
     ['in the event, as Google names it', (person) => inEvent(drafts(person))],
-    ['also at the top, as Kakao names it', (person) => inEvent(drafts(person), { sub: person.subject })],
+    [
+      'also at the top, as Kakao names it',
+      (person) => inEvent(drafts(person), { sub: person.subject }),
+    ],
     ['the user of a complex one', ({ issSub }) => complex({ user: issSub(), tenant: opaque })],
     ['the user of a complex one in the event', ({ issSub }) => inEvent({ user: issSub() })],
-    ['with a session that we do not know', ({ issSub }) => complex({ user: issSub(), session: opaque })],
+    [
+      'with a session that we do not know',
+      ({ issSub }) => complex({ user: issSub(), session: opaque }),
+    ],
   ])('202 %s', async (_, subjectOf) => {
     const person = await newPerson();
     const phone = await person.logIn();
@@ -160,8 +182,16 @@ describe('the subject', () => {
   const email = { format: 'email', email: 'alice@example.com' };
   test.each<[string, RegExp, Subject]>([
     ['of another issuer', /issuer of the subject/, ({ issSub }) => [{ sub_id: issSub(other) }]],
-    ['of another issuer, in the event', /issuer of the subject/, ({ issSub }) => inEvent(issSub(other))],
-    ['of another issuer, complex', /issuer of the subject/, ({ issSub }) => complex({ user: issSub(other) })],
+    [
+      'of another issuer, in the event',
+      /issuer of the subject/,
+      ({ issSub }) => inEvent(issSub(other)),
+    ],
+    [
+      'of another issuer, complex',
+      /issuer of the subject/,
+      ({ issSub }) => complex({ user: issSub(other) }),
+    ],
     ['that is an address', /format iss_sub/, () => [{ sub_id: email }]],
     ['that is an address, in a complex one', /format iss_sub/, () => complex({ user: email })],
     ['that is missing', /no subject/, () => [{ sub_id: undefined }]],
@@ -169,7 +199,11 @@ describe('the subject', () => {
     ['that is a text', /malformed/, () => [{ sub_id: 'alice' }]],
     ['of nobody', /needs a user/, () => complex()],
     ['that is another one than sub', /different/, () => [{ sub: 'bob' }]],
-    ['that the event contradicts', /different/, ({ issSub }) => [{}, { subject: issSub({ sub: 'b' }) }]],
+    [
+      'that the event contradicts',
+      /different/,
+      ({ issSub }) => [{}, { subject: issSub({ sub: 'b' }) }],
+    ],
   ])('400 for one %s: nothing changes', async (_, naming, subjectOf) => {
     expectRefusal(await bystander.tell(purged, ...subjectOf(bystander)), 'invalid_request', naming);
     expect(await isIn(phone)).toBe(true);
@@ -213,10 +247,13 @@ describe('kinds do not mix', () => {
     ['the typ of an access token', {}, { typ: 'at+jwt' }],
     ['the typ of a logout token', {}, { typ: 'logout+jwt' }],
     ['an unknown key', {}, { kid: 'unknown' }, 'invalid_key'],
-  ])('a security event token with %s: 400', async (_, claims, header = {}, err = 'invalid_request') => {
-    expectRefusal(await bystander.tell(purged, claims, {}, header), err);
-    expect(await isIn(phone)).toBe(true);
-  });
+  ])(
+    'a security event token with %s: 400',
+    async (_, claims, header = {}, err = 'invalid_request') => {
+      expectRefusal(await bystander.tell(purged, claims, {}, header), err);
+      expect(await isIn(phone)).toBe(true);
+    },
+  );
 
   test.each<[string, Claims, object]>([
     ['no typ', {}, { typ: undefined }],
@@ -244,7 +281,10 @@ describe('kinds do not mix', () => {
   ])('a logout token with %s: 400', async (what, claims, header = {}) => {
     const token = await bystander.logoutTokenOf(claims, header);
     const logout_token = what.includes('signature') ? `${token.slice(0, -9)}AAAAAAAAA` : token;
-    expectError(await bystander.sendForm({ logout_token }), { status: 400, error: 'invalid_request' });
+    expectError(await bystander.sendForm({ logout_token }), {
+      status: 400,
+      error: 'invalid_request',
+    });
     expect(await isIn(phone)).toBe(true);
   });
 
@@ -252,7 +292,10 @@ describe('kinds do not mix', () => {
     const { app, scene, subject, push, sendForm, setOf, logoutTokenOf } = await newPerson();
     const id_token = await scene.idToken({ sub: subject, iat: now(), jti: unique('jti') });
     expectRefusal(await push(id_token), 'invalid_request');
-    expectError(await sendForm({ logout_token: id_token }), { status: 400, error: 'invalid_request' });
+    expectError(await sendForm({ logout_token: id_token }), {
+      status: 400,
+      error: 'invalid_request',
+    });
     for (const token of [
       await setOf(purged, { sub: subject, exp: now() + 60 }, {}, { typ: undefined }),
       await logoutTokenOf({}, { typ: undefined }),
@@ -354,7 +397,12 @@ describe('time', () => {
       body: { id_token: await scene.idToken({ sub }), refresh_token: unique('rt') },
     }));
     const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
+    const code_exchange = {
+      token_url,
+      revocation_url,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+    };
     const [issuer] = issuersAt([scene], { on_account_purged: 'delete' });
     await service.setProvider(app, 'provider_f', { issuers: [{ ...issuer, code_exchange }] });
     const phone = await logIn();
@@ -385,11 +433,16 @@ describe('people', () => {
     await service.operate('mobile-applications', 'set', flags);
     const id = await newPhone(service, await service.loginAppToken(app));
     expect((await service.relate(id, token)).status).toBe(200);
-    await removeItem({ dynamoDb, tableName }, sessionKey(loginUserId, String(decodeJwt(token).sid)));
+    await removeItem(
+      { dynamoDb, tableName },
+      sessionKey(loginUserId, String(decodeJwt(token).sid)),
+    );
     const devices = async () =>
       (await service.operate('devices', 'list', { 'login-user': loginUserId })).devices;
     expect(await devices()).toMatchObject([{ device_id: id }]);
-    expect((await tell('risc/event-type/account-disabled', {}, { reason: 'hijacking' })).status).toBe(202);
+    expect(
+      (await tell('risc/event-type/account-disabled', {}, { reason: 'hijacking' })).status,
+    ).toBe(202);
     expect(await devices()).toEqual([]);
   });
 
@@ -409,7 +462,11 @@ describe('people', () => {
     for (const name of [purged, 'risc/event-type/account-enabled']) {
       expect((await tell(name)).status).toBe(202);
       const login = await service.byIdToken(await scene.idToken({ sub: subject }), app);
-      expectError(login, { status: 400, error: 'invalid_grant', naming: 'The Login User is blocked.' });
+      expectError(login, {
+        status: 400,
+        error: 'invalid_grant',
+        naming: 'The Login User is blocked.',
+      });
     }
   });
 });
@@ -421,15 +478,25 @@ describe('sessions of the provider', () => {
   test.each<[string, (person: Made) => Promise<Answer>]>([
     ['a logout token', ({ logOut }) => logOut({ sid: 'phone' })],
     ['a logout token without a sub', ({ logOut }) => logOut({ sub: undefined, sid: 'phone' })],
-    ['an event about a session', ({ tell, issSub }) => tell(revoked, aboutSession({ user: issSub() }))],
+    [
+      'an event about a session',
+      ({ tell, issSub }) => tell(revoked, aboutSession({ user: issSub() })),
+    ],
     ['an event about a session alone', ({ tell }) => tell(revoked, aboutSession())],
   ])('%s ends the session with this sid alone', async (_, send) => {
     const person = await newPerson();
     const { logIn, subject } = person;
-    const [phone, tablet] = [await logIn(subject, { sid: 'phone' }), await logIn(subject, { sid: 'tablet' })];
+    const [phone, tablet] = [
+      await logIn(subject, { sid: 'phone' }),
+      await logIn(subject, { sid: 'tablet' }),
+    ];
     const bystander = await logIn(unique('bob'), { sid: 'tablet' });
     expect((await send(person)).status).toBeLessThan(203);
-    expect([await isIn(phone), await isIn(tablet), await isIn(bystander)]).toEqual([false, true, true]);
+    expect([await isIn(phone), await isIn(tablet), await isIn(bystander)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   test.each<[string, Claims]>([
@@ -446,16 +513,19 @@ describe('sessions of the provider', () => {
   test.each([
     ['a logout token', 'logout+jwt'],
     ['a logout token whose typ is in full', 'application/logout+jwt'],
-  ])('%s that comes before the index shows the session ends it when it is sent again', async (_, typ) => {
-    const { logIn, logoutTokenOf, sendForm, subject } = await newPerson();
-    const phone = await logIn(subject, { sid: 'phone' });
-    const logout_token = await logoutTokenOf({ sub: undefined, sid: 'phone' }, { typ });
-    const send = () => sendForm({ logout_token });
-    expect((await proxy.during(listsLag, send)).status).toBe(200);
-    expect(await isIn(phone)).toBe(true);
-    expect((await send()).status).toBe(200);
-    expect(await isIn(phone)).toBe(false);
-  });
+  ])(
+    '%s that comes before the index shows the session ends it when it is sent again',
+    async (_, typ) => {
+      const { logIn, logoutTokenOf, sendForm, subject } = await newPerson();
+      const phone = await logIn(subject, { sid: 'phone' });
+      const logout_token = await logoutTokenOf({ sub: undefined, sid: 'phone' }, { typ });
+      const send = () => sendForm({ logout_token });
+      expect((await proxy.during(listsLag, send)).status).toBe(200);
+      expect(await isIn(phone)).toBe(true);
+      expect((await send()).status).toBe(200);
+      expect(await isIn(phone)).toBe(false);
+    },
+  );
 
   test('another issuer of the same Login App ends none with the same sid', async () => {
     const { app, scene, logIn, logoutTokenOf, sendForm, subject } = await newPerson();
@@ -507,7 +577,12 @@ describe('sessions of the provider', () => {
 test('Google writes its issuer with a slash, in token and subject: it is the same issuer', async () => {
   const { app, scene, subject, logIn, tell } = await newPerson();
   const [iss, slash] = ['https://accounts.google.com', 'https://accounts.google.com/'];
-  const google = { issuer: iss, jwks_uri: `${scene.url}/jwks`, audiences: [ourApp], notifications: {} };
+  const google = {
+    issuer: iss,
+    jwks_uri: `${scene.url}/jwks`,
+    audiences: [ourApp],
+    notifications: {},
+  };
   await service.setProvider(app, 'provider_f', { issuers: [google] });
   const phone = await logIn(subject, { iss });
   const sub_id = { format: 'iss_sub', iss: slash, sub: subject };

@@ -33,7 +33,8 @@ describe('DELETE /v2/marketing/login/user/sessions', () => {
     const { phone, tablet } = await twoSessions();
     expect((await phone.account.endSessions()).status).toBe(204);
     for (const { account } of [phone, tablet]) expectError(await account.show(), ended);
-    for (const one of [phone, tablet]) expect((await refresh(one)).body.error).toBe('invalid_grant');
+    for (const one of [phone, tablet])
+      expect((await refresh(one)).body.error).toBe('invalid_grant');
   });
 
   test('204 with except=current ends all others', async () => {
@@ -45,8 +46,16 @@ describe('DELETE /v2/marketing/login/user/sessions', () => {
 
   test('400 for another query: no session ends', async () => {
     const { phone } = await twoSessions();
-    for (const query of ['?except=others', '?except=', '?except=current&except=current', '?only=current'])
-      expectError(await phone.account.endSessions(query), { status: 400, error: 'invalid_request' });
+    for (const query of [
+      '?except=others',
+      '?except=',
+      '?except=current&except=current',
+      '?only=current',
+    ])
+      expectError(await phone.account.endSessions(query), {
+        status: 400,
+        error: 'invalid_request',
+      });
     expect((await phone.account.sessions()).body.sessions).toHaveLength(2);
   });
 });
@@ -59,7 +68,10 @@ describe('DELETE /v2/marketing/login/user/sessions/{session_id}', () => {
     expect((await phone.account.endSession(tablet.sessionId)).status).toBe(204);
     expectError(await tablet.account.show(), ended);
     expect(await deviceIdsOf(service, phone)).toEqual([]);
-    expectError(await phone.account.endSession(tablet.sessionId), { status: 404, error: 'not_found' });
+    expectError(await phone.account.endSession(tablet.sessionId), {
+      status: 404,
+      error: 'not_found',
+    });
   });
 
   test('204 for the session of the request', async () => {

@@ -18,7 +18,9 @@ const purged = 'risc/event-type/account-purged';
 type Settings = Record<string, unknown>;
 
 /** A person who logs in as bob and has linked alice, about whom the notifications are. */
-async function newPersonOfTwo(settings: Settings = { notifications: { on_account_purged: 'delete' } }) {
+async function newPersonOfTwo(
+  settings: Settings = { notifications: { on_account_purged: 'delete' } },
+) {
   const login = await newIssuerLogin(service, standIn, settings);
   const { scene, subject, logIn } = login;
   const bob = unique('bob');
@@ -32,7 +34,8 @@ async function newPersonOfTwo(settings: Settings = { notifications: { on_account
     const claims = { sub: subject, iat, exp: iat + 120, jti: unique('jti'), events };
     return login.sendForm({ logout_token: await scene.idToken(claims, { typ: 'logout+jwt' }) });
   };
-  const tell = async (name: string, event: object = {}) => login.push(await login.setOf(name, {}, event));
+  const tell = async (name: string, event: object = {}) =>
+    login.push(await login.setOf(name, {}, event));
   return { ...login, bob, own, linked: String(link.body.id), logOut, tell };
 }
 type Made = Awaited<ReturnType<typeof newPersonOfTwo>>;
@@ -53,8 +56,16 @@ describe('a notification about one of two identities', () => {
   test.each<[string, (made: Made) => Promise<{ status: number }>, Settings]>([
     ['consent-revoked', ({ notify }) => notify('consent-revoked'), {}],
     ['a logout token', ({ logOut }) => logOut(), { notifications: {} }],
-    ['account-disabled', ({ tell }) => tell('risc/event-type/account-disabled'), { notifications: {} }],
-    ['sessions-revoked', ({ tell }) => tell('risc/event-type/sessions-revoked'), { notifications: {} }],
+    [
+      'account-disabled',
+      ({ tell }) => tell('risc/event-type/account-disabled'),
+      { notifications: {} },
+    ],
+    [
+      'sessions-revoked',
+      ({ tell }) => tell('risc/event-type/sessions-revoked'),
+      { notifications: {} },
+    ],
   ])('%s ends what began with it, and nothing else', async (_, send, settings) => {
     const made = await newPersonOfTwo(settings);
     const { logIn, own, bob } = made;
@@ -67,7 +78,11 @@ describe('a notification about one of two identities', () => {
 
   test.each<[string, (made: Made) => Promise<{ status: number }>, Settings]>([
     ['account-delete', ({ notify }) => notify('account-delete'), { on_account_deleted: 'delete' }],
-    ['account-purged', ({ tell }) => tell(purged), { notifications: { on_account_purged: 'delete' } }],
+    [
+      'account-purged',
+      ({ tell }) => tell(purged),
+      { notifications: { on_account_purged: 'delete' } },
+    ],
   ])('%s with delete: the identity goes, the person stays', async (_, send, settings) => {
     const made = await newPersonOfTwo(settings);
     const { logIn, own, bob, linked } = made;
@@ -99,7 +114,12 @@ describe('a notification about one of two identities', () => {
       body: { id_token: await scene.idToken({ sub }), refresh_token: `token of ${sub}` },
     }));
     const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
+    const code_exchange = {
+      token_url,
+      revocation_url,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+    };
     const notifications = { on_account_purged: 'delete' };
     const issuers = [{ issuer: scene.url, audiences: [ourApp], notifications, code_exchange }];
     await service.setProvider(app, 'provider_f', { issuers });
@@ -133,7 +153,10 @@ describe('a notification about one of two identities', () => {
     const flags = { 'login-app': app.login_app_id, platform: 'android' };
     await service.operate('mobile-applications', 'set', flags);
     const appToken = await service.loginAppToken(app);
-    const [ownPhone, otherPhone] = [await newPhone(service, appToken), await newPhone(service, appToken)];
+    const [ownPhone, otherPhone] = [
+      await newPhone(service, appToken),
+      await newPhone(service, appToken),
+    ];
     await service.relate(ownPhone, own.token);
     await service.relate(otherPhone, (await logIn()).token);
     expect((await logOut()).status).toBe(200);

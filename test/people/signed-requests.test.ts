@@ -16,7 +16,9 @@ async function newLogin(notifications: object | null = { data_deletion_url: page
   const scene = standIn.openScene();
   const subject = unique('alice');
   scene.answer('user_info', { body: { id: subject } });
-  scene.answer('debug_token', { body: { data: { app_id: ourApp, is_valid: true, user_id: subject } } });
+  scene.answer('debug_token', {
+    body: { data: { app_id: ourApp, is_valid: true, user_id: subject } },
+  });
   const app = await createLoginApp(service, unique('app'));
   await service.setProvider(app, 'provider_a', {
     namespace: scene.url,
@@ -30,7 +32,11 @@ async function newLogin(notifications: object | null = { data_deletion_url: page
     },
     ...(notifications && { notifications: { app_secret: secret, ...notifications } }),
   });
-  const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'a-token' };
+  const form = {
+    grant_type: 'provider_credentials',
+    provider: 'provider_a',
+    access_token: 'a-token',
+  };
   const logIn = async () => {
     const { body } = await service.token(form, app);
     const { sub: loginUserId } = decodeJwt(body.access_token);
@@ -143,6 +149,10 @@ describe('signed requests', () => {
     ['a provider that is not set up', {}, deletion, 'provider_f', /not set up/],
   ])('400 for %s', async (_, settings, query, provider, naming) => {
     const { send, signed } = await newLogin(settings);
-    expectError(await send(signed(), query, provider), { status: 400, error: 'invalid_request', naming });
+    expectError(await send(signed(), query, provider), {
+      status: 400,
+      error: 'invalid_request',
+      naming,
+    });
   });
 });

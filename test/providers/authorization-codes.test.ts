@@ -27,18 +27,26 @@ const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const unknownError = { status: 500, error: 'internal_server_error' };
-const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
+const invalidRequest = (naming: RegExp | string) => ({
+  status: 400,
+  error: 'invalid_request',
+  naming,
+});
 
 const send = (form: Record<string, string>, client?: LoginApp): Promise<Answer> =>
   token({ grant_type: 'provider_authorization_code', provider: 'provider_b', ...form }, client);
 
 const code = async (query: Record<string, string> = {}): Promise<string> =>
-  (await credentials('provider_b', { subject: unique('alice'), ...query })).authorization_code ?? '';
+  (await credentials('provider_b', { subject: unique('alice'), ...query })).authorization_code ??
+  '';
 
 async function setUp(settings: object) {
   const app = await createLoginApp(service, unique('app'));
   await service.setProvider(app, 'provider_b', settings);
-  return { app, sendCode: (more: object = {}) => send({ authorization_code: 'a-code', ...more }, app) };
+  return {
+    app,
+    sendCode: (more: object = {}) => send({ authorization_code: 'a-code', ...more }, app),
+  };
 }
 
 /** A Login App whose provider_b is a scene. */
@@ -72,23 +80,32 @@ describe('code_verifier', () => {
   // The pair that RFC 7636 shows in appendix B.
   test('the published pair', async () => {
     const published = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
-    const authorization_code = await code({ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' });
+    const authorization_code = await code({
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    });
     expectAnswer(await send({ authorization_code, code_verifier: published }), 200, tokenResponse);
   });
 });
 
-test.each(providerIds)('code_verifier and redirect_uri beside credentials of %s: 400', async (provider) => {
-  const sent = await loginForm(provider);
-  for (const name of ['code_verifier', 'redirect_uri']) {
-    const naming = `The parameter ${name} must not be supplied with provider credentials.`;
-    expectError(await token({ ...sent, [name]: 'x'.repeat(43) }), invalidRequest(naming));
-  }
-});
+test.each(providerIds)(
+  'code_verifier and redirect_uri beside credentials of %s: 400',
+  async (provider) => {
+    const sent = await loginForm(provider);
+    for (const name of ['code_verifier', 'redirect_uri']) {
+      const naming = `The parameter ${name} must not be supplied with provider credentials.`;
+      expectError(await token({ ...sent, [name]: 'x'.repeat(43) }), invalidRequest(naming));
+    }
+  },
+);
 
 /** Has the scene's token endpoint answer like the stand-in, and with an id token. */
 const issueIdToken = (scene: Scene, claims?: Parameters<Scene['idToken']>[0]) =>
   scene.answer('token', async () => ({
-    body: { access_token: 'an-access-token', token_type: 'Bearer', id_token: await scene.idToken(claims) },
+    body: {
+      access_token: 'an-access-token',
+      token_type: 'Bearer',
+      id_token: await scene.idToken(claims),
+    },
   }));
 
 const byAccessToken =
@@ -109,7 +126,11 @@ describe('redirect_uri', () => {
   test('is one of the settings, by default the first; another is a 400, and the provider is not asked', async () => {
     const { scene, sendCode } = await setUpAt(byAccessToken({ redirect_uris }));
     const naming = 'The redirect_uri must be one of those in the provider settings.';
-    for (const foreign of ['https://evil.example', `${redirect_uris[0]}/`, 'https://app.example/First'])
+    for (const foreign of [
+      'https://evil.example',
+      `${redirect_uris[0]}/`,
+      'https://app.example/First',
+    ])
       expectError(await sendCode({ redirect_uri: foreign }), invalidRequest(naming));
     expect(scene.calls('token')).toBe(0);
     const answers = [await sendCode()];
@@ -122,7 +143,9 @@ describe('redirect_uri', () => {
   test('is not sent when the settings have none', async () => {
     const { scene, sendCode } = await setUpAt(byAccessToken());
     expect((await sendCode()).status).toBe(200);
-    expect(scene.forms('token')).toEqual([expect.not.objectContaining({ redirect_uri: expect.anything() })]);
+    expect(scene.forms('token')).toEqual([
+      expect.not.objectContaining({ redirect_uri: expect.anything() }),
+    ]);
   });
 });
 
@@ -133,7 +156,10 @@ test('a nonce, where the settings use no id token: 400 naming it', async () => {
 
 describe('a code that counts by its exchange alone', () => {
   /** Settings of a provider that doesn't say to which app it issued an access token. */
-  const byExchange = (scene: Scene) => ({ ...byAccessToken()(scene), audience_validation: undefined });
+  const byExchange = (scene: Scene) => ({
+    ...byAccessToken()(scene),
+    audience_validation: undefined,
+  });
 
   test('200, the person of the user info; access tokens count by no endpoint', async () => {
     const { scene, app, sendCode } = await setUpAt(byExchange);
@@ -148,14 +174,22 @@ describe('a code that counts by its exchange alone', () => {
 
   test("[RFC 6749 4.1.3] another client's code: 400 invalid_grant, by a certified server", async () => {
     const { app } = await setUp({ ...sandboxSettings, audience_validation: undefined });
-    expectAnswer(await send({ authorization_code: await issuedBySandbox({}) }, app), 200, tokenResponse);
+    expectAnswer(
+      await send({ authorization_code: await issuedBySandbox({}) }, app),
+      200,
+      tokenResponse,
+    );
     const foreign = await issuedBySandbox({ audience: 'another-app' });
     expectError(await send({ authorization_code: foreign }, app), invalidGrant);
   });
 
   describe('by the preset x', () => {
     const redirectUris = ['https://app.example/callback'];
-    const options = { 'app-id': ['our-app'], 'app-secret': 'our-secret', 'redirect-uri': redirectUris };
+    const options = {
+      'app-id': ['our-app'],
+      'app-secret': 'our-secret',
+      'redirect-uri': redirectUris,
+    };
     /** The preset's settings, with X at a scene. */
     const byPreset = ({ url }: Scene): object => {
       const { settings } = Object(applyPreset('x', 'provider_b', options));
@@ -173,7 +207,11 @@ describe('a code that counts by its exchange alone', () => {
       });
       scene.answer('2/users/me', { body: { data: { id: '2244994945', name: 'X Dev' } } });
       expectAnswer(await sendCode({ code_verifier }), 200, tokenResponse);
-      const grant = { grant_type: 'authorization_code', code: 'a-code', redirect_uri: redirectUris[0] };
+      const grant = {
+        grant_type: 'authorization_code',
+        code: 'a-code',
+        redirect_uri: redirectUris[0],
+      };
       expect(authorization).toBe(basic('our-app', 'our-secret'));
       expect(scene.forms('2/oauth2/token')).toEqual([{ ...grant, code_verifier }]);
     });
@@ -181,7 +219,10 @@ describe('a code that counts by its exchange alone', () => {
     test('a code that X refuses: 400 invalid_grant', async () => {
       const { scene, sendCode } = await setUpAt(byPreset);
       const error_description = 'Value passed for the authorization code was invalid.';
-      scene.answer('2/oauth2/token', { status: 400, body: { error: 'invalid_request', error_description } });
+      scene.answer('2/oauth2/token', {
+        status: 400,
+        body: { error: 'invalid_request', error_description },
+      });
       expectError(await sendCode({ code_verifier }), invalidGrant);
     });
   });
@@ -220,7 +261,9 @@ describe('a code that counts by its id token', () => {
     issueIdToken(scene);
     const settings = { issuers: [{ issuer: scene.url, audiences: [ourApp] }] };
     await service.setProvider(app, 'provider_f', settings);
-    expect(subOf(await sendCode())).toBe(subOf(await service.byIdToken(await scene.idToken(), app)));
+    expect(subOf(await sendCode())).toBe(
+      subOf(await service.byIdToken(await scene.idToken(), app)),
+    );
   });
 
   test.each<[string, Parameters<Scene['idToken']>[0]]>([
@@ -242,7 +285,10 @@ describe('a code that counts by its id token', () => {
   test('a required nonce is asked for before the code is used up', async () => {
     const { scene, sendCode } = await setUpAt(byIdToken({ nonce: 'required' }));
     issueIdToken(scene, { nonce: 'n' });
-    expectError(await sendCode(), invalidRequest('The parameter nonce is required for this issuer.'));
+    expectError(
+      await sendCode(),
+      invalidRequest('The parameter nonce is required for this issuer.'),
+    );
     expect(scene.calls('token')).toBe(0);
     expectError(await sendCode({ nonce: 'x' }), invalidGrant);
     expectAnswer(await sendCode({ nonce: 'n' }), 200, tokenResponse);
@@ -250,7 +296,9 @@ describe('a code that counts by its id token', () => {
 
   test('a certified server that nobody here wrote: 200 with PKCE and nonce', async () => {
     const id_token = { issuer: `${sandbox.url}/provider_b`, nonce: 'required' };
-    const { app } = await setUp({ authorization_code: { ...sandboxSettings.authorization_code, id_token } });
+    const { app } = await setUp({
+      authorization_code: { ...sandboxSettings.authorization_code, id_token },
+    });
     const code_verifier = randomBytes(40).toString('base64url');
     const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
     const nonce = 'our-nonce';
@@ -261,7 +309,10 @@ describe('a code that counts by its id token', () => {
 
 test('a link takes the same parameters: it sends on a code_verifier and a redirect_uri of the settings, and holds to the nonce', async () => {
   const redirect_uri = 'https://app.example/callback';
-  const exchange = { client_secret: 'our secret', redirect_uris: ['https://app.example', redirect_uri] };
+  const exchange = {
+    client_secret: 'our secret',
+    redirect_uris: ['https://app.example', redirect_uri],
+  };
   const { scene, app } = await setUpAt(byIdToken({}, exchange));
   issueIdToken(scene, { nonce: 'n' });
   await service.setProvider(app, 'provider_f', await demoSettings(service, 'provider_f'));
@@ -269,7 +320,10 @@ test('a link takes the same parameters: it sends on a code_verifier and a redire
   const link = (more: object) =>
     account.link({ provider: 'provider_b', authorization_code: 'a-code', ...more });
   const elsewhere = await link({ redirect_uri: 'https://evil.example' });
-  expectError(elsewhere, invalidRequest('The redirect_uri must be one of those in the provider settings.'));
+  expectError(
+    elsewhere,
+    invalidRequest('The redirect_uri must be one of those in the provider settings.'),
+  );
   expectError(await link({ nonce: 'another' }), invalidGrant);
   const sent = { code_verifier: 'v'.repeat(43), redirect_uri };
   expect((await link({ ...sent, nonce: 'n' })).status).toBe(201);
@@ -293,24 +347,27 @@ test.each<[PresetName, number, { error: string }, { status: number; error: strin
   ['apple', 400, { error: 'invalid_grant' }, invalidGrant],
   ['apple', 400, { error: 'invalid_client' }, unknownError],
   ['apple', 400, { error: 'unauthorized_client' }, invalidGrant],
-])('an error of a code exchange that %s has published: %i %j', async (preset, status, body, outcome) => {
-  const { settings } = Object(
-    applyPreset(preset, 'provider_b', {
-      'app-id': [ourApp],
-      'team-id': 'our-team',
-      'key-id': 'our-key',
-      'app-secret': privateKey,
-      'redirect-uri': ['https://app.example/callback'],
-    }),
-  );
-  const { scene, sendCode } = await setUpAt(({ url }) => ({
-    ...settings,
-    authorization_code: { ...settings.authorization_code, token_url: `${url}/token` },
-  }));
-  scene.answer('token', { status, body });
-  expectError(await sendCode(), outcome);
-  expect(scene.calls('token')).toBe(1);
-});
+])(
+  'an error of a code exchange that %s has published: %i %j',
+  async (preset, status, body, outcome) => {
+    const { settings } = Object(
+      applyPreset(preset, 'provider_b', {
+        'app-id': [ourApp],
+        'team-id': 'our-team',
+        'key-id': 'our-key',
+        'app-secret': privateKey,
+        'redirect-uri': ['https://app.example/callback'],
+      }),
+    );
+    const { scene, sendCode } = await setUpAt(({ url }) => ({
+      ...settings,
+      authorization_code: { ...settings.authorization_code, token_url: `${url}/token` },
+    }));
+    scene.answer('token', { status, body });
+    expectError(await sendCode(), outcome);
+    expect(scene.calls('token')).toBe(1);
+  },
+);
 
 test('the client secret that we sign for Apple is a JWT as its documentation has it, valid for minutes', async () => {
   const { scene, sendCode } = await setUpAt(byIdToken({}, { client_secret_jwt }));

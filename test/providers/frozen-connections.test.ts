@@ -18,7 +18,9 @@ const frozen = await serve(async (request, response) => {
   if (used.has(socket)) return void socket.resetAndDestroy();
   used.add(socket);
   const answer = await fetch(`${standIn.url}${url}`);
-  response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  response
+    .writeHead(answer.status, { 'content-type': 'application/json' })
+    .end(await answer.text());
 });
 afterAll(() => frozen.close());
 
@@ -26,14 +28,17 @@ afterAll(() => frozen.close());
 const { discovery, keys, ...calledByEachLogin } = targets;
 
 /** No connection can be used twice. */
-test.each(Object.values(calledByEachLogin))('$name: three logins in a row succeed', async (target) => {
-  const scene = standIn.openScene();
-  const base = scene.url.replace(standIn.url, frozen.url);
-  const login = await prepareLogin(service, scene, target, base);
-  const statuses: number[] = [];
-  for (const _ of 'abc') statuses.push((await logIn(service, login)).status);
-  expect(statuses).toEqual([200, 200, 200]);
-  const path = new URL(`${base}/${target.endpoint}`).pathname;
-  // Each sends its credential once.
-  expect(asked.filter((one) => one === path)).toHaveLength(3);
-});
+test.each(Object.values(calledByEachLogin))(
+  '$name: three logins in a row succeed',
+  async (target) => {
+    const scene = standIn.openScene();
+    const base = scene.url.replace(standIn.url, frozen.url);
+    const login = await prepareLogin(service, scene, target, base);
+    const statuses: number[] = [];
+    for (const _ of 'abc') statuses.push((await logIn(service, login)).status);
+    expect(statuses).toEqual([200, 200, 200]);
+    const path = new URL(`${base}/${target.endpoint}`).pathname;
+    // Each sends its credential once.
+    expect(asked.filter((one) => one === path)).toHaveLength(3);
+  },
+);

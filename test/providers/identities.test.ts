@@ -16,7 +16,9 @@ const standIn = await startProviderStandIn();
 /** Another company, on another host: its alice is somebody else. */
 const elsewhere = await serve((request, response) => {
   const isUserInfo = request.url?.endsWith('/user_info');
-  reply(response, { body: { sub: 'alice', ...(!isUserInfo && { active: true, client_id: ourApp }) } });
+  reply(response, {
+    body: { sub: 'alice', ...(!isUserInfo && { active: true, client_id: ourApp }) },
+  });
 });
 afterAll(() => elsewhere.close());
 
@@ -99,7 +101,11 @@ describe('Facebook, whose access tokens and id tokens have the same ids', () => 
   const options = { 'app-id': [ourApp], 'app-secret': 'our-secret', 'redirect-uri': [] };
 
   /** The settings of a preset, with Facebook at a scene. */
-  const facebookAt = ({ url }: Scene, name: PresetName, provider: ProviderId): Record<string, unknown> => {
+  const facebookAt = (
+    { url }: Scene,
+    name: PresetName,
+    provider: ProviderId,
+  ): Record<string, unknown> => {
     const settings = JSON.stringify(Object(applyPreset(name, provider, options)).settings)
       .replace('https://limited.facebook.com/.well-known/oauth/openid/jwks/', `${url}/jwks`)
       .replaceAll(/https:\/\/(www|graph)\.facebook\.com/g, url);
@@ -123,7 +129,9 @@ describe('Facebook, whose access tokens and id tokens have the same ids', () => 
   });
 
   test('set up before: the preset keeps the namespace of its people, until another is named', async () => {
-    const { namespace: _, ...before } = Object(applyPreset('facebook', 'provider_a', options)).settings;
+    const { namespace: _, ...before } = Object(
+      applyPreset('facebook', 'provider_a', options),
+    ).settings;
     await set(before);
     expect(await namespaceShown()).toBe('graph.facebook.com');
     await preset('facebook', 'provider_a');
@@ -148,7 +156,11 @@ describe('Facebook, whose access tokens and id tokens have the same ids', () => 
     await set({ issuers: [{ ...issuers[0], namespace }] }, 'provider_f');
     expect(await onIos(scene)).toBe(android);
     for (const by of [{}, { issuer: issuers[0].issuer }, { issuer: namespace }]) {
-      const found = await operate('login-users', 'find', { ...flags('provider_f'), subject: 'alice', ...by });
+      const found = await operate('login-users', 'find', {
+        ...flags('provider_f'),
+        subject: 'alice',
+        ...by,
+      });
       expect(found).toMatchObject({ login_user_id: android });
     }
     const { issuer } = issuers[0];

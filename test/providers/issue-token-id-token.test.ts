@@ -65,9 +65,15 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['a type that is no text', () => ({ typ: { toString: 'x' } })],
     ['the use of an access token', () => ({ token_use: 'access' })],
     ['the scopes of an access token, as Entra and Okta write them', () => ({ scp: 'openid' })],
-    ['the list of scopes of an access token, as Spring writes it', () => ({ scope: ['openid'], azp: null })],
+    [
+      'the list of scopes of an access token, as Spring writes it',
+      () => ({ scope: ['openid'], azp: null }),
+    ],
     ["what FusionAuth's access tokens have, too", () => ({ ...fusionAuth, auth_time: now() })],
-    ["what authentik's access tokens have, too", () => ({ scope: 'openid', acr: 'default', amr: ['pwd'] })],
+    [
+      "what authentik's access tokens have, too",
+      () => ({ scope: 'openid', acr: 'default', amr: ['pwd'] }),
+    ],
     ['a foreign client_id', () => ({ azp: null, client_id: 'another-app' })],
     ['a foreign cid', () => ({ azp: null, cid: 'another-app' })],
     ['a foreign appid', () => ({ azp: null, appid: 'another-app' })],
@@ -94,7 +100,10 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['a scope and a nonce', () => ({ scope: 'openid', nonce: 'n' })],
     ['a scope and an at_hash', () => ({ scope: 'openid', at_hash: 'x' })],
     ['a scope and a c_hash', () => ({ scope: ['openid'], c_hash: 'x' })],
-    ["a list of scopes, in UAA's older id tokens", () => ({ scope: ['openid'], amr: ['pwd'], cid: ours })],
+    [
+      "a list of scopes, in UAA's older id tokens",
+      () => ({ scope: ['openid'], amr: ['pwd'], cid: ours }),
+    ],
     ['claims that nobody knows', () => ({ constructor: 'x', nested: { ['__proto__']: 1 } })],
   ])('%s: 200', async (_, claims) => {
     expectAnswer(await send(await idToken(claims())), 200, tokenResponse);
@@ -126,9 +135,14 @@ describe('provider_f, access_token beside id_token', () => {
   test('the whole hash is not its left half: 400 invalid_grant', async () => {
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode('abc'));
     const whole = base64url.encode(new Uint8Array(digest));
-    expectError(await send(await idToken({ at_hash: whole }), { access_token: 'abc' }), invalidGrant);
+    expectError(
+      await send(await idToken({ at_hash: whole }), { access_token: 'abc' }),
+      invalidGrant,
+    );
     const half = base64url.encode(new Uint8Array(digest.slice(0, 16)));
-    expect((await send(await idToken({ at_hash: half }), { access_token: 'abc' })).status).toBe(200);
+    expect((await send(await idToken({ at_hash: half }), { access_token: 'abc' })).status).toBe(
+      200,
+    );
   });
 });
 
@@ -156,14 +170,17 @@ describe('provider_f, the parameter nonce', () => {
     ['sha256', { plain: 400, hash: 200, hashItself: 400 }],
     ['either', { plain: 200, hash: 200, hashItself: 200 }],
   ])('of an issuer whose nonce_form is %s', (nonce_form, statuses) => {
-    test.each(['hex', 'base64url'] as const)('counts in that form alone, hashed in %s', async (encoding) => {
-      const { app, scene } = await newIssuerLogin(service, standIn, { nonce_form });
-      const hash = sha256(nonce, encoding);
-      const sent = async (claim: string, value: string) =>
-        (await send(await scene.idToken({ nonce: claim }), { nonce: value }, app)).status;
-      const [plain, hashed] = [await sent(nonce, nonce), await sent(hash, nonce)];
-      expect({ plain, hash: hashed, hashItself: await sent(hash, hash) }).toEqual(statuses);
-    });
+    test.each(['hex', 'base64url'] as const)(
+      'counts in that form alone, hashed in %s',
+      async (encoding) => {
+        const { app, scene } = await newIssuerLogin(service, standIn, { nonce_form });
+        const hash = sha256(nonce, encoding);
+        const sent = async (claim: string, value: string) =>
+          (await send(await scene.idToken({ nonce: claim }), { nonce: value }, app)).status;
+        const [plain, hashed] = [await sent(nonce, nonce), await sent(hash, nonce)];
+        expect({ plain, hash: hashed, hashItself: await sent(hash, hash) }).toEqual(statuses);
+      },
+    );
   });
 
   test('of an issuer that requires it, left out: 400 naming it; else it must be that of the id token', async () => {

@@ -25,7 +25,9 @@ describe('the Login User of a token', () => {
 
   test('an authorization code and an access token of provider_b lead to the same Login User', async () => {
     const subject = unique('alice');
-    const byCode = await token(await loginForm('provider_b', { subject }, 'provider_authorization_code'));
+    const byCode = await token(
+      await loginForm('provider_b', { subject }, 'provider_authorization_code'),
+    );
     expect(claimsOf(byCode).sub).toBe(claimsOf(await logIn(subject, 'provider_b')).sub);
   });
 
@@ -68,7 +70,10 @@ describe('the access token', () => {
   };
 
   /** `exp` and `iat` agree with `expires_in`, and with the clock. */
-  function expectTimes({ iat = 0, exp = 0 }: JWTPayload, { expires_in }: { expires_in: number }): void {
+  function expectTimes(
+    { iat = 0, exp = 0 }: JWTPayload,
+    { expires_in }: { expires_in: number },
+  ): void {
     expect(exp - iat).toBe(expires_in);
     expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(60);
   }
@@ -104,9 +109,16 @@ const invalidGrant = {
   naming: 'The provider does not accept this credential for this Login App.',
 };
 
-type CredentialField = { provider: string; name: string; grant?: string; query?: Record<string, string> };
+type CredentialField = {
+  provider: string;
+  name: string;
+  grant?: string;
+  query?: Record<string, string>;
+};
 const credentialFields: CredentialField[] = [
-  ...providerIds.flatMap((provider) => parametersOf(provider).required.map((name) => ({ provider, name }))),
+  ...providerIds.flatMap((provider) =>
+    parametersOf(provider).required.map((name) => ({ provider, name })),
+  ),
   // An id token with at_hash: one without it says nothing of the access token.
   { provider: 'provider_f', name: 'access_token', query: { with_access_token: 'true' } },
   { provider: 'provider_b', name: 'authorization_code', grant: 'provider_authorization_code' },
@@ -150,7 +162,8 @@ describe.each(credentialFields)('$provider, $name', ({ provider, name, grant, qu
     const form = await loginForm(provider, query, grant);
     const value = form[name] ?? '';
     const middle = Math.floor(value.length / 2);
-    const changed = value.slice(0, middle) + (value[middle] === 'a' ? 'b' : 'a') + value.slice(middle + 1);
+    const changed =
+      value.slice(0, middle) + (value[middle] === 'a' ? 'b' : 'a') + value.slice(middle + 1);
     expectError(await token({ ...form, [name]: changed }), invalidGrant);
     expectError(await token({ ...form, [name]: value.slice(0, -1) }), invalidGrant);
     expectAnswer(await token(form), 200, tokenResponse);

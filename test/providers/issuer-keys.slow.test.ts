@@ -21,7 +21,9 @@ let app: LoginApp;
 beforeEach(async () => {
   issuer = standIn.openScene();
   app = await createLoginApp(service, unique('app'));
-  await service.setProvider(app, 'provider_f', { issuers: [{ issuer: issuer.url, audiences: [ourApp] }] });
+  await service.setProvider(app, 'provider_f', {
+    issuers: [{ issuer: issuer.url, audiences: [ourApp] }],
+  });
 });
 
 /** An id token of now, by the clock of the functions. */
@@ -74,8 +76,18 @@ describe('the keys of an issuer', () => {
 
 describe('the keys of an issuer in the table', () => {
   test('are not those that a notification fetched, which anybody can send', async () => {
-    const { sub, exp, events } = { sub: undefined, exp: undefined, events: { type: 'other', sub: 'alice' } };
-    const payload = await issuer.idToken({ sub, exp, events, jti: unique('jti'), iat: first.now() });
+    const { sub, exp, events } = {
+      sub: undefined,
+      exp: undefined,
+      events: { type: 'other', sub: 'alice' },
+    };
+    const payload = await issuer.idToken({
+      sub,
+      exp,
+      events,
+      jti: unique('jti'),
+      iat: first.now(),
+    });
     const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`;
     expect((await service.json(path, { payload })).status).toBe(204);
     expect(await logIn(second)).toBe(200);
@@ -112,7 +124,9 @@ describe('the keys of an issuer in the table', () => {
 
   test('that cannot be put there serve all the same, and the log says so', async () => {
     proxy.hook = ({ operation, body }) =>
-      operation === 'PutItem' && JSON.stringify(body).includes('"ISSUER#') ? 'fails before' : undefined;
+      operation === 'PutItem' && JSON.stringify(body).includes('"ISSUER#')
+        ? 'fails before'
+        : undefined;
     expect([await logIn(first), await logIn(first), await logIn(second)]).toEqual([200, 200, 200]);
     expect(asked()).toEqual([2, 2]);
     expect(await logLine(first, 'provider_keys_not_stored', { issuer: issuer.url })).toMatchObject({
@@ -153,7 +167,9 @@ describe('a key that is not known', () => {
     issuer.rotateKey();
     pass(minute);
     breakDown('jwks');
-    expect([await logIn(first), await logIn(first), await logIn(first, old)]).toEqual([500, 500, 200]);
+    expect([await logIn(first), await logIn(first), await logIn(first, old)]).toEqual([
+      500, 500, 200,
+    ]);
     expect(asked()).toEqual([2, 2]);
     issuer.behave();
     pass(minute);

@@ -17,7 +17,10 @@ describe('provider_f with two issuers', () => {
 
   test('id tokens of both log people in; the same subject of each is another Login User', async () => {
     const subject = unique('alice');
-    const [first, second] = [await idToken({ subject }), await idToken({ subject, issuer: 'second' })];
+    const [first, second] = [
+      await idToken({ subject }),
+      await idToken({ subject, issuer: 'second' }),
+    ];
     const answers = [await send(first), await send(second)];
     for (const answer of answers) expectAnswer(answer, 200, tokenResponse);
     expect(new Set(answers.map(subOf)).size).toBe(2);
@@ -53,16 +56,19 @@ describe('provider_f with two issuers', () => {
     expectError(await send(await scene.idToken(), app), { status: 400, error: 'invalid_grant' });
   });
 
-  test.each([600, 7 * 86_400])('an id token counts as long as the settings say: %d s', async (longest) => {
-    const { app, scene } = await newIssuerLogin(service, standIn, { max_age_seconds: longest });
-    const issued = (secondsAgo: number, expiresIn = 0) => {
-      const iat = Math.floor(Date.now() / 1000) - secondsAgo;
-      return scene.idToken({ iat, exp: iat + Math.max(86_400, longest + expiresIn) });
-    };
-    expect((await send(await issued(longest), app)).status).toBe(200);
-    for (const tooLong of [await issued(longest + 90, 600), await issued(0, 86_401)])
-      expectError(await send(tooLong, app), { status: 400, error: 'invalid_grant' });
-  });
+  test.each([600, 7 * 86_400])(
+    'an id token counts as long as the settings say: %d s',
+    async (longest) => {
+      const { app, scene } = await newIssuerLogin(service, standIn, { max_age_seconds: longest });
+      const issued = (secondsAgo: number, expiresIn = 0) => {
+        const iat = Math.floor(Date.now() / 1000) - secondsAgo;
+        return scene.idToken({ iat, exp: iat + Math.max(86_400, longest + expiresIn) });
+      };
+      expect((await send(await issued(longest), app)).status).toBe(200);
+      for (const tooLong of [await issued(longest + 90, 600), await issued(0, 86_401)])
+        expectError(await send(tooLong, app), { status: 400, error: 'invalid_grant' });
+    },
+  );
 });
 
 describe('the issuers of provider_f, as an operator sets them', () => {
@@ -92,7 +98,8 @@ describe('the issuers of provider_f, as an operator sets them', () => {
     operate('providers', 'set', { ...flags, preset: name, 'app-id': appId });
   const remove = (issuer?: string) =>
     operate('providers', 'remove', { ...flags, ...(issuer !== undefined && { issuer }) });
-  const shown = async () => Object((await operate('providers', 'show', flags)).providers).provider_f;
+  const shown = async () =>
+    Object((await operate('providers', 'show', flags)).providers).provider_f;
 
   test('a preset is added to what is there', async () => {
     await preset('google');
@@ -116,7 +123,9 @@ describe('the issuers of provider_f, as an operator sets them', () => {
     const added = { issuer, jwks_uri: 'https://keys.example/jwks', audiences: ['us'], nonce };
     expect(await shown()).toEqual({ issuers: [google, added] });
     await operate('providers', 'set', { ...oidc, 'jwks-uri': 'https://keys.example/new' });
-    expect(await shown()).toEqual({ issuers: [google, { ...added, jwks_uri: 'https://keys.example/new' }] });
+    expect(await shown()).toEqual({
+      issuers: [google, { ...added, jwks_uri: 'https://keys.example/new' }],
+    });
     await expect(
       operate('providers', 'set', { ...flags, preset: 'google', 'app-id': 'us', issuer }),
     ).rejects.toThrow('--issuer and --jwks-uri are for the preset oidc.');
@@ -137,7 +146,10 @@ describe('the issuers of provider_f, as an operator sets them', () => {
     await expect(remove('https://others.example')).rejects.toThrow(
       `${invalid} they do not have this issuer.`,
     );
-    expect(await remove('accounts.google.com')).toEqual({ ...about, settings: { issuers: [apple] } });
+    expect(await remove('accounts.google.com')).toEqual({
+      ...about,
+      settings: { issuers: [apple] },
+    });
     await expect(remove(apple.issuer)).rejects.toThrow(
       `${invalid} this is their only issuer; leave out --issuer to remove them whole.`,
     );

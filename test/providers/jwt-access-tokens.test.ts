@@ -4,7 +4,12 @@ import { checkSettings } from '../../lib/providers/settings/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newJwtLogin } from '../support/issuer-login.ts';
 import { subOf } from '../support/people.ts';
-import { type Claims, ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
+import {
+  type Claims,
+  ourApp,
+  type Scene,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
 import { now, sharedService } from '../support/service.ts';
 
 const service = sharedService();
@@ -46,9 +51,17 @@ describe('the claims of an access token that the issuer has signed', () => {
     ['a key that its sender must prove (RFC 7800)', { cnf: { jkt: 'x' } }],
     ['a party that acts for the person (RFC 8693)', { act: { sub: 'helpdesk' } }],
     ['the type of an id token, as Keycloak writes it', { typ: 'ID', scope: 'openid' }, jwt],
-    ['the type of a refresh token, as Keycloak writes it', { typ: 'Refresh', scope: 'openid' }, jwt],
+    [
+      'the type of a refresh token, as Keycloak writes it',
+      { typ: 'Refresh', scope: 'openid' },
+      jwt,
+    ],
     ['a type that is no text', { typ: ['Bearer'] }],
-    ['the list of scopes of an id token, as UAA writes it', { scope: ['openid'], client_id: ourApp }, jwt],
+    [
+      'the list of scopes of an id token, as UAA writes it',
+      { scope: ['openid'], client_id: ourApp },
+      jwt,
+    ],
     ['the use of an id token, as Cognito writes it', { token_use: 'id', scope: 'openid' }, jwt],
     ['the header of a logout token', { scope: 'openid' }, { typ: 'logout+jwt' }],
     ['the header of a DPoP proof', { scope: 'openid' }, { typ: 'dpop+jwt' }],
@@ -74,7 +87,8 @@ describe('the claims of an access token that the issuer has signed', () => {
 
   test('with client_id as the audience_field: no other app, no token without one, and no other aud', async () => {
     const { logIn } = await newLogin({ audience_field: 'client_id' });
-    for (const aud of [undefined, ourApp]) expect((await logIn({ aud, client_id: ourApp })).status).toBe(200);
+    for (const aud of [undefined, ourApp])
+      expect((await logIn({ aud, client_id: ourApp })).status).toBe(200);
     for (const claims of [
       { aud: undefined, client_id: 'another-app' },
       { aud: undefined, client_id: [ourApp] },
@@ -101,7 +115,9 @@ describe('what is asked of the provider', () => {
   });
 
   test('the user info if the settings have it, which must name the same person', async () => {
-    const { scene, logIn } = await newLogin({}, ({ url }) => ({ user_info: { url: `${url}/user_info` } }));
+    const { scene, logIn } = await newLogin({}, ({ url }) => ({
+      user_info: { url: `${url}/user_info` },
+    }));
     expect((await logIn({ sub: 'alice' })).status).toBe(200);
     expectError(await logIn({ sub: 'bob' }), invalidGrant);
     expectError(await logIn({ sub: 'alice', aud: 'another-app' }), invalidGrant);
@@ -149,7 +165,9 @@ describe('the person of an access token', () => {
     const { scene, audience_validation, set, logIn } = await newLogin();
     const before = subOf(await logIn({ sub }));
     const { url } = standIn.openScene();
-    await expect(set({ audience_validation: { ...audience_validation, issuer: url } })).rejects.toThrow(
+    await expect(
+      set({ audience_validation: { ...audience_validation, issuer: url } }),
+    ).rejects.toThrow(
       `namespace: must be set, since audience_validation.issuer vouches for the people now: ${scene.url} keeps the Login Users, ${url} starts with new ones.`,
     );
     await set({ audience_validation: { ...audience_validation, audiences: [ourApp, 'another'] } });
@@ -161,26 +179,43 @@ describe('the person of an access token', () => {
 const guid = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`;
 const client = 'our-client-id';
 const keycloak = { aud: [ourApp, 'account'], azp: ourApp, typ: 'Bearer', scope: 'openid profile' };
-const auth0 = { aud: ['https://api.example.com', 'https://tenant.eu.auth0.com/userinfo'], scope: 'openid' };
+const auth0 = {
+  aud: ['https://api.example.com', 'https://tenant.eu.auth0.com/userinfo'],
+  scope: 'openid',
+};
 const cognito = { aud: undefined, token_use: 'access', scope: 'aws.cognito.signin.user.admin' };
 const documented: [name: string, typ: string | undefined, app: string, Claims][] = [
   ['Keycloak', 'JWT', 'azp', keycloak],
   ['Auth0', 'JWT', 'azp', { ...auth0, azp: client }],
   ['Auth0', 'at+jwt', 'client_id', { ...auth0, client_id: client }],
-  ['Okta', undefined, 'cid', { ver: 1, aud: 'api://default', cid: client, uid: '00u', scp: ['openid'] }],
+  [
+    'Okta',
+    undefined,
+    'cid',
+    { ver: 1, aud: 'api://default', cid: client, uid: '00u', scp: ['openid'] },
+  ],
   ['Amazon Cognito', undefined, 'client_id', { ...cognito, client_id: client, username: 'a' }],
-  ['Microsoft Entra ID', 'JWT', 'azp', { aud: guid(1), azp: guid(2), scp: 'access_as_user', ver: '2.0' }],
+  [
+    'Microsoft Entra ID',
+    'JWT',
+    'azp',
+    { aud: guid(1), azp: guid(2), scp: 'access_as_user', ver: '2.0' },
+  ],
 ];
 
 describe('the recipe of providers.md', () => {
   const page = readFileSync('docs/providers.md', 'utf8');
-  const [section = ''] = page.split('#### Access tokens that are JWTs')[1]?.split('\n### ', 1) ?? [];
+  const [section = ''] =
+    page.split('#### Access tokens that are JWTs')[1]?.split('\n### ', 1) ?? [];
   const rows = section.matchAll(/^\| ([\w ]+) \| `(https:.+?)` \| (.*?)\| (.+?) \|/gm);
   const valuesIn = (cell = ''): string[] => cell.match(/(?<=`)[^`, ]+(?=`)/g) ?? [];
   const recipes = new Map(
     [...rows].map(([, name = '', issuer, field, audiences]) => {
       const [audience_field = 'aud'] = valuesIn(field);
-      return [name, { issuer, rest: { method: 'jwt', audience_field, audiences: valuesIn(audiences) } }];
+      return [
+        name,
+        { issuer, rest: { method: 'jwt', audience_field, audiences: valuesIn(audiences) } },
+      ];
     }),
   );
 
@@ -188,13 +223,16 @@ describe('the recipe of providers.md', () => {
     expect([...recipes.keys()]).toEqual([...new Set(documented.map(([name]) => name))]);
   });
 
-  test.each(documented)('%s: takes its token (%s, %s) of our app alone', async (name, typ, app, claims) => {
-    const { issuer, rest } = recipes.get(name) ?? {};
-    const settings = { audience_validation: { issuer, ...rest } };
-    expect(checkSettings('provider_a', settings)).toHaveProperty('settings');
-    const { logIn } = await newLogin(rest);
-    const header = typ === undefined ? {} : { typ };
-    expectAnswer(await logIn(claims, header), 200, tokenResponse);
-    expectError(await logIn({ ...claims, [app]: 'another-app' }, header), invalidGrant);
-  });
+  test.each(documented)(
+    '%s: takes its token (%s, %s) of our app alone',
+    async (name, typ, app, claims) => {
+      const { issuer, rest } = recipes.get(name) ?? {};
+      const settings = { audience_validation: { issuer, ...rest } };
+      expect(checkSettings('provider_a', settings)).toHaveProperty('settings');
+      const { logIn } = await newLogin(rest);
+      const header = typ === undefined ? {} : { typ };
+      expectAnswer(await logIn(claims, header), 200, tokenResponse);
+      expectError(await logIn({ ...claims, [app]: 'another-app' }, header), invalidGrant);
+    },
+  );
 });

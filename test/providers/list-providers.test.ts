@@ -29,9 +29,19 @@ async function appWith(settings: Record<string, Record<string, unknown>>): Promi
 
 const keysOfGoogle = 'https://www.googleapis.com/oauth2/v3/certs';
 const issuer = { issuer: 'https://accounts.google.com', jwks_uri: keysOfGoogle };
-const realm = { issuer: 'https://id.example/realm', jwks_uri: 'https://id.example/keys', nonce: 'required' };
-const twoIssuers = { settings: { issuers: [issuer, realm].map((one) => ({ ...one, audiences: ['us'] })) } };
-const exchange = { token_url: 'https://id.example/token', client_id: 'us', client_secret: 'our-secret' };
+const realm = {
+  issuer: 'https://id.example/realm',
+  jwks_uri: 'https://id.example/keys',
+  nonce: 'required',
+};
+const twoIssuers = {
+  settings: { issuers: [issuer, realm].map((one) => ({ ...one, audiences: ['us'] })) },
+};
+const exchange = {
+  token_url: 'https://id.example/token',
+  client_id: 'us',
+  client_secret: 'our-secret',
+};
 
 const unauthorized = { status: 400, error: 'unauthorized_client' };
 
@@ -40,7 +50,9 @@ describe('GET /v2/marketing/providers', () => {
     const app = await newApp(['provider_f', 'provider_c', 'provider_a']);
     const oauth = { companies: [sandboxHost], issuers: [] };
     const besideIdToken = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
-    const issuers = ['provider_f', 'provider_f/second'].map((path) => `${demo.sandbox_url}/${path}`);
+    const issuers = ['provider_f', 'provider_f/second'].map(
+      (path) => `${demo.sandbox_url}/${path}`,
+    );
     const { body } = await list(app);
     expect(body.providers).toEqual([
       {
@@ -94,7 +106,9 @@ describe('GET /v2/marketing/providers', () => {
       audiences: ['us'],
     }));
     const app = await appWith({ provider_f: { settings: { issuers } } });
-    expect((await list(app)).body.providers).toMatchObject([{ companies: issuers.map((one) => one.issuer) }]);
+    expect((await list(app)).body.providers).toMatchObject([
+      { companies: issuers.map((one) => one.issuer) },
+    ]);
   });
 
   test('a nonce that every issuer requires is among what must be sent', async () => {
@@ -118,8 +132,14 @@ describe('GET /v2/marketing/providers', () => {
     const facebook = await appWith({ provider_b: { ...flags, ...redirect, preset: 'facebook' } });
     const grantsOf = async (app: LoginApp) => (await list(app)).body.providers[0].grants;
     const accessToken = credentials(['access_token']);
-    expect(await grantsOf(google)).toEqual([accessToken, code(['code_verifier', 'redirect_uri', 'nonce'])]);
-    expect(await grantsOf(facebook)).toEqual([accessToken, code(['code_verifier', 'redirect_uri'])]);
+    expect(await grantsOf(google)).toEqual([
+      accessToken,
+      code(['code_verifier', 'redirect_uri', 'nonce']),
+    ]);
+    expect(await grantsOf(facebook)).toEqual([
+      accessToken,
+      code(['code_verifier', 'redirect_uri']),
+    ]);
   });
 
   test('a change of the settings shows at once; nothing is set up at first', async () => {
@@ -132,7 +152,8 @@ describe('GET /v2/marketing/providers', () => {
 
   test('what a limited client may learn: everything, unless it may only introspect', async () => {
     const app = await newApp(['provider_f']);
-    const clientFor = (grants: string) => createClient(service, app.login_app_id, { 'grant-types': grants });
+    const clientFor = (grants: string) =>
+      createClient(service, app.login_app_id, { 'grant-types': grants });
     const { body } = await list(app);
     expectAnswer(await list(await clientFor('refresh_token')), 200, body);
     const naming = 'The client may only introspect tokens.';
@@ -142,7 +163,10 @@ describe('GET /v2/marketing/providers', () => {
   test('an error for a disabled Login App, a revoked client and a wrong secret', async () => {
     const [disabled, revoked] = [await newApp(), await newApp()];
     await operate('login-apps', 'disable', { 'login-app': disabled.login_app_id });
-    await operate('clients', 'revoke', { 'login-app': revoked.login_app_id, client: revoked.client_id });
+    await operate('clients', 'revoke', {
+      'login-app': revoked.login_app_id,
+      client: revoked.client_id,
+    });
     expectError(await list(disabled), { ...unauthorized, naming: 'The Login App is disabled.' });
     for (const client of [revoked, { ...demo.login_app, client_secret: revoked.client_secret }])
       expectError(await list(client), { status: 401, error: 'invalid_client' });
@@ -195,11 +219,17 @@ describe('npm run operator: login-apps describe', () => {
     expect(servers).toContain(
       '| `provider_b` | X | OAuth 2.0 | `provider_authorization_code` | `authorization_code`, `code_verifier`, `redirect_uri` (optional) |',
     );
-    for (const named of ['`client_id`', '`DPoP`', '`DPoP-Nonce`', '`POST /v2/marketing/oauth/nonce`'])
+    for (const named of [
+      '`client_id`',
+      '`DPoP`',
+      '`DPoP-Nonce`',
+      '`POST /v2/marketing/oauth/nonce`',
+    ])
       expect(phones).toContain(named);
     const rows = phones?.split('\n').filter((line) => line.startsWith('| `'));
     const byIdToken = '`provider_f` | `provider_credentials` | `id_token`, `nonce` |';
-    const byCode = '`provider_b` | `provider_authorization_code` | `authorization_code`, `code_verifier` |';
+    const byCode =
+      '`provider_b` | `provider_authorization_code` | `authorization_code`, `code_verifier` |';
     expect(rows?.toSorted()).toEqual(
       [
         `| \`${phone}\` | ios | ${byIdToken}`,

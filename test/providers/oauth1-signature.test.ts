@@ -40,7 +40,8 @@ describe('the OAuth 1.0 signer', () => {
   test('signs the request of RFC 5849, section 1.2 as the example does, but for the version beside', () => {
     const { consumer, url, token, fixed } = rfc5849;
     const parameters = parametersOf(authorizationHeader(consumer, 'GET', url, token, fixed));
-    const signed = () => oauth1Signature('GET', url, parameters, consumer.consumer_secret, token.secret);
+    const signed = () =>
+      oauth1Signature('GET', url, parameters, consumer.consumer_secret, token.secret);
     expect(parameters.get('oauth_signature')).toBe(signed());
     parameters.delete('oauth_version');
     // The signature that the RFC shows.
@@ -62,7 +63,13 @@ describe('the OAuth 1.0 signer', () => {
       const parameters = parametersOf(authorizationHeader(consumer, 'GET', url, token));
       expect(parameters.get('oauth_token')).toBe(token.key);
       expect(parameters.get('oauth_consumer_key')).toBe(consumer.consumer_key);
-      const expected = oauth1Signature('GET', url, parameters, consumer.consumer_secret, token.secret);
+      const expected = oauth1Signature(
+        'GET',
+        url,
+        parameters,
+        consumer.consumer_secret,
+        token.secret,
+      );
       expect(parameters.get('oauth_signature')).toBe(expected);
     });
     fc.assert(isSigned, { numRuns: 300 });

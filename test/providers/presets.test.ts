@@ -25,7 +25,9 @@ const withCode = { ...options, 'redirect-uri': redirectUris };
 const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
   return providerIds
-    .filter((provider) => preset[protocolNames[provider]] || (provider === 'provider_b' && preset.codes))
+    .filter(
+      (provider) => preset[protocolNames[provider]] || (provider === 'provider_b' && preset.codes),
+    )
     .map((provider) => [name, provider] as const);
 });
 
@@ -42,10 +44,17 @@ describe('a preset', () => {
   test.each(forCodes)(
     '%s for %s: with the exchange of codes, and a namespace that is named',
     (name, provider) => {
-      const { settings } = Object(applyPreset(name, provider, { ...withCode, namespace: 'our-people' }));
+      const { settings } = Object(
+        applyPreset(name, provider, { ...withCode, namespace: 'our-people' }),
+      );
       const { user_info, authorization_code } = settings;
-      expect(authorization_code).toMatchObject({ client_id: 'our-app', redirect_uris: redirectUris });
-      expect(authorization_code).toHaveProperty(name === 'apple' ? 'client_secret_jwt' : 'client_secret');
+      expect(authorization_code).toMatchObject({
+        client_id: 'our-app',
+        redirect_uris: redirectUris,
+      });
+      expect(authorization_code).toHaveProperty(
+        name === 'apple' ? 'client_secret_jwt' : 'client_secret',
+      );
       // That of the user info, or of the id token where there is none.
       expect((user_info ? settings : authorization_code.id_token).namespace).toBe('our-people');
       expect(checkSettings(provider, settings)).toMatchObject({ settings });
@@ -67,7 +76,8 @@ describe('an issuer that was set by a preset before presets named its keys', () 
   test.each(issuers)('$issuer: its keys are where the preset says, or on its host', (one) => {
     const { issuer, jwks_uri } = one;
     const address = keysAddressOf({ issuer });
-    if (new URL(issuer).host === new URL(jwks_uri).host) expect([jwks_uri, undefined]).toContain(address);
+    if (new URL(issuer).host === new URL(jwks_uri).host)
+      expect([jwks_uri, undefined]).toContain(address);
     else expect(address).toBe(jwks_uri);
   });
 });
@@ -105,15 +115,22 @@ describe('a preset is an error', () => {
     const idAlone = { ...nothing, 'app-id': ['our-app'] };
     const ofApple = needed('apple', 'app-secret-file', 'team-id', 'key-id');
     expect(problemsOf('apple', 'provider_b', idAlone)).toEqual(ofApple);
-    expect(problemsOf('x', 'provider_b', idAlone)).toEqual(needed('x', 'app-secret-file', 'redirect-uri'));
+    expect(problemsOf('x', 'provider_b', idAlone)).toEqual(
+      needed('x', 'app-secret-file', 'redirect-uri'),
+    );
     expect(problemsOf('oidc', families.oidc, idAlone)).toEqual(needed('oidc', 'issuer'));
   });
 
-  test.each(['facebook', 'github', 'twitter'] as const)('%s: with several app ids and one secret', (name) => {
-    const provider = name === 'twitter' ? families.oauth1 : families.oauth2;
-    const problem = `the preset ${name} takes one --app-id: the secret belongs to it`;
-    expect(problemsOf(name, provider, { ...options, 'app-id': ['ios', 'android'] })).toEqual([problem]);
-  });
+  test.each(['facebook', 'github', 'twitter'] as const)(
+    '%s: with several app ids and one secret',
+    (name) => {
+      const provider = name === 'twitter' ? families.oauth1 : families.oauth2;
+      const problem = `the preset ${name} takes one --app-id: the secret belongs to it`;
+      expect(problemsOf(name, provider, { ...options, 'app-id': ['ios', 'android'] })).toEqual([
+        problem,
+      ]);
+    },
+  );
 
   const tenants = [undefined, 'common', 'organizations', 'consumers', 'contoso.onmicrosoft.com'];
   test.each(tenants)('microsoft: with the tenant %s', (tenant) => {
@@ -124,7 +141,9 @@ describe('a preset is an error', () => {
 });
 
 const oidc = (change: object) => ({
-  issuers: [{ issuer: 'https://provider.example', audiences: ['com.example.app', 'web'], ...change }],
+  issuers: [
+    { issuer: 'https://provider.example', audiences: ['com.example.app', 'web'], ...change },
+  ],
 });
 describe('an address on this machine', () => {
   const { LOOPBACK_PROVIDERS } = process.env;

@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { logIn, peopleOf, prepareLogin, type Target, targets } from '../support/provider-targets.ts';
+import {
+  logIn,
+  peopleOf,
+  prepareLogin,
+  type Target,
+  targets,
+} from '../support/provider-targets.ts';
 import { sharedService } from '../support/service.ts';
 
 const service = sharedService();
@@ -33,27 +39,42 @@ const missing: [string, unknown][] = [
   ['null', null],
 ];
 
-const { verification, userInfo, userInfoAfterExchange, introspection, tokenInfo, debugToken } = targets;
+const { verification, userInfo, userInfoAfterExchange, introspection, tokenInfo, debugToken } =
+  targets;
 
 /** Who names the person, with an answer that does. */
-const naming: { target: Target; answer: (subject: unknown) => object; wrong?: [string, unknown][] }[] = [
+const naming: {
+  target: Target;
+  answer: (subject: unknown) => object;
+  wrong?: [string, unknown][];
+}[] = [
   { target: verification, answer: (id_str) => ({ id_str }) },
   { target: userInfo, answer: (sub) => ({ sub }) },
   { target: userInfoAfterExchange, answer: (sub) => ({ sub }) },
-  { target: introspection, answer: (sub) => ({ active: true, client_id: ourApp, sub }), wrong: unusable },
+  {
+    target: introspection,
+    answer: (sub) => ({ active: true, client_id: ourApp, sub }),
+    wrong: unusable,
+  },
   { target: tokenInfo, answer: (user_id) => ({ aud: ourApp, user_id }) },
-  { target: debugToken, answer: (user_id) => ({ data: { app_id: ourApp, is_valid: true, user_id } }) },
+  {
+    target: debugToken,
+    answer: (user_id) => ({ data: { app_id: ourApp, is_valid: true, user_id } }),
+  },
 ];
 
-describe.each(naming)('$target.name names', ({ target, answer, wrong = [...missing, ...unusable] }) => {
-  test.each(wrong)('%s: 500, and nobody is logged in', async (_, subject) => {
-    expect(await logInWhen(target, answer(subject))).toEqual(unknownError);
-  });
+describe.each(naming)(
+  '$target.name names',
+  ({ target, answer, wrong = [...missing, ...unusable] }) => {
+    test.each(wrong)('%s: 500, and nobody is logged in', async (_, subject) => {
+      expect(await logInWhen(target, answer(subject))).toEqual(unknownError);
+    });
 
-  test('alice: 200', async () => {
-    expect(await logInWhen(target, answer('alice'))).toEqual(letIn);
-  });
-});
+    test('alice: 200', async () => {
+      expect(await logInWhen(target, answer('alice'))).toEqual(letIn);
+    });
+  },
+);
 
 describe('a provider that numbers people names', () => {
   const numbering: Target = {
@@ -77,18 +98,24 @@ describe('a provider that numbers people names', () => {
   });
 
   // JSON readers round 2^53 + 1 to 2^53, so two people would be one.
-  test.each([...missing, ['2^53', 2 ** 53], ['a half', 7.5], ['text', '7']])('%s: 500', async (_, id) => {
-    const login = await named(id);
-    expect(await logIn(service, login)).toMatchObject({ status: 500, error: unknownError.error });
-    expect(await peopleOf(service, login.app)).toBe(0);
-  });
+  test.each([...missing, ['2^53', 2 ** 53], ['a half', 7.5], ['text', '7']])(
+    '%s: 500',
+    async (_, id) => {
+      const login = await named(id);
+      expect(await logIn(service, login)).toMatchObject({ status: 500, error: unknownError.error });
+      expect(await peopleOf(service, login.app)).toBe(0);
+    },
+  );
 });
 
 describe('audience validation and user info that name different people', () => {
   const named = naming.filter(({ target }) => target !== verification);
-  test.each(named)('$target.name, of bob: 400, and nobody is logged in', async ({ target, answer }) => {
-    expect(await logInWhen(target, answer('bob'))).toEqual(rejected);
-  });
+  test.each(named)(
+    '$target.name, of bob: 400, and nobody is logged in',
+    async ({ target, answer }) => {
+      expect(await logInWhen(target, answer('bob'))).toEqual(rejected);
+    },
+  );
 });
 
 test('an introspection need not name a subject', async () => {
@@ -100,13 +127,16 @@ describe('audience validation that does not say for which app the token is', () 
   const noApp = unusable.filter(([, app]) => app !== tenKilobytes && !Array.isArray(app));
   const apps = [...missing, ...noApp];
 
-  test.each(apps)('by introspection, token info, or a field of its own there, %s: 500', async (_, app) => {
-    const introspected = { active: true, client_id: app, sub: 'alice' };
-    expect(await logInWhen(introspection, introspected)).toEqual(unknownError);
-    expect(await logInWhen(tokenInfo, { aud: app, user_id: 'alice' })).toEqual(unknownError);
-    const data = { ...valid, app_id: app };
-    expect(await logInWhen(debugToken, { aud: ourApp, data })).toEqual(unknownError);
-  });
+  test.each(apps)(
+    'by introspection, token info, or a field of its own there, %s: 500',
+    async (_, app) => {
+      const introspected = { active: true, client_id: app, sub: 'alice' };
+      expect(await logInWhen(introspection, introspected)).toEqual(unknownError);
+      expect(await logInWhen(tokenInfo, { aud: app, user_id: 'alice' })).toEqual(unknownError);
+      const data = { ...valid, app_id: app };
+      expect(await logInWhen(debugToken, { aud: ourApp, data })).toEqual(unknownError);
+    },
+  );
 
   test.each([undefined, 'true', 1])('nor whether it is valid, %j: 500', async (is_valid) => {
     expect(await logInWhen(debugToken, { data: { ...valid, is_valid } })).toEqual(unknownError);
@@ -115,7 +145,9 @@ describe('audience validation that does not say for which app the token is', () 
 
 test('a token for several apps counts if one of ours asked for it', async () => {
   const audiences = { aud: [ourApp, 'another-app'], azp: ourApp };
-  expect(await logInWhen(introspection, { active: true, ...audiences, sub: 'alice' })).toEqual(letIn);
+  expect(await logInWhen(introspection, { active: true, ...audiences, sub: 'alice' })).toEqual(
+    letIn,
+  );
   expect(await logInWhen(tokenInfo, { ...audiences, user_id: 'alice' })).toEqual(letIn);
 });
 
@@ -170,7 +202,11 @@ describe('audience validation that rejects the token', () => {
   });
 
   test.each<[string, Target, object]>([
-    ['introspection', introspection, { active: true, client_id: ourApp, sub: 'alice', exp: 'soon' }],
+    [
+      'introspection',
+      introspection,
+      { active: true, client_id: ourApp, sub: 'alice', exp: 'soon' },
+    ],
     ['token info', tokenInfo, { aud: ourApp, user_id: 'alice', expires_in: 'soon' }],
   ])('%s with an end that is no time: 500', async (_, target, body) => {
     expect(await logInWhen(target, body)).toEqual(unknownError);
@@ -187,7 +223,10 @@ const validatedWith = (target: typeof tokenInfo | typeof debugToken, more: objec
 });
 
 describe('a provider that rejects our own credentials: 500', () => {
-  const withBasic = validatedWith(tokenInfo, { client_id: ourApp, client_secret: 'an outdated secret' });
+  const withBasic = validatedWith(tokenInfo, {
+    client_id: ourApp,
+    client_secret: 'an outdated secret',
+  });
 
   test.each([
     ['introspection', introspection, 401],
@@ -200,13 +239,19 @@ describe('a provider that rejects our own credentials: 500', () => {
   });
 });
 
-test.each([401, 403])('an OAuth 1.0 provider that answers %i rejects the token: 400', async (status) => {
-  expect(await logInWhen(verification, { error: 'x' }, status)).toEqual(rejected);
-});
+test.each([401, 403])(
+  'an OAuth 1.0 provider that answers %i rejects the token: 400',
+  async (status) => {
+    expect(await logInWhen(verification, { error: 'x' }, status)).toEqual(rejected);
+  },
+);
 
-test.each([400, 401])('a token info for anybody that answers %i rejects the token: 400', async (status) => {
-  expect(await logInWhen(tokenInfo, { error: 'invalid_token' }, status)).toEqual(rejected);
-});
+test.each([400, 401])(
+  'a token info for anybody that answers %i rejects the token: 400',
+  async (status) => {
+    expect(await logInWhen(tokenInfo, { error: 'invalid_token' }, status)).toEqual(rejected);
+  },
+);
 
 test('a token that ends in this very second has ended: 400', async () => {
   const scene = standIn.openScene();
@@ -233,7 +278,8 @@ test.each([
 test('a token info whose error code rejects the token, as Facebook has for tokens of other apps, or that gives no verdict: 400', async () => {
   const refusing = { error_field: 'error.code', refused_errors: ['100'] };
   const target = validatedWith(debugToken, refusing);
-  const answer = (code: number) => logInWhen(target, { error: { code, type: 'OAuthException' } }, 400);
+  const answer = (code: number) =>
+    logInWhen(target, { error: { code, type: 'OAuthException' } }, 400);
   expect(await answer(100)).toEqual(rejected);
   expect(await answer(190)).toEqual(rejected);
 });

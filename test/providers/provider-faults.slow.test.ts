@@ -6,7 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type LoopbackServer, listen, serve } from '../../infra/local/loopback-server.ts';
 import { type LogLine, logLine, logLines } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
-import { reply, type Scene, selfSigned, startProviderStandIn } from '../support/provider-stand-in.ts';
+import {
+  reply,
+  type Scene,
+  selfSigned,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
 import {
   logIn,
   type PreparedLogin,
@@ -20,7 +25,9 @@ import {
 const throughWithin = 5_500;
 
 /** A fault of an endpoint: it listens and does this, or its address leads elsewhere. */
-type Fault = { listener: (scene: Scene, target: Target) => RequestListener } | { address: () => string };
+type Fault =
+  | { listener: (scene: Scene, target: Target) => RequestListener }
+  | { address: () => string };
 
 const answering = (status: number, contentType: string, body: string): Fault => ({
   listener: () => (_request, response) =>
@@ -44,7 +51,9 @@ const faults: Record<string, Fault> = {
   'has a name that DNS does not know': { address: () => 'https://provider.invalid' },
   'speaks no TLS': { address: () => standIn.url.replace('http:', 'https:') },
   // The scheme of an address may be in capitals: RFC 3986, section 3.1.
-  'shows a certificate that nobody has signed': { address: () => untrusted.url.replace('https', 'HTTPS') },
+  'shows a certificate that nobody has signed': {
+    address: () => untrusted.url.replace('https', 'HTTPS'),
+  },
   'never answers': { listener: () => () => undefined },
   drips: {
     listener: () => async (_request, response) => {
@@ -156,7 +165,10 @@ const millisecondsOf = (calls: LogLine[]): number =>
 
 describe.each(allTargets)('$name', (target) => {
   test('logs a person in when nothing is wrong', async () => {
-    const { status, app } = await logIn(service, await prepareLogin(service, standIn.openScene(), target));
+    const { status, app } = await logIn(
+      service,
+      await prepareLogin(service, standIn.openScene(), target),
+    );
     expect(status).toBe(200);
     expect(await peopleOf(service, app)).toBe(1);
   });
@@ -173,16 +185,19 @@ describe.each(allTargets)('$name', (target) => {
     expect(status).toBe(200);
   });
 
-  test.each(Object.keys(faults))('an error in time, and nobody is logged in, when it %s', async (fault) => {
-    const login = logins.get(`${target.name} ${fault}`);
-    const error = errorOf(target, fault);
-    expect(login).toMatchObject(error);
-    const event = error === unknownError ? 'provider_failed' : 'provider_gave_no_verdict';
-    const { calls } = await providersPart(login?.requestId, event);
-    expect(calls.length).toBeGreaterThan(0);
-    expect(millisecondsOf(calls)).toBeLessThan(throughWithin);
-    expect(login && (await peopleOf(service, login.app))).toBe(0);
-  });
+  test.each(Object.keys(faults))(
+    'an error in time, and nobody is logged in, when it %s',
+    async (fault) => {
+      const login = logins.get(`${target.name} ${fault}`);
+      const error = errorOf(target, fault);
+      expect(login).toMatchObject(error);
+      const event = error === unknownError ? 'provider_failed' : 'provider_gave_no_verdict';
+      const { calls } = await providersPart(login?.requestId, event);
+      expect(calls.length).toBeGreaterThan(0);
+      expect(millisecondsOf(calls)).toBeLessThan(throughWithin);
+      expect(login && (await peopleOf(service, login.app))).toBe(0);
+    },
+  );
 
   test('an untrusted certificate is reported as such, and no credential is sent', async () => {
     const login = logins.get(`${target.name} shows a certificate that nobody has signed`);

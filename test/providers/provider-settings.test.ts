@@ -108,21 +108,30 @@ const invalid: Record<string, Row[]> = {
     inUserInfo(`profile.email: ${fieldName}`, { profile: { email: 'a b' } }),
   ],
   provider_b: [
-    inCode('redirect_uris: must name at most 20 redirect URIs', { redirect_uris: redirectUris(21) }),
+    inCode('redirect_uris: must name at most 20 redirect URIs', {
+      redirect_uris: redirectUris(21),
+    }),
     inCode('client_secret: is missing', { client_secret: undefined }),
     inCode('client_secret: must not stand beside client_secret_jwt', { client_secret_jwt }),
-    inCode('client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form', {
-      client_secret: undefined,
-      client_secret_jwt: noPem,
-    }),
+    inCode(
+      'client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form',
+      {
+        client_secret: undefined,
+        client_secret_jwt: noPem,
+      },
+    ),
     ['user_info: is missing', { authorization_code }],
     [
       'audience_validation: is missing',
       { user_info, authorization_code: { ...authorization_code, id_token } },
     ],
-    inCode('redirect_uris: must be a list of redirect URIs', { redirect_uris: 'https://app.example' }),
+    inCode('redirect_uris: must be a list of redirect URIs', {
+      redirect_uris: 'https://app.example',
+    }),
     inCode('refused_errors: must be a list of error codes', { refused_errors: null }),
-    inCode('id_token.profile.email: must be text', { id_token: { ...id_token, profile: { email: 7 } } }),
+    inCode('id_token.profile.email: must be text', {
+      id_token: { ...id_token, profile: { email: 7 } },
+    }),
   ],
   provider_c: [
     [
@@ -141,18 +150,29 @@ const invalid: Record<string, Row[]> = {
     inValidation('audiences.1: must be text', { audiences: ['us', 7] }, tokenInfo),
     inValidation('audiences.0: must not be empty', { audiences: [''] }, tokenInfo),
     inValidation(noAppIds, { audiences: true }, tokenInfo),
-    inValidation('refused_statuses: must be a list of HTTP statuses', { refused_statuses: 400 }, tokenInfo),
+    inValidation(
+      'refused_statuses: must be a list of HTTP statuses',
+      { refused_statuses: 400 },
+      tokenInfo,
+    ),
   ],
   provider_e: [
     ['audience_validation.method: is missing', { user_info, audience_validation: {} }],
-    inValidation('refused_errors: must be a list of error codes', { refused_errors: '190' }, tokenInfo),
+    inValidation(
+      'refused_errors: must be a list of error codes',
+      { refused_errors: '190' },
+      tokenInfo,
+    ),
   ],
   provider_f: [
     inIssuer(`issuer: ${https}`, { issuer: 'http://accounts.example' }),
     inIssuer(`audience: ${noSetting}`, { audience: ['us'] }),
     ['issuers: must name at least one issuer', { issuers: [] }],
     ['issuers: must name at most 20 issuers', issuersAt(...redirectUris(21))],
-    ['issuers: must name each issuer once', issuersAt('accounts.google.com', 'https://accounts.google.com')],
+    [
+      'issuers: must name each issuer once',
+      issuersAt('accounts.google.com', 'https://accounts.google.com'),
+    ],
     inIssuer('nonce: must be optional or required', { nonce: 'perhaps' }),
     inIssuer(`max_age_seconds: ${seconds}`, { max_age_seconds: 59 }),
     inIssuer(noAppIds, { audiences: 'ios,web' }),
@@ -183,7 +203,9 @@ describe('valid provider settings', () => {
   beforeEach(withNewApp);
   const namespace = 'provider.example';
   const bySub = { ...user_info, subject_field: 'sub', subject_type: 'string' };
-  const exchangeWith = (more: object) => ({ authorization_code: { ...authorization_code, ...more } });
+  const exchangeWith = (more: object) => ({
+    authorization_code: { ...authorization_code, ...more },
+  });
   const optionalNonce = { ...id_token, nonce: 'optional' };
   const byToken = { ...tokenInfo, token_parameter: 'access_token' };
   const byAppToken = { ...tokenInfo, app_token_parameter: 'app', app_token_secret: 'our-secret' };
@@ -197,16 +219,23 @@ describe('valid provider settings', () => {
     ['provider_c', oauth1, { subject_field: 'id_str', namespace }],
     ['provider_d', { user_info, audience_validation: tokenInfo }, { audience_validation: byToken }],
     ['provider_e', { user_info, audience_validation: byAppToken }, {}],
-    ['provider_d', { namespace: 'company', audience_validation: jwt }, { audience_validation: byAud }],
+    [
+      'provider_d',
+      { namespace: 'company', audience_validation: jwt },
+      { audience_validation: byAud },
+    ],
     ['provider_f', oidc, { issuers: [{ ...trusted, nonce: 'optional' }] }],
-  ])('%s: shown with the defaults, and with every secret masked', async (provider, settings, defaults) => {
-    await set(provider, settings);
-    const shown = Object(await show())[provider];
-    expect(shown).toMatchObject(defaults);
-    const masked = JSON.stringify(settings).replaceAll('our-secret', '********');
-    expect(shown).toMatchObject(JSON.parse(masked));
-    expect(JSON.stringify(shown)).not.toContain('our-secret');
-  });
+  ])(
+    '%s: shown with the defaults, and with every secret masked',
+    async (provider, settings, defaults) => {
+      await set(provider, settings);
+      const shown = Object(await show())[provider];
+      expect(shown).toMatchObject(defaults);
+      const masked = JSON.stringify(settings).replaceAll('our-secret', '********');
+      expect(shown).toMatchObject(JSON.parse(masked));
+      expect(JSON.stringify(shown)).not.toContain('our-secret');
+    },
+  );
 
   test('a private key is masked too', async () => {
     const { client_secret: _, ...exchange } = authorization_code;
@@ -220,7 +249,9 @@ describe('valid provider settings', () => {
 
   test('new settings take the place of the old ones', async () => {
     await set('provider_f', oidc);
-    const others = { issuers: [{ issuer: 'https://others.example', audiences: ['us'], nonce: 'required' }] };
+    const others = {
+      issuers: [{ issuer: 'https://others.example', audiences: ['us'], nonce: 'required' }],
+    };
     await set('provider_f', others);
     expect(Object(await show()).provider_f).toEqual(others);
   });
@@ -235,7 +266,11 @@ describe('npm run operator providers set warns on standard error, and sets them 
     const { code, stdout, stderr } = await operator('providers', 'set', ...flags, '--local');
     const settings = { issuers: [{ issuer, audiences: appIds.split(','), nonce: 'optional' }] };
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ login_app_id: to['login-app'], provider: to.provider, settings });
+    expect(JSON.parse(stdout)).toEqual({
+      login_app_id: to['login-app'],
+      provider: to.provider,
+      settings,
+    });
     expect(Object(await show()).provider_f).toEqual(settings);
     return stderr;
   }

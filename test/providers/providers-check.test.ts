@@ -24,7 +24,12 @@ describe('providers check says that all is well with the demo', () => {
   ])('%s: each of its endpoints rejects a made-up credential', async (provider, names) => {
     const { login_app_id } = service.demo.login_app;
     const checks = names.map((name) => passed(name));
-    expect(await check(login_app_id, provider)).toEqual({ login_app_id, provider, ok: true, checks });
+    expect(await check(login_app_id, provider)).toEqual({
+      login_app_id,
+      provider,
+      ok: true,
+      checks,
+    });
   });
 
   test('provider_b for codes alone: all but the audience validation, which it does not have', async () => {
@@ -41,7 +46,9 @@ describe('providers check says that all is well with the demo', () => {
 
   test('provider_c: but that only a login shows whether our key is right', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_c');
-    const detail = expect.stringContaining('if the consumer key or secret were wrong: only a login shows');
+    const detail = expect.stringContaining(
+      'if the consumer key or secret were wrong: only a login shows',
+    );
     expect([ok, checks]).toEqual([true, [passed('verification', detail)]]);
   });
 
@@ -63,7 +70,9 @@ describe('providers check says that all is well with the demo', () => {
 
   test('no line that it prints holds what the settings hide', async () => {
     const { login_app_id } = service.demo.login_app;
-    const printed = await Promise.all(['provider_b', 'provider_e'].map((id) => check(login_app_id, id)));
+    const printed = await Promise.all(
+      ['provider_b', 'provider_e'].map((id) => check(login_app_id, id)),
+    );
     expect(JSON.stringify(printed)).not.toMatch(/made-up-to|secret=|access_token=/);
   });
 });
@@ -72,7 +81,14 @@ describe('providers check says that all is well with the demo', () => {
 async function detailsWhen(target: Target, spoil: (scene: Scene) => void, base?: string) {
   const scene = standIn.openScene();
   const { app } = await prepareLogin(service, scene, target, base);
-  for (const endpoint of ['introspection', 'token_info', 'debug_token', 'user_info', 'verify', 'token']) {
+  for (const endpoint of [
+    'introspection',
+    'token_info',
+    'debug_token',
+    'user_info',
+    'verify',
+    'token',
+  ]) {
     scene.answer(endpoint, { body: { active: false } });
   }
   scene.answer('user_info', { status: 401, body: {} });
@@ -86,7 +102,8 @@ async function detailsWhen(target: Target, spoil: (scene: Scene) => void, base?:
 }
 
 describe('providers check says what is wrong', () => {
-  const { introspection, userInfo, debugToken, codeExchange, discovery, keys, verification } = targets;
+  const { introspection, userInfo, debugToken, codeExchange, discovery, keys, verification } =
+    targets;
   const ours = 'The provider rejects our own credentials at SCENE/';
   const right = "Are the app's id and secret right?";
   const clientError = { error: 'invalid_client' };
@@ -97,11 +114,14 @@ describe('providers check says what is wrong', () => {
   const wrongClient = 'incorrect_client_credentials';
   const redirects =
     "redirects, which is not followed: set the address that it leads to, if that is the provider's";
-  const acceptsAll = 'The provider accepts a made-up credential: this address does not verify anything.';
+  const acceptsAll =
+    'The provider accepts a made-up credential: this address does not verify anything.';
   const tooMuch = 'more than 64 KiB: that is not what should be there';
   const otherIssuer = { issuer: 'https://example.com', jwks_uri: 'https://example.com' };
 
-  test.each<[detail: string, Target, status: number, body: unknown, headers?: Record<string, string>]>([
+  test.each<
+    [detail: string, Target, status: number, body: unknown, headers?: Record<string, string>]
+  >([
     [`${ours}introspection (401). ${right}`, introspection, 401, clientError],
     [`${ours}debug_token (400). ${right}`, debugToken, 400, { error: { code: 190 } }],
     [`${ours}token (401, invalid_client). ${right}`, codeExchange, 401, clientError],
@@ -116,7 +136,12 @@ describe('providers check says what is wrong', () => {
     [`SCENE/user_info does not answer in JSON. ${isRight}`, userInfo, 200, '<h1>Log in</h1>', html],
     [acceptsAll, userInfo, 200, { sub: 'alice' }],
     [`SCENE/verify answers with ${tooMuch}. ${isRight}`, verification, 200, 'x'.repeat(70_000)],
-    [`${ofDiscovery} (it names another issuer; a slash at the end counts).`, discovery, 200, otherIssuer],
+    [
+      `${ofDiscovery} (it names another issuer; a slash at the end counts).`,
+      discovery,
+      200,
+      otherIssuer,
+    ],
     ['SCENE/jwks does not answer as it should (it has no keys).', keys, 200, { keys: [] }],
   ])('%s', async (detail, target, status, body, headers = {}) => {
     const spoil = (scene: Scene) => scene.answer(target.endpoint, { status, body, headers });
@@ -131,7 +156,10 @@ describe('providers check says what is wrong', () => {
     [
       `${ofDiscovery} (it names no address of keys that may be called).`,
       ({ url, answer }) =>
-        answer(discovery.endpoint, { status: 200, body: { issuer: url, jwks_uri: 'http://example.com' } }),
+        answer(discovery.endpoint, {
+          status: 200,
+          body: { issuer: url, jwks_uri: 'http://example.com' },
+        }),
     ],
   ])('%s', async (detail, spoil) => {
     expect(await detailsWhen(discovery, spoil)).toEqual({ ok: false, details: [detail] });

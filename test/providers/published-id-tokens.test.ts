@@ -61,7 +61,11 @@ const knowKey = (issuer: string, key: JWK, seconds: number) =>
   });
 await knowKey('https://server.example.com', a7Key, 1311280970);
 const { privateKey, publicKey } = await generateKeyPair('RS256');
-await knowKey('https://accounts.google.com', { ...(await exportJWK(publicKey)), kid: 'g' }, googleClaims.iat);
+await knowKey(
+  'https://accounts.google.com',
+  { ...(await exportJWK(publicKey)), kid: 'g' },
+  googleClaims.iat,
+);
 const signAsGoogle = (claims: JWTPayload): Promise<string> =>
   new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'g' }).sign(privateKey);
 
@@ -79,19 +83,29 @@ describe('the id tokens of OpenID Connect Core 1.0, appendix A', () => {
   test('count while they are valid, with their nonce and access token', async () => {
     at(1311281000);
     expect(await verifyIdToken(trusted, { id_token: a2, nonce })).toEqual(jane);
-    expect(await verifyIdToken(trusted, { id_token: a3, nonce, access_token: a3AccessToken })).toEqual(jane);
+    expect(
+      await verifyIdToken(trusted, { id_token: a3, nonce, access_token: a3AccessToken }),
+    ).toEqual(jane);
   });
 
   test('are rejected with anything else', async () => {
     at(1311281000);
-    const expectRefusal = (sent: Parameters<typeof verifyIdToken>[1], code: string, reason?: string) =>
+    const expectRefusal = (
+      sent: Parameters<typeof verifyIdToken>[1],
+      code: string,
+      reason?: string,
+    ) =>
       expect(verifyIdToken(trusted, sent)).rejects.toMatchObject({
         code,
         ...(reason && { detail: { reason } }),
       });
     await expectRefusal({ id_token: a2 }, 'invalid_request');
     await expectRefusal({ id_token: a2, nonce: 'x' }, 'invalid_grant', 'nonce_mismatch');
-    await expectRefusal({ id_token: a3, nonce, access_token: 'x' }, 'invalid_grant', 'other_access_token');
+    await expectRefusal(
+      { id_token: a3, nonce, access_token: 'x' },
+      'invalid_grant',
+      'other_access_token',
+    );
     at(1311281970 + 61);
     await expectRefusal({ id_token: a2, nonce }, 'invalid_grant', 'id_token_expired');
   });
@@ -119,7 +133,9 @@ describe("Google's spellings of its issuer", () => {
   test.each(['http://accounts.google.com', 'https://accounts.google.com//', 'Accounts.google.com'])(
     '%s is not',
     async (iss) => {
-      await expect(spelt(iss)).rejects.toMatchObject({ detail: { reason: 'issued_by_another_issuer' } });
+      await expect(spelt(iss)).rejects.toMatchObject({
+        detail: { reason: 'issued_by_another_issuer' },
+      });
     },
   );
 });

@@ -8,8 +8,13 @@ import { sharedService } from '../support/service.ts';
 const { sandbox_url } = sharedService().demo;
 
 async function credentials(provider: string, query: Record<string, string>) {
-  const response = await fetch(`${sandbox_url}/${provider}/credentials?${new URLSearchParams(query)}`);
-  return { status: response.status, body: v.parse(v.record(v.string(), v.string()), await response.json()) };
+  const response = await fetch(
+    `${sandbox_url}/${provider}/credentials?${new URLSearchParams(query)}`,
+  );
+  return {
+    status: response.status,
+    body: v.parse(v.record(v.string(), v.string()), await response.json()),
+  };
 }
 
 describe('the credentials of the sandbox', () => {
@@ -47,7 +52,9 @@ describe('the credentials of the sandbox', () => {
     const url = `${sandbox_url}/provider_f/credentials?subject=alice`;
     const statusFor = async (site: string) =>
       (await fetch(url, { headers: { 'sec-fetch-site': site } })).status;
-    expect(await Promise.all(['cross-site', 'same-origin', 'none'].map(statusFor))).toEqual([403, 200, 200]);
+    expect(await Promise.all(['cross-site', 'same-origin', 'none'].map(statusFor))).toEqual([
+      403, 200, 200,
+    ]);
   });
 
   test.each(['provider_z', '__proto__', 'constructor'])('%s is a 404', async (provider) => {
@@ -80,6 +87,9 @@ describe('the notifications of the sandbox', () => {
         body: JSON.stringify({ delivery: { url }, events_requested: [] }),
       });
     const elsewhere = await update('http://169.254.169.254/latest');
-    expect([elsewhere.status, await elsewhere.text()]).toEqual([400, expect.stringContaining(base_url)]);
+    expect([elsewhere.status, await elsewhere.text()]).toEqual([
+      400,
+      expect.stringContaining(base_url),
+    ]);
   });
 });

@@ -103,7 +103,8 @@ describe('the encryption of provider settings', () => {
     const before = await encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
     const secret = { current: 'the next', previous: [{ text: current, keep_until: Infinity }] };
     const again = (stored: object) => encryption.reencryptSecrets(stored, place, secret);
-    const keyOf = (stored: object) => Object.values(stored).map((text) => String(text).split('.')[0]);
+    const keyOf = (stored: object) =>
+      Object.values(stored).map((text) => String(text).split('.')[0]);
     const after = Object(again(before));
     const [key] = keyOf(after);
     expect(keyOf(before)).not.toContain(key);

@@ -19,7 +19,11 @@ const keyFile = { client_email: 'risc@project.iam.gserviceaccount.com', private_
 const keyFileWith = (private_key: unknown) => JSON.stringify({ ...keyFile, private_key });
 const api = { 'service-account': keyFileWith(private_key), 'api-url': `${demo.sandbox_url}/risc` };
 const flags = { provider: 'provider_f', preset: 'google', ...api };
-const google = { provider: 'provider_f', preset: 'google', 'app-id': '1234.apps.googleusercontent.com' };
+const google = {
+  provider: 'provider_f',
+  preset: 'google',
+  'app-id': '1234.apps.googleusercontent.com',
+};
 
 const subscribeAt = (id: string, more: object = {}) =>
   operate('providers', 'subscribe', { ...flags, 'login-app': id, ...more });
@@ -60,7 +64,10 @@ describe('providers subscribe', () => {
       reply(response, { body: {} });
     });
     const { subscribe } = await newApp();
-    expect(await subscribe({ 'api-url': scene.url })).toMatchObject({ registered: true, warnings: [] });
+    expect(await subscribe({ 'api-url': scene.url })).toMatchObject({
+      registered: true,
+      warnings: [],
+    });
     const aud = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';
     const { client_email: email } = keyFile;
     expect(sent).toMatchObject([
@@ -78,11 +85,19 @@ describe('providers subscribe', () => {
   });
 
   test.each<[string, object, RegExp]>([
-    ['a key file that is none', { 'service-account': '{}' }, /not the JSON key of a service account/],
+    [
+      'a key file that is none',
+      { 'service-account': '{}' },
+      /not the JSON key of a service account/,
+    ],
     ['a key that is none', { 'service-account': keyFileWith('x') }, /not an RSA key/],
     ['both flags', { verify: true, status: true }, /either --verify or --status/],
     ['another preset', { preset: 'kakao' }, /--preset must be one of google/],
-    ['an address without https', { 'api-url': 'http://risc.example' }, /--api-url must be an https address/],
+    [
+      'an address without https',
+      { 'api-url': 'http://risc.example' },
+      /--api-url must be an https address/,
+    ],
     ['an API that refuses', { 'api-url': `${demo.sandbox_url}/risc/x` }, /answers 404/],
     ['an API that is not there', { 'api-url': 'http://127.0.0.1:1' }, /no connection/],
   ])('an error for %s', async (_, more, message) => {
@@ -93,7 +108,11 @@ describe('providers subscribe', () => {
 
 describe('providers set --preset … --notifications', () => {
   const given = { on_unlinked: 'delete' };
-  const preset = (name: string, provider: string) => ({ preset: name, provider, 'app-secret': 'our-secret' });
+  const preset = (name: string, provider: string) => ({
+    preset: name,
+    provider,
+    'app-secret': 'our-secret',
+  });
   const ofToken = { authorization_code: { id_token: { notifications: given } } };
   const set = async (more: object) => {
     const { login_app_id: id } = await createLoginApp(service, unique('app'));
@@ -104,13 +123,21 @@ describe('providers set --preset … --notifications', () => {
   test.each<[string, object, object]>([
     ['google', google, { issuers: [{ notifications: given }] }],
     ['kakao', preset('kakao', 'provider_b'), ofToken],
-    ['facebook', preset('facebook', 'provider_a'), { notifications: { ...given, app_secret: '********' } }],
+    [
+      'facebook',
+      preset('facebook', 'provider_a'),
+      { notifications: { ...given, app_secret: '********' } },
+    ],
   ])('%s: they become settings', async (_, flags, settings) => {
     expect(await set(flags)).toMatchObject({ settings });
   });
 
   test.each<[string, object, RegExp]>([
-    ['github, which sends none', preset('github', 'provider_a'), /sends provider_a no notifications/],
+    [
+      'github, which sends none',
+      preset('github', 'provider_a'),
+      /sends provider_a no notifications/,
+    ],
     ['a wrong one', { ...google, notifications: { on_logout: 'delete' } }, /on_logout: must be/],
   ])('an error for %s', async (_, flags, message) => {
     await expect(set(flags)).rejects.toThrow(message);
@@ -149,7 +176,10 @@ describe('the sandbox sends', () => {
   test('a logout of one session', async () => {
     const subject = unique('person');
     const logIn = async (sid: string) => {
-      const form = await service.loginForm('provider_f', { subject, claims: JSON.stringify({ sid }) });
+      const form = await service.loginForm('provider_f', {
+        subject,
+        claims: JSON.stringify({ sid }),
+      });
       return { account: accountOf(service, (await service.token(form)).body.access_token) };
     };
     const [phone, tablet] = [await logIn('phone'), await logIn('tablet')];

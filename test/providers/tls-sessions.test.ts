@@ -33,7 +33,9 @@ const call = (server: typeof provider) =>
 const trusted = getCACertificates('default');
 beforeAll(async () => {
   process.env.LOG_LEVEL = 'ERROR';
-  await Promise.all([provider, other].map((server) => server.listening || once(server, 'listening')));
+  await Promise.all(
+    [provider, other].map((server) => server.listening || once(server, 'listening')),
+  );
 });
 afterAll(() => {
   setDefaultCACertificates(trusted);

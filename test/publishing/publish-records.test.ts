@@ -62,7 +62,8 @@ const loginUser = (id = 'lu_1') => ({
 const failure = { status: 500, type: 'InternalException' };
 /** Has the bus answer so to each request with an event, and take all others. */
 const failRequestsWith = (id: number, answer: typeof failure): void => {
-  bus.decide = (entries) => (idsOf(entries).includes(id) ? answer : { errors: entries.map(() => undefined) });
+  bus.decide = (entries) =>
+    idsOf(entries).includes(id) ? answer : { errors: entries.map(() => undefined) };
 };
 /** Has the bus take each event but one. */
 const failEntry = (id: number, error: string): void => {
@@ -86,7 +87,9 @@ describe('a batch', () => {
   test('is published in requests of at most ten, in order, with the name of the bus and the time of the change', async () => {
     expect(await handler({ Records: comments(25) })).toEqual({ batchItemFailures: [] });
     expect(bus.requests.map((entries) => entries.length).toSorted()).toEqual([10, 10, 5]);
-    expect(idsOf(bus.taken).toSorted(byNumber)).toEqual(Array.from({ length: 25 }, (_, place) => place + 1));
+    expect(idsOf(bus.taken).toSorted(byNumber)).toEqual(
+      Array.from({ length: 25 }, (_, place) => place + 1),
+    );
     const first = bus.taken.find(({ Detail }) => Detail.event_id === 1);
     expect(first).toMatchObject({
       EventBusName: 'a-bus',
@@ -105,7 +108,9 @@ describe('a batch', () => {
       ['device.related'],
       ['device.moved'],
     ]);
-    const sequences = bus.taken.filter(({ Detail }) => Detail.device_id).map(({ Detail }) => Detail.sequence);
+    const sequences = bus.taken
+      .filter(({ Detail }) => Detail.device_id)
+      .map(({ Detail }) => Detail.sequence);
     expect(sequences).toEqual(sequences.toSorted());
   });
 
@@ -130,7 +135,11 @@ describe('a batch', () => {
 
   test('of which one request fails: its round is tried whole, and no item gets ahead of itself', async () => {
     failRequestsWith(11, failure);
-    const Records = [...comments(20), recordOf(undefined, registered), recordOf(registered, owned('lu_1'))];
+    const Records = [
+      ...comments(20),
+      recordOf(undefined, registered),
+      recordOf(registered, owned('lu_1')),
+    ];
     // The device is registered in the third request of the first round, and related in the second round.
     expect(await handler({ Records })).toEqual({ batchItemFailures: [sequenceOf(Records[10])] });
     expect(bus.taken.map(({ DetailType }) => DetailType)).not.toContain('device.related');
@@ -164,7 +173,10 @@ describe('changes that the service makes without anything having happened', () =
 
   test.each([
     ['a session starts', recordOf(undefined, running)],
-    ['a session is refreshed', recordOf(running, { ...running, generation: 1, expires_at: 1_800_000_100 })],
+    [
+      'a session is refreshed',
+      recordOf(running, { ...running, generation: 1, expires_at: 1_800_000_100 }),
+    ],
     ['a session is removed whose tokens were never issued', recordOf(running, undefined)],
     ['an ended session expires', recordOf({ ...running, ended_at: at }, undefined, byTimeToLive)],
     [
@@ -172,7 +184,10 @@ describe('changes that the service makes without anything having happened', () =
       recordOf(registered, { ...registered, last_seen_at: '2026-02-01T08:00:00.000Z' }),
     ],
     ['a device without an owner expires', recordOf(registered, undefined, byTimeToLive)],
-    ['a write is repeated', recordOf({ ...registered, write_id: 'w_1' }, { ...registered, write_id: 'w_2' })],
+    [
+      'a write is repeated',
+      recordOf({ ...registered, write_id: 'w_1' }, { ...registered, write_id: 'w_2' }),
+    ],
     ['keys of an issuer are stored', recordOf(undefined, { pk: 'ISSUER#x', sk: 'KEYS' })],
     ['access is granted', recordOf(undefined, { pk: 'ACCESS_REQUEST#42', sk: 'ACCOUNT#ac_1' })],
   ])('%s: nothing is published', async (_, record) => {
@@ -183,7 +198,10 @@ describe('changes that the service makes without anything having happened', () =
   test('a session that expires ended when it expired, not when the table removed it', async () => {
     await handler({ Records: [recordOf(running, undefined, byTimeToLive)] });
     expect(bus.taken).toMatchObject([
-      { DetailType: 'session.ended', Detail: { reason: 'expired', ended_at: '2027-01-15T08:00:00.000Z' } },
+      {
+        DetailType: 'session.ended',
+        Detail: { reason: 'expired', ended_at: '2027-01-15T08:00:00.000Z' },
+      },
     ]);
   });
 
@@ -223,12 +241,15 @@ describe('while the bus is unavailable', () => {
     ['denies access', { status: 400, type: 'AccessDeniedException' }],
     ['is unknown to have failed so', { status: 400, type: 'SomethingNew' }],
     ['closes the connection', 'no answer'],
-  ] as const)('it %s: the batch is repeated whole, and nothing is a dead letter', async (_, answer) => {
-    bus.decide = () => answer;
-    const Records = comments(12);
-    expect(await handler({ Records })).toEqual({ batchItemFailures: [sequenceOf(Records[0])] });
-    expect(bus.letters).toEqual([]);
-  });
+  ] as const)(
+    'it %s: the batch is repeated whole, and nothing is a dead letter',
+    async (_, answer) => {
+      bus.decide = () => answer;
+      const Records = comments(12);
+      expect(await handler({ Records })).toEqual({ batchItemFailures: [sequenceOf(Records[0])] });
+      expect(bus.letters).toEqual([]);
+    },
+  );
 
   test.each(['ThrottlingException', 'InternalFailure', 'NotAuthorizedForSourceException'])(
     'it takes a part, and has %s for an entry: the batch is repeated from that record on',
@@ -243,7 +264,11 @@ describe('while the bus is unavailable', () => {
   );
 
   test('an hour of it loses nothing, and keeps the order of each item', async () => {
-    const Records = [recordOf(undefined, registered), ...comments(30), recordOf(registered, owned('lu_1'))];
+    const Records = [
+      recordOf(undefined, registered),
+      ...comments(30),
+      recordOf(registered, owned('lu_1')),
+    ];
     // Lambda repeats a failed batch for as long as the stream has it; 40 refused calls stand for that hour.
     let calls = 0;
     bus.decide = (entries) => {
@@ -251,7 +276,9 @@ describe('while the bus is unavailable', () => {
       if (calls <= 40) return failure;
       const isThrottled = calls % 3 === 0;
       return {
-        errors: entries.map((_, place) => (isThrottled && place === 4 ? 'ThrottlingException' : undefined)),
+        errors: entries.map((_, place) =>
+          isThrottled && place === 4 ? 'ThrottlingException' : undefined,
+        ),
       };
     };
     await deliver(Records, handler, new AbortController().signal, 1);
@@ -261,7 +288,9 @@ describe('while the bus is unavailable', () => {
     const added = comments(30).map((_, place) => `event.added ${place + 1}`);
     const expected = ['device.registered undefined', 'device.related undefined', ...added];
     expect([...firsts.values()].toSorted()).toEqual(expected.toSorted());
-    const ofDevice = bus.taken.filter(({ Detail }) => Detail.device_id).map(({ DetailType }) => DetailType);
+    const ofDevice = bus.taken
+      .filter(({ Detail }) => Detail.device_id)
+      .map(({ DetailType }) => DetailType);
     expect(ofDevice.indexOf('device.registered')).toBeLessThan(ofDevice.indexOf('device.related'));
     expect(bus.letters).toEqual([]);
   });

@@ -38,8 +38,9 @@ beforeEach(() => {
 });
 
 /** What is published about an action, apart from what differs each time; each event is held against its schema. */
-const publishedDuring = async (action: () => Promise<unknown>): Promise<Record<string, unknown>[]> =>
-  (await during(action)).published;
+const publishedDuring = async (
+  action: () => Promise<unknown>,
+): Promise<Record<string, unknown>[]> => (await during(action)).published;
 
 /** The same, with the result of the action. */
 async function during<Result>(action: () => Promise<Result>) {
@@ -56,7 +57,10 @@ async function during<Result>(action: () => Promise<Result>) {
 
 const plain = ({ DetailType: event, Detail }: Arrived) => {
   const { id, sequence, occurred_at, ...detail } = Detail;
-  const times = Object.entries(detail).map(([name, value]) => [name, name.endsWith('_at') ? 'TIME' : value]);
+  const times = Object.entries(detail).map(([name, value]) => [
+    name,
+    name.endsWith('_at') ? 'TIME' : value,
+  ]);
   return { event, ...Object.fromEntries(times) };
 };
 
@@ -89,7 +93,12 @@ describe('people and sessions', () => {
   test('an import: login_user.created; the external id is in it and in later events by a setting alone', async () => {
     const subject = unique('anna');
     const external_id = unique('external');
-    const line = { provider: 'provider_f', issuer: `${demo.sandbox_url}/provider_f`, subject, external_id };
+    const line = {
+      provider: 'provider_f',
+      issuer: `${demo.sandbox_url}/provider_f`,
+      subject,
+      external_id,
+    };
     const people = [{ line: 1, text: JSON.stringify(line), repetition: 0 }];
     const imported = await publishedDuring(() =>
       operate('login-users', 'import', { 'login-app': login_app_id, people }),
@@ -110,7 +119,10 @@ describe('people and sessions', () => {
     const claims = JSON.stringify({ email: 'alice@example.com', name: 'Alice Example' });
     const query = { subject: unique('anna'), claims };
     const events = await publishedDuring(async () => {
-      const form = { ...(await service.loginForm('provider_f', query)), session_name: 'Alice’s iPad' };
+      const form = {
+        ...(await service.loginForm('provider_f', query)),
+        session_name: 'Alice’s iPad',
+      };
       const { body } = await service.token(form);
       const account = accountOf(service, body.access_token);
       expect((await account.show()).text).toContain('Alice Example');
@@ -137,7 +149,9 @@ describe('people and sessions', () => {
     };
     expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
     const [first = ''] = identityIdsOf(await account.show());
-    const unlinked = (id: string) => [{ event: 'identity.unlinked', login_user_id, identity_id: id }];
+    const unlinked = (id: string) => [
+      { event: 'identity.unlinked', login_user_id, identity_id: id },
+    ];
     expect(await publishedDuring(() => account.unlink(first))).toEqual(unlinked(first));
     expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
     await account.linkAt('provider_a', `${subject}2`);
@@ -162,7 +176,11 @@ describe('people and sessions', () => {
       };
       const events = await publishedDuring(() => operate('identities', 'add', flags));
       expect(events).toEqual([
-        { event: 'identity.linked', login_user_id: bob.loginUserId, identity_id: expect.any(String) },
+        {
+          event: 'identity.linked',
+          login_user_id: bob.loginUserId,
+          identity_id: expect.any(String),
+        },
         { event: 'identity.unlinked', login_user_id: alice.loginUserId, identity_id: moved },
       ]);
     },
@@ -214,20 +232,31 @@ describe('people and sessions', () => {
   };
 
   test.each<[string, (owner: Owner) => Promise<unknown>]>([
-    ['login-users logout', ({ loginUserId: id }) => operate('login-users', 'logout', { 'login-user': id })],
+    [
+      'login-users logout',
+      ({ loginUserId: id }) => operate('login-users', 'logout', { 'login-user': id }),
+    ],
     ['DELETE user/sessions', ({ account }) => account.endSessions()],
-    ['DELETE user/sessions?except=current', ({ account }) => account.endSessions('?except=current')],
-  ])('%s: login_user.sessions_ended for all, and the end of the relations they made', async (name, end) => {
-    const owner = await newOwner();
-    const keepsOne = name.endsWith('current');
-    const { loginUserId: login_user_id, sessionId, phone: device_id } = owner;
-    const user = { login_user_id, login_app_id };
-    const kept = keepsOne && { kept_session_id: sessionId };
-    expect(await publishedDuring(() => end(owner))).toEqual([
-      ...(keepsOne ? [] : [{ event: 'device.relation_ended', device_id, platform: 'android', ...user }]),
-      { event: 'login_user.sessions_ended', ...user, ended_at: 'TIME', ...kept },
-    ]);
-  });
+    [
+      'DELETE user/sessions?except=current',
+      ({ account }) => account.endSessions('?except=current'),
+    ],
+  ])(
+    '%s: login_user.sessions_ended for all, and the end of the relations they made',
+    async (name, end) => {
+      const owner = await newOwner();
+      const keepsOne = name.endsWith('current');
+      const { loginUserId: login_user_id, sessionId, phone: device_id } = owner;
+      const user = { login_user_id, login_app_id };
+      const kept = keepsOne && { kept_session_id: sessionId };
+      expect(await publishedDuring(() => end(owner))).toEqual([
+        ...(keepsOne
+          ? []
+          : [{ event: 'device.relation_ended', device_id, platform: 'android', ...user }]),
+        { event: 'login_user.sessions_ended', ...user, ended_at: 'TIME', ...kept },
+      ]);
+    },
+  );
 
   const { refresh } = service;
 
@@ -285,7 +314,11 @@ describe('people and sessions', () => {
       running.advance(1);
       await publishedDuring(() => service.logIn(subject, 'provider_f'));
       const ends = bus.taken.filter(({ DetailType }) => DetailType === 'session.ended');
-      return ends.map(({ Detail: { reason, session_id, ended_at } }) => ({ reason, session_id, ended_at }));
+      return ends.map(({ Detail: { reason, session_id, ended_at } }) => ({
+        reason,
+        session_id,
+        ended_at,
+      }));
     };
     expect([await endsAtLogin(), await endsAtLogin()]).toEqual([[], []]);
     expect(await endsAtLogin()).toMatchObject([{ reason: 'ended', session_id: sessionId }]);
@@ -315,7 +348,13 @@ describe('devices', () => {
     const { published, result } = await during(register);
     const device_id: string = result.body.id;
     const times = { created_at: 'TIME', registered_at: 'TIME' };
-    const registered = { event: 'device.registered', device_id, login_app_id, platform: 'android', ...times };
+    const registered = {
+      event: 'device.registered',
+      device_id,
+      login_app_id,
+      platform: 'android',
+      ...times,
+    };
     expect(published).toEqual([registered]);
     expect(await publishedDuring(register)).toEqual([]);
 
@@ -389,33 +428,49 @@ describe('access requests', () => {
     ['approved', ['approved'], { approvals_needed: 1 }, 1],
     ['rejected', ['approved', 'rejected'], { approvals_needed: 3 }, 1],
     ['expired', [], {}, 0],
-  ])('created with its fields, and once decided: %s', async (decision, reviews, more, approvals) => {
-    const expires_at = new Date(Date.now() + 60_000).toISOString();
-    const time = decision === 'expired' && { expires_at };
-    const fields = { title: 'A title', reference: unique('case'), requested_by: custom('ann') };
-    const body = { ...fields, ...more, ...time };
-    const { published, result } = await during(() => service.createAccessRequest({ body }));
-    const { id } = result.body;
-    const { account_id } = demo.account;
-    const created = { event: 'access_request.created', account_id, created_at: 'TIME', approvals_needed: 1 };
-    expect(published).toEqual([
-      { ...created, ...body, ...(time && { expires_at: 'TIME' }), access_request_id: id },
-    ]);
-    const decide = async () => {
-      for (const [place, status] of reviews.entries())
-        await service.addEvent('reviews', { ...custom(`${place}`), status }, { id });
-      if (time) {
-        running.advance(61);
-        await expire();
-      }
-      expect((await service.accessRequests(`/${id}`)).body.decision).toBe(decision);
-      await service.addEvent('reviews', { ...custom('late'), status: 'rejected' }, { id });
-      await service.accessRequests(`/${id}`);
-    };
-    expect((await publishedDuring(decide)).filter(({ event }) => event !== 'event.added')).toEqual([
-      { event: 'access_request.decided', access_request_id: id, decision, approvals, decided_at: 'TIME' },
-    ]);
-  });
+  ])(
+    'created with its fields, and once decided: %s',
+    async (decision, reviews, more, approvals) => {
+      const expires_at = new Date(Date.now() + 60_000).toISOString();
+      const time = decision === 'expired' && { expires_at };
+      const fields = { title: 'A title', reference: unique('case'), requested_by: custom('ann') };
+      const body = { ...fields, ...more, ...time };
+      const { published, result } = await during(() => service.createAccessRequest({ body }));
+      const { id } = result.body;
+      const { account_id } = demo.account;
+      const created = {
+        event: 'access_request.created',
+        account_id,
+        created_at: 'TIME',
+        approvals_needed: 1,
+      };
+      expect(published).toEqual([
+        { ...created, ...body, ...(time && { expires_at: 'TIME' }), access_request_id: id },
+      ]);
+      const decide = async () => {
+        for (const [place, status] of reviews.entries())
+          await service.addEvent('reviews', { ...custom(`${place}`), status }, { id });
+        if (time) {
+          running.advance(61);
+          await expire();
+        }
+        expect((await service.accessRequests(`/${id}`)).body.decision).toBe(decision);
+        await service.addEvent('reviews', { ...custom('late'), status: 'rejected' }, { id });
+        await service.accessRequests(`/${id}`);
+      };
+      expect(
+        (await publishedDuring(decide)).filter(({ event }) => event !== 'event.added'),
+      ).toEqual([
+        {
+          event: 'access_request.decided',
+          access_request_id: id,
+          decision,
+          approvals,
+          decided_at: 'TIME',
+        },
+      ]);
+    },
+  );
 
   test('access_request.created, and event.added once for each comment and review, without its text and author', async () => {
     const { published, result } = await during(() => service.createAccessRequest());
@@ -424,7 +479,11 @@ describe('access requests', () => {
     expect(published).toEqual([
       { event: 'access_request.created', access_request_id: id, account_id, created_at: 'TIME' },
     ]);
-    const content = { actor_type: 'custom', actor_id: 'anna@example.com', comment: 'The secret plan.' };
+    const content = {
+      actor_type: 'custom',
+      actor_id: 'anna@example.com',
+      comment: 'The secret plan.',
+    };
     for (const [path, event] of [
       ['comments', { type: 'comment', event_id: 1 }],
       ['reviews', { type: 'review', status: 'approved', event_id: 2 }],
@@ -443,7 +502,9 @@ describe('access requests', () => {
     const event = { access_request_id: id, type: 'comment', ...custom('7'), comment: 'x' };
     const events = [{ line: 1, text: JSON.stringify(event), repetition: 0 }];
     const importing = () => publishedDuring(() => operate('events', 'import', { events }));
-    expect(await importing()).toMatchObject([{ event: 'event.added', access_request_id: id, event_id: 1 }]);
+    expect(await importing()).toMatchObject([
+      { event: 'event.added', access_request_id: id, event_id: 1 },
+    ]);
     expect(await importing()).toEqual([]);
   });
 });

@@ -3,7 +3,8 @@ import { startLocalAws } from '../../infra/local/aws.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 
 const aws = await startLocalAws(new Map());
-const responses: { method: string | undefined; contentType: string | undefined; body: unknown }[] = [];
+const responses: { method: string | undefined; contentType: string | undefined; body: unknown }[] =
+  [];
 /** Where CloudFormation takes the response. */
 const bucket = await serve(async (request, response) => {
   const body: unknown = JSON.parse((await readBody(request)).toString());
@@ -60,11 +61,16 @@ test('when the time is up, the deployment fails, and says where to look', async 
 test('an update of a stack whose keys exist ends at once, and keeps the id of the resource', async () => {
   rotatedAtLook(1);
   await awaitSigningKeys({ ...request('Update'), PhysicalResourceId: 'an-older-id' }, minutes);
-  expect(responses.map(({ body }) => body)).toEqual([{ ...success, PhysicalResourceId: 'an-older-id' }]);
+  expect(responses.map(({ body }) => body)).toEqual([
+    { ...success, PhysicalResourceId: 'an-older-id' },
+  ]);
 });
 
 test('the removal of the stack waits for nothing', async () => {
   rotatedAtLook(Infinity);
   await awaitSigningKeys({ ...request('Delete'), PhysicalResourceId: 'FirstRotation' }, minutes);
-  expect({ looks, bodies: responses.map(({ body }) => body) }).toEqual({ looks: 0, bodies: [success] });
+  expect({ looks, bodies: responses.map(({ body }) => body) }).toEqual({
+    looks: 0,
+    bodies: [success],
+  });
 });

@@ -4,7 +4,11 @@ import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { type InvocableFunction, startLocalAws } from '../../infra/local/aws.ts';
 import type { Route } from '../../infra/local/gateway.ts';
-import { loadOtherFunctions, loadRoutes, setEnvironment } from '../../infra/local/load-functions.ts';
+import {
+  loadOtherFunctions,
+  loadRoutes,
+  setEnvironment,
+} from '../../infra/local/load-functions.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { clock } from '../../lib/foundation/clock.ts';
@@ -27,7 +31,11 @@ afterAll(() => Promise.all([aws.close(), codeDeploy.close()]));
 aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
 for (const id of ['refresh-tokens', 'provider-settings']) aws.secrets.create(id, 'a secret');
 setEnvironment(
-  { base_url: 'https://login.example.com', dynamodb_endpoint: table.url, table_name: table.tableName },
+  {
+    base_url: 'https://login.example.com',
+    dynamodb_endpoint: table.url,
+    table_name: table.tableName,
+  },
   aws.endpoint,
 );
 Object.assign(process.env, {
@@ -80,7 +88,9 @@ function requireSuccess(): void {
   if (reasons().length > 0) throw new Error([...reasons(), advice].join('\n'));
 }
 
-const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
+const verdict = (status: string) => [
+  { deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status },
+];
 
 const itemsLeft = async () =>
   (await table.dynamoDb.send(new ScanCommand({ TableName: table.tableName }))).Items ?? [];
@@ -249,7 +259,10 @@ describe('when the time is nearly up', () => {
     expect(told).toEqual(verdict('Failed'));
     const left = await leftOfTheCheck();
     expect(left).toEqual([
-      expect.objectContaining({ pk: expect.stringMatching(/^LOGIN_USER#lu_probe-/), sk: 'LOGIN_USER' }),
+      expect.objectContaining({
+        pk: expect.stringMatching(/^LOGIN_USER#lu_probe-/),
+        sk: 'LOGIN_USER',
+      }),
     ]);
     expect(left[0]?.expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
     await removeItems(left);
@@ -260,7 +273,9 @@ describe('the format of the table', () => {
   const key = { pk: 'TABLE', sk: 'FORMAT' };
   const TableName = table.tableName;
   const putFormat = (format: unknown) =>
-    table.dynamoDb.send(new PutCommand({ TableName, Item: { ...key, format, updated_at: 'before' } }));
+    table.dynamoDb.send(
+      new PutCommand({ TableName, Item: { ...key, format, updated_at: 'before' } }),
+    );
   const formatNow = async () => (await itemsLeft()).find(({ pk }) => pk === key.pk)?.format;
   afterEach(() => table.dynamoDb.send(new DeleteCommand({ TableName, Key: key })));
 
@@ -335,11 +350,13 @@ test('what a killed check left is removed by the next one, unless it may be in u
     functions.set('add-comment', handlerOf('add-comment'));
     const left = await leftOfTheCheck();
     const kinds = left.map(({ pk }) => String(pk).replace(/(?<=probe)\W.*|#\d+$/, ''));
-    const probes = 'ACCESS_REQUEST ACCOUNT#ac_probe ISSUER#probe LOGIN_APP#la_probe LOGIN_USER#lu_probe';
+    const probes =
+      'ACCESS_REQUEST ACCOUNT#ac_probe ISSUER#probe LOGIN_APP#la_probe LOGIN_USER#lu_probe';
     expect([...new Set(kinds)].sort().join(' ')).toBe(probes);
     // The table removes the rest, too; the access leads to the person for longer.
     const ends = left.filter(({ pk }) => /^(ACCOUNT|ISSUER|LOGIN_APP)#/.test(pk));
-    for (const { expires_at } of ends) expect(expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
+    for (const { expires_at } of ends)
+      expect(expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
 
     await check();
     expect(await itemsLeft()).toHaveLength(left.length + 1);

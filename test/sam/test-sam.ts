@@ -72,7 +72,8 @@ runCheck(async (cleanUps) => {
   };
   const invoked = new Set<string>();
   for (const line of linesOfReadme()) {
-    const [, name = '', event = ''] = line.match(/^sam local invoke (\w+) .*\/([\w-]+)\.json$/) ?? [];
+    const [, name = '', event = ''] =
+      line.match(/^sam local invoke (\w+) .*\/([\w-]+)\.json$/) ?? [];
     await check(line, async () => {
       const options = { shell: true, cwd: folder, env: samEnvironment, timeout: 120_000 } as const;
       const { stdout } = await execa(line, options);
@@ -84,7 +85,12 @@ runCheck(async (cleanUps) => {
   }
   await check('a line may be repeated, although a provider takes a code once', async () => {
     const line = linesOfReadme().find((one) => one.includes('authorization-code')) ?? '';
-    const { stdout } = await execa(line, { shell: true, cwd: folder, env: samEnvironment, timeout: 120_000 });
+    const { stdout } = await execa(line, {
+      shell: true,
+      cwd: folder,
+      env: samEnvironment,
+      timeout: 120_000,
+    });
     assert.equal(JSON.parse(stdout.trim().split('\n').at(-1) ?? '').statusCode, 200);
   });
   print(`\nInvoked: ${[...invoked].join(', ')}`);
@@ -113,16 +119,24 @@ async function makeImage(root: string, env: Record<string, string>): Promise<voi
     mkdirSync(dirname(join(root, to)), { recursive: true });
     copyFileSync(from, join(root, to));
   }
-  for (const folder of ['tmp', 'var/task', 'var/rapid']) mkdirSync(join(root, folder), { recursive: true });
+  for (const folder of ['tmp', 'var/task', 'var/rapid'])
+    mkdirSync(join(root, folder), { recursive: true });
   await execa('tar', ['-cf', `${root}.tar`, '-C', root, '.']);
-  await execa('podman', ['import', '--quiet', '--change', 'WORKDIR /var/task', `${root}.tar`, image], {
-    env,
-  });
+  await execa(
+    'podman',
+    ['import', '--quiet', '--change', 'WORKDIR /var/task', `${root}.tar`, image],
+    {
+      env,
+    },
+  );
 }
 
 /** Settings with which podman runs within a container, too: fewer files, and no network but its own. */
 function podmanEnvironment(scratch: string): Record<string, string> {
-  const files = { containers: join(scratch, 'containers.conf'), storage: join(scratch, 'storage.conf') };
+  const files = {
+    containers: join(scratch, 'containers.conf'),
+    storage: join(scratch, 'storage.conf'),
+  };
   writeFileSync(
     files.containers,
     `[containers]

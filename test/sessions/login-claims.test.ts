@@ -64,7 +64,11 @@ describe('acr and amr, where the settings of the issuer name them', () => {
     ['amr', Array.from({ length: 21 }, (_, index) => `method-${index}`)],
   ])('an %s of another form is left out: %j', async (name, value) => {
     const { body } = await logIn({ acr: 'loa2', amr: ['pwd'], [name]: value });
-    expect(await toldOf(body.access_token)).toEqual({ acr: 'loa2', amr: ['pwd'], [name]: undefined });
+    expect(await toldOf(body.access_token)).toEqual({
+      acr: 'loa2',
+      amr: ['pwd'],
+      [name]: undefined,
+    });
   });
 
   test('are in no token where the settings do not name them, or of a provider that issues no id token', async () => {
@@ -91,7 +95,11 @@ describe('a deployment that demands acr values for linking, unlinking and deleti
   const at = strict;
   const accountAt = async (claims: object, subject: string) =>
     accountOf(at, (await logIn(claims, { at, subject })).body.access_token);
-  const insufficient = { status: 401, error: 'insufficient_user_authentication', naming: /acr_values/ };
+  const insufficient = {
+    status: 401,
+    error: 'insufficient_user_authentication',
+    naming: /acr_values/,
+  };
 
   test('401 names them; a login with one of them does all three', async () => {
     const subject = unique('alice');
@@ -100,7 +108,11 @@ describe('a deployment that demands acr values for linking, unlinking and deleti
     const { id } = (await strong.linkAt('provider_a', other)).body;
     for (const claims of [{}, { acr: 'loa2' }, { acr: 'loa3 loa4' }, { acr: 7 }]) {
       const weak = await accountAt(claims, subject);
-      const answers = [await weak.linkAt('provider_a', other), await weak.unlink(id), await weak.remove()];
+      const answers = [
+        await weak.linkAt('provider_a', other),
+        await weak.unlink(id),
+        await weak.remove(),
+      ];
       for (const answer of answers) {
         expectError(answer, insufficient);
         expect(answer.headers.get('www-authenticate')).toMatch(/, acr_values="loa3 loa4"$/);
@@ -130,17 +142,25 @@ describe('a deployment that demands acr values for linking, unlinking and deleti
 
 describe('session_name', () => {
   const named = async (session_name: string, at: Service = service, grant?: string) =>
-    at.token({ ...(await at.loginForm(grant ? 'provider_b' : 'provider_f', {}, grant)), session_name });
+    at.token({
+      ...(await at.loginForm(grant ? 'provider_b' : 'provider_f', {}, grant)),
+      session_name,
+    });
 
   const names = ['Ada’s iPad', 'x', '\u{1F4F1}'.repeat(64)];
-  test.each(names)('is shown to the person and to operators, and survives refreshes: %s', async (name) => {
-    const { body } = await named(name);
-    const refreshed = (await service.refresh(body.refresh_token)).body;
-    const { sessions } = (await accountOf(service, refreshed.access_token).sessions()).body;
-    expect(sessions).toMatchObject([{ name, current: true }]);
-    const flags = { 'login-user': decodeJwt(body.access_token).sub };
-    expect(await service.operate('sessions', 'list', flags)).toMatchObject({ sessions: [{ name }] });
-  });
+  test.each(names)(
+    'is shown to the person and to operators, and survives refreshes: %s',
+    async (name) => {
+      const { body } = await named(name);
+      const refreshed = (await service.refresh(body.refresh_token)).body;
+      const { sessions } = (await accountOf(service, refreshed.access_token).sessions()).body;
+      expect(sessions).toMatchObject([{ name, current: true }]);
+      const flags = { 'login-user': decodeJwt(body.access_token).sub };
+      expect(await service.operate('sessions', 'list', flags)).toMatchObject({
+        sessions: [{ name }],
+      });
+    },
+  );
 
   test('is in no line of the log', async () => {
     const { body } = await named('Grace’s phone', strict);
@@ -156,13 +176,21 @@ describe('session_name', () => {
   });
 
   test.each(['x'.repeat(65), 'Ada\n', 'Ada\u0007', '\u001b[31mAda'])('400 for %j', async (name) => {
-    expectError(await named(name), { status: 400, error: 'invalid_request', naming: /session_name/ });
+    expectError(await named(name), {
+      status: 400,
+      error: 'invalid_request',
+      naming: /session_name/,
+    });
   });
 
   test('400 when it is repeated; an empty one is none', async () => {
     const form = Object.entries(await service.loginForm('provider_f'));
     const repeated = await service.token([...form, ['session_name', 'a'], ['session_name', 'b']]);
-    expectError(repeated, { status: 400, error: 'invalid_request', naming: /session_name is repeated/ });
+    expectError(repeated, {
+      status: 400,
+      error: 'invalid_request',
+      naming: /session_name is repeated/,
+    });
     const { body } = await named('');
     const { sessions } = (await accountOf(service, body.access_token).sessions()).body;
     expect(sessions[0]).not.toHaveProperty('name');
@@ -180,5 +208,9 @@ test('refresh_token_expires_in: the seconds until the idle or the absolute end, 
   running.advance(second.body.refresh_token_expires_in + 1);
   expect((await at.refresh(second.body.refresh_token)).body.error).toBe('invalid_grant');
   const client = await at.token({ grant_type: 'client_credentials' });
-  expectAnswer(client, 200, expect.not.objectContaining({ refresh_token_expires_in: expect.anything() }));
+  expectAnswer(
+    client,
+    200,
+    expect.not.objectContaining({ refresh_token_expires_in: expect.anything() }),
+  );
 });

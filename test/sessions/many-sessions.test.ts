@@ -7,7 +7,12 @@ import { unique } from '../support/service.ts';
 import { sharedServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
 
-const { service, proxy, dynamoDb, tableName: TableName } = await startServiceWithStore({ MAX_SESSIONS: '3' });
+const {
+  service,
+  proxy,
+  dynamoDb,
+  tableName: TableName,
+} = await startServiceWithStore({ MAX_SESSIONS: '3' });
 const many = await sharedServiceWithStore();
 
 const statusOf = async ({ account }: Person) => (await account.show()).status;
@@ -26,7 +31,10 @@ async function storedSessions({ loginUserId }: Person) {
     new QueryCommand({
       TableName,
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :sk)',
-      ExpressionAttributeValues: { ':pk': { S: loginUserPartition(loginUserId) }, ':sk': { S: 'SESSION#' } },
+      ExpressionAttributeValues: {
+        ':pk': { S: loginUserPartition(loginUserId) },
+        ':sk': { S: 'SESSION#' },
+      },
     }),
   );
   return Items;
@@ -63,19 +71,22 @@ describe('with at most 3 open sessions', () => {
 });
 
 describe('a logout of all', () => {
-  test.each(['', '?except=current'])('costs the same for 2 sessions and for 40: %s', async (query) => {
-    const callsFor = async (sessions: number) => {
-      const first = await newPerson(many.service);
-      await logInAgain(first.subject, sessions - 1, many.service);
-      many.proxy.forget();
-      expect((await first.account.endSessions(query)).status).toBe(204);
-      return many.proxy.calls().map(({ operation }) => operation);
-    };
-    await callsFor(1);
-    const calls = await callsFor(2);
-    expect(calls).toEqual(['BatchGetItem', 'Query', 'UpdateItem']);
-    expect(await callsFor(40)).toEqual(calls);
-  });
+  test.each(['', '?except=current'])(
+    'costs the same for 2 sessions and for 40: %s',
+    async (query) => {
+      const callsFor = async (sessions: number) => {
+        const first = await newPerson(many.service);
+        await logInAgain(first.subject, sessions - 1, many.service);
+        many.proxy.forget();
+        expect((await first.account.endSessions(query)).status).toBe(204);
+        return many.proxy.calls().map(({ operation }) => operation);
+      };
+      await callsFor(1);
+      const calls = await callsFor(2);
+      expect(calls).toEqual(['BatchGetItem', 'Query', 'UpdateItem']);
+      expect(await callsFor(40)).toEqual(calls);
+    },
+  );
 
   test('ends those that have begun, and none that begins at once afterwards', async () => {
     const first = await newPerson(many.service);
@@ -91,10 +102,16 @@ describe('a logout of all', () => {
     expect(await many.service.operate('sessions', 'list', flags)).toMatchObject({
       sessions: [{ session_id: third.sessionId }],
     });
-    expect(await many.service.operate('login-users', 'logout', flags)).toMatchObject({ sessions_ended: 1 });
-    expect(await many.service.operate('login-users', 'show', flags)).toMatchObject({ active_sessions: 0 });
+    expect(await many.service.operate('login-users', 'logout', flags)).toMatchObject({
+      sessions_ended: 1,
+    });
+    expect(await many.service.operate('login-users', 'show', flags)).toMatchObject({
+      active_sessions: 0,
+    });
     const { sessions } = await many.service.operate('login-users', 'export', flags);
-    expect(sessions).toEqual(Array(3).fill(expect.objectContaining({ ended_at: expect.any(String) })));
+    expect(sessions).toEqual(
+      Array(3).fill(expect.objectContaining({ ended_at: expect.any(String) })),
+    );
   });
 });
 

@@ -81,7 +81,10 @@ describe('the time at which the provider says that the person authenticated', ()
   const toldIn = async ({ access_token, refresh_token }: Record<string, string>) => {
     const { auth_time } = decodeJwt(access_token ?? '');
     for (const token of [access_token, refresh_token])
-      expect((await service.introspect(token ?? '')).body).toMatchObject({ active: true, auth_time });
+      expect((await service.introspect(token ?? '')).body).toMatchObject({
+        active: true,
+        auth_time,
+      });
     return auth_time;
   };
 
@@ -92,7 +95,10 @@ describe('the time at which the provider says that the person authenticated', ()
     for (const tokens of [login, refreshed]) {
       expect(await toldIn(tokens)).toBe(then);
       const account = accountOf(service, tokens.access_token);
-      for (const answer of [await account.remove(), await account.linkAt('provider_a', unique('thief'))])
+      for (const answer of [
+        await account.remove(),
+        await account.linkAt('provider_a', unique('thief')),
+      ])
         expectError(answer, insufficient(900));
       expect((await account.show()).status).toBe(200);
     }
@@ -131,7 +137,9 @@ describe('the time at which the provider says that the person authenticated', ()
   });
 
   test('ends no session: those before a logout of the Login App are told by when they began here', async () => {
-    const { login_app_id } = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
+    const { login_app_id } = await createLoginApp(service, unique('app'), {
+      providers: ['provider_f'],
+    });
     const app = { ...(await createClient(service, login_app_id)), login_app_id };
     await service.operate('login-apps', 'logout', { 'login-app': login_app_id });
     running.advance(31);
@@ -154,9 +162,17 @@ describe('the time at which the provider says that the person authenticated', ()
       audiences: [ourApp],
     };
     const user_info = { url: `${scene.url}/user_info` };
-    await service.setProvider(app, 'provider_a', { user_info, audience_validation, namespace: scene.url });
+    await service.setProvider(app, 'provider_a', {
+      user_info,
+      audience_validation,
+      namespace: scene.url,
+    });
     scene.answer('introspection', { body: { active: true, client_id: ourApp, auth_time: then } });
-    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'a-token' };
+    const form = {
+      grant_type: 'provider_credentials',
+      provider: 'provider_a',
+      access_token: 'a-token',
+    };
     expect(await toldOf(await service.token(form, app))).toBe(then);
   });
 });

@@ -49,9 +49,9 @@ describe('a session, as time goes by', () => {
     }
     const [{ person } = {}] = started;
     const listed = async (after = {}) =>
-      Object(await service.operate('sessions', 'list', { 'login-user': person, ...after })).sessions.map(
-        ({ session_id }: { session_id: string }) => session_id,
-      );
+      Object(
+        await service.operate('sessions', 'list', { 'login-user': person, ...after }),
+      ).sessions.map(({ session_id }: { session_id: string }) => session_id);
     const inOrder = started.toSorted((a, b) => a.at - b.at).map(({ id }) => id);
     expect(await listed()).toEqual(inOrder);
     expect(await listed({ after: inOrder[3] })).toEqual(inOrder.slice(4));
@@ -66,11 +66,15 @@ describe('a session, as time goes by', () => {
     const { sessions } = (await accountOf(service, access_token).sessions()).body;
     expect(sessions).toMatchObject([{ id: phoneId }, { id: tabletId }]);
     const [first] = sessions;
-    expect(Date.parse(first.last_used_at) - Date.parse(first.created_at)).toBeGreaterThanOrEqual(59_000);
+    expect(Date.parse(first.last_used_at) - Date.parse(first.created_at)).toBeGreaterThanOrEqual(
+      59_000,
+    );
     expect(Date.parse(first.expires_at) - Date.parse(first.last_used_at)).toBe(30 * 86_400_000);
     running.advance(30 * 86_400 - 30);
     const later = (await refresh(refresh_token)).body.access_token;
-    expect((await accountOf(service, later).sessions()).body.sessions).toMatchObject([{ id: phoneId }]);
+    expect((await accountOf(service, later).sessions()).body.sessions).toMatchObject([
+      { id: phoneId },
+    ]);
   });
 
   test('ends after 30 days without a refresh, by code: the store still has it', async () => {
@@ -109,7 +113,11 @@ describe('as soon as its time is over, and not a minute before', () => {
   const phone = { platform: 'ios', token: hexToken() };
 
   test.each<[string, () => Promise<string>, (token: string) => Promise<Answer>]>([
-    ['a Login User Token', async () => (await logIn()).access_token, (token) => service.listDevices(token)],
+    [
+      'a Login User Token',
+      async () => (await logIn()).access_token,
+      (token) => service.listDevices(token),
+    ],
     ['a Login App Token', () => service.loginAppToken(), (token) => service.register(phone, token)],
   ])('%s: 401', async (_, issue, use) => {
     const before = now();
@@ -134,9 +142,12 @@ test('grant_type refresh_token: 200 with a new access token and another refresh 
   expect((await service.listDevices(answer.body.access_token)).status).toBe(200);
 });
 
-test.each(['x', 'rt.', 'a'.repeat(20_000), '__proto__'])('%.20s is no refresh token: 400', async (token) => {
-  expectError(await refresh(token), { status: 400, error: 'invalid_grant' });
-});
+test.each(['x', 'rt.', 'a'.repeat(20_000), '__proto__'])(
+  '%.20s is no refresh token: 400',
+  async (token) => {
+    expectError(await refresh(token), { status: 400, error: 'invalid_grant' });
+  },
+);
 
 test('grant_type refresh_token without a refresh token, or with an empty one: 400 naming it', async () => {
   const naming = 'The parameter refresh_token is required.';
@@ -147,9 +158,13 @@ test('grant_type refresh_token without a refresh token, or with an empty one: 40
 
 describe('with a limit for the predecessor of a refresh token', () => {
   const withLimit = async (seconds: number) => {
-    const limited = await startService({ REFRESH_GRACE_SECONDS: String(seconds) }, { movableClock: true });
+    const limited = await startService(
+      { REFRESH_GRACE_SECONDS: String(seconds) },
+      { movableClock: true },
+    );
     const { refresh, logIn } = serviceOf(limited.demo, limited.directory);
-    const newRefreshToken = async (): Promise<string> => (await logIn(unique('alice'))).body.refresh_token;
+    const newRefreshToken = async (): Promise<string> =>
+      (await logIn(unique('alice'))).body.refresh_token;
     return { limited, newRefreshToken, refresh };
   };
 
@@ -198,7 +213,12 @@ function replaying(refresh: Service['refresh']) {
   }
 
   /** The current token after a replay in each of so many generations in a row, all of which were answered with 200. */
-  async function afterReplays(generations: number, token: string, seconds = 61, times = 1): Promise<string> {
+  async function afterReplays(
+    generations: number,
+    token: string,
+    seconds = 61,
+    times = 1,
+  ): Promise<string> {
     let current = token;
     for (let generation = 0; generation < generations; generation++) {
       const answers = await replayed(current, seconds, times);
@@ -261,7 +281,10 @@ test('a refresh token that comes back late too often: the log, the audit and a m
   expect(line).toMatchObject({ generation: 3, RefreshTokensReplayed: 1 });
   const { session_id } = line;
   const reason = 'refresh_token_replayed';
-  expect(await logLine(running, 'token_refused', { login_user_id })).toMatchObject({ reason, session_id });
+  expect(await logLine(running, 'token_refused', { login_user_id })).toMatchObject({
+    reason,
+    session_id,
+  });
   const ended = await logLine(running, 'session_ended', { login_user_id });
   expect(ended).toMatchObject({ by: 'reuse', session_id });
   const audited = auditLines(running).findLast((line) => line.login_user_id === login_user_id);

@@ -21,7 +21,10 @@ const fate = (type: string, prefix: string, of: typeof template) =>
 
 describe('the audit log group', () => {
   test('is apart from the logs of functions, kept for 400 days, and protected', () => {
-    expect(auditGroup()?.properties).toEqual({ RetentionInDays: 400, DeletionProtectionEnabled: true });
+    expect(auditGroup()?.properties).toEqual({
+      RetentionInDays: 400,
+      DeletionProtectionEnabled: true,
+    });
     const own = functions.map(({ properties }) => text(properties.LoggingConfig.LogGroup));
     expect(own).not.toContain(auditGroup()?.id);
   });
@@ -35,13 +38,18 @@ describe('the audit log group', () => {
       { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' },
       { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' },
     ]);
-    expect(both(development)).toMatchObject([{ DeletionPolicy: 'Delete' }, { DeletionPolicy: 'Delete' }]);
+    expect(both(development)).toMatchObject([
+      { DeletionPolicy: 'Delete' },
+      { DeletionPolicy: 'Delete' },
+    ]);
   });
 
   test('is kept for as long as is set, and not protected in development', async () => {
     const properties = { RetentionInDays: 731, DeletionProtectionEnabled: false };
     expect(auditGroup(development)?.properties).toEqual(properties);
-    await expect(templateWith({ auditRetentionDays: 401 })).rejects.toThrow('must be one of 1, 3, 5');
+    await expect(templateWith({ auditRetentionDays: 401 })).rejects.toThrow(
+      'must be one of 1, 3, 5',
+    );
   });
 });
 
@@ -58,7 +66,9 @@ describe('the audit lines', () => {
 
   test('go from the log of each function that writes them to the forwarder, and others are not delivered', () => {
     const logs = writers.map((key) => text(named(key).LoggingConfig.LogGroup));
-    expect(filters.map(({ properties }) => text(properties.LogGroupName)).sort()).toEqual(logs.sort());
+    expect(filters.map(({ properties }) => text(properties.LogGroupName)).sort()).toEqual(
+      logs.sort(),
+    );
     for (const { properties } of filters) {
       expect(text(properties.DestinationArn)).toBe('ForwardAudit');
       expect(properties.FilterPattern).toBe('{ $.event = "audit" }');

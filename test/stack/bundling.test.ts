@@ -31,7 +31,9 @@ test.each(accesses)(
   (key) => {
     const { imports = [], inputs = {} } = bundles.get(key) ?? {};
     // Node's own modules are there.
-    const imported = imports.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path));
+    const imported = imports.filter(
+      ({ kind, path }) => kind === 'import-statement' && !isBuiltin(path),
+    );
     expect(Object.keys(inputs)).toContain(`functions/${key}.ts`);
     expect(imported).toEqual([]);
     const held = Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>

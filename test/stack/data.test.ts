@@ -31,15 +31,19 @@ describe('the table', () => {
       { AttributeName: partition, KeyType: 'HASH' },
       { AttributeName: sort, KeyType: 'RANGE' },
     ];
-    const index = (IndexName: string, KeySchema: ReturnType<typeof key>, ProjectionType: string) => ({
+    const index = (
+      IndexName: string,
+      KeySchema: ReturnType<typeof key>,
+      ProjectionType: string,
+    ) => ({
       IndexName,
       KeySchema,
       Projection: { ProjectionType },
     });
     template.hasResourceProperties('AWS::DynamoDB::Table', {
       KeySchema: key('pk', 'sk'),
-      LocalSecondaryIndexes: Object.entries(table.localIndexes).map(([name, { sortKey, projection }]) =>
-        index(name, key('pk', sortKey), projection),
+      LocalSecondaryIndexes: Object.entries(table.localIndexes).map(
+        ([name, { sortKey, projection }]) => index(name, key('pk', sortKey), projection),
       ),
       GlobalSecondaryIndexes: [
         index('by_list', key('list', 'list_position'), 'KEYS_ONLY'),
@@ -60,7 +64,9 @@ const changed = await templateWith({
 
 test('the table is warm for as much as is set, and else as new tables are', () => {
   template.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
-  changed.hasResourceProperties('AWS::DynamoDB::Table', { WarmThroughput: { WriteUnitsPerSecond: 8000 } });
+  changed.hasResourceProperties('AWS::DynamoDB::Table', {
+    WarmThroughput: { WriteUnitsPerSecond: 8000 },
+  });
 });
 
 test('the table takes at most as many writes as is set, and else as many as come', async () => {
@@ -83,7 +89,8 @@ test('no other function is updated before the new code has found that it can rea
 
 test('without a canary, the format is checked and noted all the same, and again for another table', async () => {
   const steps = formatSteps(await templateWith(withoutCanary));
-  for (const [step] of Object.values(steps)) expect(step?.Properties.TableName).toBe(withoutCanary.tableName);
+  for (const [step] of Object.values(steps))
+    expect(step?.Properties.TableName).toBe(withoutCanary.tableName);
 });
 
 /** The parts of a deployment that look at the format of the table, and note it. */
@@ -91,7 +98,9 @@ function formatSteps(of: typeof template) {
   const found = Object.entries(of.findResources('Custom::TableFormat'));
   const steps = (name: string) =>
     found.flatMap(([id, one]) =>
-      one.Properties.Step === name ? [{ id, Properties: one.Properties, DependsOn: one.DependsOn }] : [],
+      one.Properties.Step === name
+        ? [{ id, Properties: one.Properties, DependsOn: one.DependsOn }]
+        : [],
     );
   return { checks: steps('check'), records: steps('record') };
 }
@@ -110,7 +119,9 @@ test('a table that was restored replaces the own one, for all functions and with
   expect(rights(template)).toContain('"dynamodb:GetItem"');
   expect(rights(restored)).toEqual(rights(template));
   restored.hasOutput('TableName', { Value: 'a-stack-restored' });
-  restored.hasResourceProperties('AWS::Lambda::EventSourceMapping', { EventSourceArn: tableStreamArn });
+  restored.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+    EventSourceArn: tableStreamArn,
+  });
 });
 
 describe('the secrets', () => {
@@ -129,7 +140,11 @@ describe('the secrets', () => {
       ReplicaRegions: [{ Region: 'eu-west-1' }, { Region: 'us-gov-west-1' }],
     });
     // The region that takes over has the same settings.
-    const there = await templateWith({ account: '123456789012', region: 'eu-west-1', replicaRegions });
+    const there = await templateWith({
+      account: '123456789012',
+      region: 'eu-west-1',
+      replicaRegions,
+    });
     there.allResourcesProperties(type, { ReplicaRegions: [{ Region: 'us-gov-west-1' }] });
   });
 
@@ -253,16 +268,24 @@ describe("a deployment's own key", () => {
     return Object.fromEntries(
       statements
         .filter(({ Resource }: { Resource: unknown }) => Resource === keyArn)
-        .map(({ Action, Condition }: { Action: string[]; Condition: { StringEquals: unknown } }) => [
-          JSON.stringify(Condition.StringEquals)
-            .match(/(dynamodb|secretsmanager|sqs)\./g)
-            ?.join(' '),
-          Action,
-        ]),
+        .map(
+          ({ Action, Condition }: { Action: string[]; Condition: { StringEquals: unknown } }) => [
+            JSON.stringify(Condition.StringEquals)
+              .match(/(dynamodb|secretsmanager|sqs)\./g)
+              ?.join(' '),
+            Action,
+          ],
+        ),
     );
   };
   const read = ['kms:Decrypt', 'kms:DescribeKey'];
-  const write = [...read, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
+  const write = [
+    ...read,
+    'kms:Encrypt',
+    'kms:GenerateDataKey',
+    'kms:ReEncryptFrom',
+    'kms:ReEncryptTo',
+  ];
   test.each([
     ['searchevents', { 'dynamodb.': read }],
     ['issuetoken', { 'dynamodb.': write, 'secretsmanager.': read }],
@@ -313,7 +336,9 @@ test('the stream is read from its start, and what fails is tried again in halves
     ParallelizationFactor: 10,
     DestinationConfig: {
       OnFailure: {
-        Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingDeadLetters'), 'Arn'] },
+        Destination: {
+          'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingDeadLetters'), 'Arn'],
+        },
       },
     },
   });
@@ -332,7 +357,12 @@ describe('the filter of the stream', () => {
     ['another refresh', refreshed, { ...session, generation: 20 }, false],
     ['a new session', undefined, session, true],
     ['a new session in the place of another', refreshed, { ...session, session_id: 's_2' }, true],
-    ['the end of a session', refreshed, { ...refreshed, ended_at: '2026-01-31T08:00:00.000Z' }, true],
+    [
+      'the end of a session',
+      refreshed,
+      { ...refreshed, ended_at: '2026-01-31T08:00:00.000Z' },
+      true,
+    ],
     ['the removal of a session', refreshed, undefined, true],
     ['a login', user, { ...user, last_session_id: 's_1' }, true],
     [
@@ -349,7 +379,9 @@ describe('the filter of the stream', () => {
   /** @see Amazon EventBridge user guide, "Comparison operators": those that the patterns use */
   function matches(pattern: unknown, value: unknown): boolean {
     if (!Array.isArray(pattern))
-      return Object.entries(Object(pattern)).every(([name, one]) => matches(one, Object(value)[name]));
+      return Object.entries(Object(pattern)).every(([name, one]) =>
+        matches(one, Object(value)[name]),
+      );
     return pattern.some((rule) => {
       if (typeof rule === 'string') return rule === value;
       if (rule.exists) return value !== undefined;
@@ -358,10 +390,13 @@ describe('the filter of the stream', () => {
   }
 });
 
-test.each(['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'])('no other function is told %s', (variable) => {
-  const told = functions.filter(({ properties }) => variable in properties.Environment.Variables);
-  expect(told.map(({ properties }) => properties)).toEqual([named('publish-events')]);
-});
+test.each(['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'])(
+  'no other function is told %s',
+  (variable) => {
+    const told = functions.filter(({ properties }) => variable in properties.Environment.Variables);
+    expect(told.map(({ properties }) => properties)).toEqual([named('publish-events')]);
+  },
+);
 
 test('the bus has the name of the stack', () => {
   const buses = Object.values(template.findResources('AWS::Events::EventBus'));

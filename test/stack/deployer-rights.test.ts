@@ -88,7 +88,8 @@ const handlerPermissions: Record<string, string> = {
 };
 
 type Policy = typeof boundary | typeof execution;
-const actionsOf = ({ Statement }: Policy) => Statement.flatMap(({ Action }): string[] => [Action].flat());
+const actionsOf = ({ Statement }: Policy) =>
+  Statement.flatMap(({ Action }): string[] => [Action].flat());
 
 // Every role and every type of resource is in one of these.
 const stacks = await stacksWith(everything, {
@@ -99,7 +100,9 @@ const bounded = stacks.service.template;
 const templates = [bounded, stacks.watching, stacks.edge.template, template, watching];
 const typed = v.record(v.string(), v.object({ Type: v.string() }));
 const types = new Set(
-  templates.flatMap((one) => Object.values(v.parse(typed, one.toJSON().Resources)).map(({ Type }) => Type)),
+  templates.flatMap((one) =>
+    Object.values(v.parse(typed, one.toJSON().Resources)).map(({ Type }) => Type),
+  ),
 );
 
 test.each([boundary, execution])('a policy is no longer than IAM takes', (policy) => {
@@ -121,14 +124,19 @@ describe('the boundary', () => {
   test('allows exactly what the roles may do', () => {
     const given = templates.flatMap(
       (one) =>
-        JSON.stringify([one.findResources('AWS::IAM::Role'), one.findResources('AWS::IAM::Policy')]).match(
+        JSON.stringify([
+          one.findResources('AWS::IAM::Role'),
+          one.findResources('AWS::IAM::Policy'),
+        ]).match(
           /(?<=")(?!sts:|kms:ViaService|dynamodb:LeadingKeys)[a-z\d]+:(?=[A-Z])[A-Za-z]+(?=")/g,
         ) ?? [],
     );
     // What AWS's own policy for the role of CodeDeploy has of what Lambda needs: AWSCodeDeployRoleForLambdaLimited.
     const codeDeploy = [
       'cloudwatch:DescribeAlarms',
-      ...['GetAlias', 'GetProvisionedConcurrencyConfig', 'UpdateAlias'].map((action) => `lambda:${action}`),
+      ...['GetAlias', 'GetProvisionedConcurrencyConfig', 'UpdateAlias'].map(
+        (action) => `lambda:${action}`,
+      ),
     ];
     expect(actionsOf(boundary).sort()).toEqual([...new Set([...given, ...codeDeploy])].sort());
   });
@@ -148,7 +156,9 @@ describe("the policy of CloudFormation's role", () => {
   });
 
   test('allows what they need, but not to take a boundary away', () => {
-    const lacking = needed.filter((action) => !actionsOf(execution).some((form) => isLike(action, form)));
+    const lacking = needed.filter(
+      (action) => !actionsOf(execution).some((form) => isLike(action, form)),
+    );
     expect([...new Set(lacking)]).toEqual(['iam:DeleteRolePermissionsBoundary']);
   });
 
@@ -162,13 +172,22 @@ describe("the policy of CloudFormation's role", () => {
 
   test('allows nothing that none of them needs', () => {
     const all = [...needed, ...always];
-    expect(actionsOf(execution).filter((form) => !all.some((action) => isLike(action, form)))).toEqual([]);
+    expect(
+      actionsOf(execution).filter((form) => !all.some((action) => isLike(action, form))),
+    ).toEqual([]);
   });
 
   test('gives rights to a role only with the boundary, and to no other names', () => {
-    const giving = ['CreateRole', 'PutRolePolicy', 'AttachRolePolicy', 'PutRolePermissionsBoundary'];
+    const giving = [
+      'CreateRole',
+      'PutRolePolicy',
+      'AttachRolePolicy',
+      'PutRolePermissionsBoundary',
+    ];
     const statements = execution.Statement.map((one) => ({ ...one, actions: [one.Action].flat() }));
-    const about = statements.filter(({ actions }) => giving.some((one) => actions.includes(`iam:${one}`)));
+    const about = statements.filter(({ actions }) =>
+      giving.some((one) => actions.includes(`iam:${one}`)),
+    );
     expect(about.map(({ Sid }) => Sid)).toEqual(['RolesWithTheBoundaryAlone']);
     expect(about[0]?.Condition?.StringEquals).toEqual({
       'iam:PermissionsBoundary': 'arn:aws:iam::123456789012:policy/live-boundary',

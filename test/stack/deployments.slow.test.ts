@@ -63,7 +63,10 @@ describe('the file of a deployment', () => {
   test.each([
     [{ deployment: 'absent' }, 'deployment must name a file: there is no deployments/absent.json.'],
     [{ deployment: '../live' }, 'deployment must be letters, digits and hyphens, at most 40.'],
-    [{ deployment: 'live', rateLimit: 'often' }, 'rateLimit must be a whole number from 1 to 100000.'],
+    [
+      { deployment: 'live', rateLimit: 'often' },
+      'rateLimit must be a whole number from 1 to 100000.',
+    ],
     [
       { deployment: 'live', stack: 'staging' },
       'stack must be left out: the stack of the deployment live has its name.',
@@ -87,20 +90,25 @@ describe('a deployed stack keeps', () => {
    * What CloudFormation says to an update, by the parameters of the stack as it was deployed: the CDK sends their
    * previous values, and a new parameter gets its default.
    */
-  async function update(before: Record<string, unknown>, after: Record<string, unknown>): Promise<string[]> {
+  async function update(
+    before: Record<string, unknown>,
+    after: Record<string, unknown>,
+  ): Promise<string[]> {
     const [deployed, next] = [await templateWith(before), await templateWith(after)].map((one) =>
       v.parse(v.looseObject({ Parameters: parameters, Rules: rules }), one.toJSON()),
     );
-    return Object.values(next?.Rules ?? {}).flatMap(({ Assertions: [{ Assert, AssertDescription }] }) => {
-      const equals = v.safeParse(
-        v.object({ 'Fn::Equals': v.tuple([v.object({ Ref: v.string() }), v.string()]) }),
-        Assert,
-      );
-      if (!equals.success) return [];
-      const [{ Ref }, demanded] = equals.output['Fn::Equals'];
-      const value = deployed?.Parameters[Ref]?.Default ?? next?.Parameters[Ref]?.Default;
-      return value === demanded ? [] : [AssertDescription];
-    });
+    return Object.values(next?.Rules ?? {}).flatMap(
+      ({ Assertions: [{ Assert, AssertDescription }] }) => {
+        const equals = v.safeParse(
+          v.object({ 'Fn::Equals': v.tuple([v.object({ Ref: v.string() }), v.string()]) }),
+          Assert,
+        );
+        if (!equals.success) return [];
+        const [{ Ref }, demanded] = equals.output['Fn::Equals'];
+        const value = deployed?.Parameters[Ref]?.Default ?? next?.Parameters[Ref]?.Default;
+        return value === demanded ? [] : [AssertDescription];
+      },
+    );
   }
   const own = {
     domainName: 'login.example.com',
@@ -124,7 +132,9 @@ describe('a deployed stack keeps', () => {
   });
 
   test('nothing else', async () => {
-    expect(await update({}, { rateLimit: 5, canary: false, alarmEmail: 'a@b.example' })).toEqual([]);
+    expect(await update({}, { rateLimit: 5, canary: false, alarmEmail: 'a@b.example' })).toEqual(
+      [],
+    );
   });
 
   test('itself, in production: it cannot be deleted by mistake', async () => {
@@ -139,7 +149,9 @@ test('a change of table is never a canary, which would write to two tables', asy
   const groups = 'AWS::CodeDeploy::DeploymentGroup';
   const changed = await watchingWith({ ...table('restored'), change: 'tableName', canary: true });
   changed.resourceCountIs(groups, 0);
-  expect(Object.keys((await watchingWith(table('restored'))).findResources(groups))).not.toEqual([]);
+  expect(Object.keys((await watchingWith(table('restored'))).findResources(groups))).not.toEqual(
+    [],
+  );
 });
 
 test('with an account and a region, the CDK rejects credentials for another', async () => {

@@ -76,7 +76,9 @@ test('AWS WAF stops an address that sends too much, and shows no requests, which
     Rules: [
       {
         Action: { Block: {} },
-        Statement: { RateBasedStatement: { AggregateKeyType: 'IP', EvaluationWindowSec: 300, Limit: 300 } },
+        Statement: {
+          RateBasedStatement: { AggregateKeyType: 'IP', EvaluationWindowSec: 300, Limit: 300 },
+        },
         VisibilityConfig: visible,
       },
     ],
@@ -87,9 +89,11 @@ describe('addresses that are allowed', () => {
   const allowed = ['192.0.2.0/24', '198.51.100.7/32', '2001:db8::/48'];
   const limited = { edgeTokenRateLimit: 20, edgeAllowedAddresses: allowed.join(',') };
   const rules = async (more: Record<string, unknown>) =>
-    Object.values((await edgeWith(more)).template.findResources('AWS::WAFv2::WebACL'))[0]?.Properties.Rules;
+    Object.values((await edgeWith(more)).template.findResources('AWS::WAFv2::WebACL'))[0]
+      ?.Properties.Rules;
   const scopeOf = async (more: Record<string, unknown>, place: number) =>
-    (await rules(more))[place].Statement.RateBasedStatement.ScopeDownStatement?.AndStatement.Statements;
+    (await rules(more))[place].Statement.RateBasedStatement.ScopeDownStatement?.AndStatement
+      .Statements;
   const outsideBoth = ['IPV4', 'IPV6'].map((version) => {
     const Arn = { 'Fn::GetAtt': [expect.stringMatching(`^Allowed${version}`), 'Arn'] };
     return { NotStatement: { Statement: { IPSetReferenceStatement: { Arn } } } };
@@ -117,8 +121,16 @@ describe('addresses that are allowed', () => {
         VisibilityConfig: { SampledRequestsEnabled: false },
       },
     ]);
-    const statement = (FieldToMatch: object, PositionalConstraint: string, SearchString: string) => ({
-      ByteMatchStatement: expect.objectContaining({ FieldToMatch, PositionalConstraint, SearchString }),
+    const statement = (
+      FieldToMatch: object,
+      PositionalConstraint: string,
+      SearchString: string,
+    ) => ({
+      ByteMatchStatement: expect.objectContaining({
+        FieldToMatch,
+        PositionalConstraint,
+        SearchString,
+      }),
     });
     const tokenRequests = [
       statement({ Method: {} }, 'EXACTLY', 'POST'),
@@ -140,8 +152,13 @@ test("CloudFront adds the caller's address to what the caller sends, and only be
       QueryStringsConfig: { QueryStringBehavior: 'all' },
     },
   });
-  const believing = (VIEWER_ADDRESS: unknown) => ({ Environment: { Variables: { VIEWER_ADDRESS } } });
-  (await templateWith(withEdge)).allResourcesProperties('AWS::Lambda::Function', believing('trusted'));
+  const believing = (VIEWER_ADDRESS: unknown) => ({
+    Environment: { Variables: { VIEWER_ADDRESS } },
+  });
+  (await templateWith(withEdge)).allResourcesProperties(
+    'AWS::Lambda::Function',
+    believing('trusted'),
+  );
   (await templateWith()).allResourcesProperties('AWS::Lambda::Function', believing(Match.absent()));
 });
 
@@ -157,7 +174,9 @@ describe('the logs of the edge', () => {
     });
     const [delivery] = Object.values(logging.findResources('AWS::Logs::Delivery'));
     const secret = /cs-uri|cs\(|host/i;
-    expect(delivery?.Properties.RecordFields.filter((field: string) => secret.test(field))).toEqual([]);
+    expect(delivery?.Properties.RecordFields.filter((field: string) => secret.test(field))).toEqual(
+      [],
+    );
     logging.hasResourceProperties('AWS::WAFv2::LoggingConfiguration', {
       LoggingFilter: {
         DefaultBehavior: 'DROP',
@@ -166,7 +185,9 @@ describe('the logs of the edge', () => {
       RedactedFields: [
         { UriPath: {} },
         { QueryString: {} },
-        ...['authorization', 'authentication', 'cookie'].map((Name) => ({ SingleHeader: { Name } })),
+        ...['authorization', 'authentication', 'cookie'].map((Name) => ({
+          SingleHeader: { Name },
+        })),
       ],
     });
   });
@@ -178,7 +199,9 @@ describe('the logs of the edge', () => {
         RetentionInDays: 30,
         KmsKeyId: withKey.edgeKmsKeyArn,
       });
-    logging.hasResourceProperties('AWS::SecretsManager::Secret', { KmsKeyId: withKey.edgeKmsKeyArn });
+    logging.hasResourceProperties('AWS::SecretsManager::Secret', {
+      KmsKeyId: withKey.edgeKmsKeyArn,
+    });
   });
 });
 

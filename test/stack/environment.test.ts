@@ -18,7 +18,8 @@ const variables = {
 await import('../../functions/issue-token.ts');
 const { requireEnvironmentInLambda } = await import('../../lib/foundation/environment.ts');
 const isMissing = (name: string) => `The environment variable ${name} is not set.`;
-const isNoNumber = (name: string) => `The environment variable ${name} must be a whole number of seconds.`;
+const isNoNumber = (name: string) =>
+  `The environment variable ${name} must be a whole number of seconds.`;
 
 test.each([
   ...Object.keys(variables).map((name) => [name, '', isMissing(name)] as const),
@@ -39,5 +40,7 @@ test('loading prints nothing, or the one error', async () => {
       reject: false,
     });
   expect(await load(variables)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-  expect((await load({ ...variables, ISSUER: '' })).stderr).toContain(`Error: ${isMissing('ISSUER')}`);
+  expect((await load({ ...variables, ISSUER: '' })).stderr).toContain(
+    `Error: ${isMissing('ISSUER')}`,
+  );
 });

@@ -79,7 +79,10 @@ const ownRights: Record<string, unknown[]> = {
     'logs:PutLogEvents AuditLog',
     'sqs:SendMessage AuditUndelivered',
   ],
-  'check-new-versions': [...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`), reporting],
+  'check-new-versions': [
+    ...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`),
+    reporting,
+  ],
 };
 
 /** The code of a function as a bundle has it: without what it can never reach. */
@@ -129,9 +132,10 @@ describe('functions', () => {
     const log = `${key.replaceAll('-', '')}Log`;
     const rights = [
       ...tableRightsOf(access).flatMap(({ action, keys }) =>
-        ['Table', ...(action === 'Query' ? indexNames.map((name) => `Table/index/${name}`) : [])].map(
-          (on) => `dynamodb:${action} ${on} if ${keys}`,
-        ),
+        [
+          'Table',
+          ...(action === 'Query' ? indexNames.map((name) => `Table/index/${name}`) : []),
+        ].map((on) => `dynamodb:${action} ${on} if ${keys}`),
       ),
       ...(access.secrets ?? []).map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
       ...(ownRights[key] ?? []),
@@ -143,26 +147,36 @@ describe('functions', () => {
     expect(granted).toHaveLength(rights.length);
   });
 
-  test.each(accesses)('%s may do with the table exactly what its code can do', async (key, access) => {
-    const code = reachableCode.get(key) ?? '';
-    const calls = matches(code, /\.call\("(GetItem|BatchGetItem|Query|PutItem|UpdateItem|DeleteItem)"/g);
-    const inTransactions = matches(code, /input: \{ (Put|Update|Delete|ConditionCheck): \{/g);
-    const ofTransactions = inTransactions.map((write) => `${write}Item`);
-    const actions = [...new Set([...calls, ...ofTransactions])].sort();
-    const rights = tableRightsOf(access).map(({ action }) => action);
-    expect(rights.sort()).toEqual(actions);
-  });
+  test.each(accesses)(
+    '%s may do with the table exactly what its code can do',
+    async (key, access) => {
+      const code = reachableCode.get(key) ?? '';
+      const calls = matches(
+        code,
+        /\.call\("(GetItem|BatchGetItem|Query|PutItem|UpdateItem|DeleteItem)"/g,
+      );
+      const inTransactions = matches(code, /input: \{ (Put|Update|Delete|ConditionCheck): \{/g);
+      const ofTransactions = inTransactions.map((write) => `${write}Item`);
+      const actions = [...new Set([...calls, ...ofTransactions])].sort();
+      const rights = tableRightsOf(access).map(({ action }) => action);
+      expect(rights.sort()).toEqual(actions);
+    },
+  );
 
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const reads = /(?:environment(?:Seconds)?\(|serviceKeysFor\([^,]+, )"(\w+)"\)/g;
     const variables = matches(reachableCode.get(key) ?? '', reads);
-    expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
+    expect(Object.keys(named(key).Environment.Variables)).toEqual(
+      expect.arrayContaining(variables),
+    );
   });
 
   test('the keys that tokens are verified with are updated by their rotation alone, those of issuers by the token function', () => {
     const writers = (pk: string, ...actions: string[]) =>
       functions
-        .filter(({ properties: { Role } }) => actions.some((one) => mayOn(Role, `dynamodb:${one}`, pk)))
+        .filter(({ properties: { Role } }) =>
+          actions.some((one) => mayOn(Role, `dynamodb:${one}`, pk)),
+        )
         .map(({ id }) => id);
     const others = [
       'PutItem',
@@ -173,7 +187,10 @@ describe('functions', () => {
       'PartiQLDelete',
     ];
     const { pk } = publicSigningKeysKey();
-    expect([writers(pk, 'UpdateItem'), writers(pk, ...others)]).toEqual([['RotateSigningKeys'], []]);
+    expect([writers(pk, 'UpdateItem'), writers(pk, ...others)]).toEqual([
+      ['RotateSigningKeys'],
+      [],
+    ]);
     const issuer = issuerKeysKey('https://accounts.example').pk;
     expect(writers(issuer, 'UpdateItem', ...others)).toEqual(['IssueToken']);
   });
@@ -181,14 +198,20 @@ describe('functions', () => {
   test('nobody but operators deletes events, decisions, accesses and entries, and who only reads writes none', () => {
     const may = (pk: string, ...actions: string[]) =>
       functions
-        .filter(({ properties: { Role } }) => actions.some((one) => mayOn(Role, `dynamodb:${one}`, pk)))
+        .filter(({ properties: { Role } }) =>
+          actions.some((one) => mayOn(Role, `dynamodb:${one}`, pk)),
+        )
         .map(({ id }) => id);
     const entries = listEntryKey('ac_7Yt', 42).pk;
     const writers = ['AddReview', 'CreateAccessRequest', 'ExpireAccessRequests', 'Operator'];
     const of = (ids: string[]) => ids.toSorted();
-    for (const pk of [accessRequestKey(42).pk, entries]) expect(may(pk, 'DeleteItem')).toEqual(['Operator']);
+    for (const pk of [accessRequestKey(42).pk, entries])
+      expect(may(pk, 'DeleteItem')).toEqual(['Operator']);
     expect(of(may(entries, 'PutItem', 'UpdateItem'))).toEqual(writers);
-    expect(of(may(accessRequestKey(42).pk, 'PutItem', 'UpdateItem'))).toEqual(['AddComment', ...writers]);
+    expect(of(may(accessRequestKey(42).pk, 'PutItem', 'UpdateItem'))).toEqual([
+      'AddComment',
+      ...writers,
+    ]);
     expect(of(may(accessRequestKey(42).pk, 'UpdateItem'))).toEqual(writers);
   });
 
@@ -207,18 +230,25 @@ describe('functions', () => {
       reporting,
       ...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`).sort(),
     ]);
-    const own = roles.filter(({ id }) => functions.some(({ properties }) => text(properties.Role) === id));
+    const own = roles.filter(({ id }) =>
+      functions.some(({ properties }) => text(properties.Role) === id),
+    );
     for (const { properties } of own)
       expect(Object.keys(properties)).toEqual(['Policies', 'AssumeRolePolicyDocument']);
     expect(own).toHaveLength(functions.length);
-    const withPolicy = own.map(({ id }) => id).filter((id) => id !== text(named('check-new-versions').Role));
-    expect(policies.map(({ properties }) => text(properties.Roles[0])).sort()).toEqual(withPolicy.sort());
+    const withPolicy = own
+      .map(({ id }) => id)
+      .filter((id) => id !== text(named('check-new-versions').Role));
+    expect(policies.map(({ properties }) => text(properties.Roles[0])).sort()).toEqual(
+      withPolicy.sort(),
+    );
     template.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
   });
 
   test('have their rights in a policy of another logical id and another name as soon as these are others', async () => {
     const hashOf = (id: string): string => /[0-9a-f]{16}$/.exec(id)?.[0] ?? '';
-    for (const { id, properties } of policies) expect(properties.PolicyName).toBe(`Rights-${hashOf(id)}`);
+    for (const { id, properties } of policies)
+      expect(properties.PolicyName).toBe(`Rights-${hashOf(id)}`);
     const traced = Object.keys((await templateWith(everything)).findResources('AWS::IAM::Policy'));
     const ids = policies.map(({ id }) => id);
     expect(traced.map((id) => id.replace(hashOf(id), ''))).toEqual(
@@ -233,7 +263,14 @@ describe('functions', () => {
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
     [
       'SecretsRefreshTokens',
-      ['IntrospectToken', 'IssueNonce', 'IssueToken', 'LinkIdentity', 'RevokeToken', 'RotateServiceSecrets'],
+      [
+        'IntrospectToken',
+        'IssueNonce',
+        'IssueToken',
+        'LinkIdentity',
+        'RevokeToken',
+        'RotateServiceSecrets',
+      ],
     ],
     [
       'SecretsProviderSettings',
@@ -260,7 +297,10 @@ describe('functions', () => {
     'TOKEN_ALGORITHM',
   ];
   test.each([
-    ['issue-token', ['PROVIDER_SETTINGS_SECRET_ID', 'REFRESH_TOKENS_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
+    [
+      'issue-token',
+      ['PROVIDER_SETTINGS_SECRET_ID', 'REFRESH_TOKENS_SECRET_ID', 'SIGNING_KEYS_SECRET_ID'],
+    ],
     ['register-device', []],
     ['operator', ['PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION']],
     ['publish-events', ['DEAD_LETTER_QUEUE_URL', 'EVENT_BUS_NAME']],
@@ -284,7 +324,9 @@ describe('functions', () => {
   test('a login hook: the two functions that ask it may invoke it and no other, and have time to wait', async () => {
     const hooked = await templateWith(everything);
     const functions = Object.entries(hooked.findResources('AWS::Lambda::Function'));
-    const asking = functions.filter(([, { Properties }]) => Properties.Environment.Variables.LOGIN_HOOK);
+    const asking = functions.filter(
+      ([, { Properties }]) => Properties.Environment.Variables.LOGIN_HOOK,
+    );
     expect(asking.map(([id]) => id).toSorted()).toEqual(['IssueToken', 'LinkIdentity']);
     const rights = invocationRights(hooked);
     for (const [, { Properties }] of asking) {
@@ -331,17 +373,27 @@ describe('endpoints', () => {
 
   test('every endpoint is a route of the API to the live version of its function, and there are no others', () => {
     const inTemplate = apiRoutes.map(({ properties: { RouteKey, Target } }) => {
-      const integration = integrations.find(({ id }) => text(Target) === `integrations/${id}`)?.properties;
+      const integration = integrations.find(
+        ({ id }) => text(Target) === `integrations/${id}`,
+      )?.properties;
       return [RouteKey, text(integration?.IntegrationUri), integration?.PayloadFormatVersion];
     });
-    const recorded = [...endpoints].map(([key, endpoint]) => [endpoint.route, `${pascal(key)}Live`, '2.0']);
+    const recorded = [...endpoints].map(([key, endpoint]) => [
+      endpoint.route,
+      `${pascal(key)}Live`,
+      '2.0',
+    ]);
     expect(inTemplate.sort()).toEqual(recorded.sort());
   });
 
   test('every file in functions/ is a function of the stack, and there are no others', () => {
     const files = globSync('*.ts', { cwd: join(root, 'functions') });
-    expect(files.map((file) => basename(file, '.ts')).sort()).toEqual(accesses.map(([key]) => key).sort());
-    expect(functions.map(({ id }) => id).sort()).toEqual(accesses.map(([key]) => pascal(key)).sort());
+    expect(files.map((file) => basename(file, '.ts')).sort()).toEqual(
+      accesses.map(([key]) => key).sort(),
+    );
+    expect(functions.map(({ id }) => id).sort()).toEqual(
+      accesses.map(([key]) => pascal(key)).sort(),
+    );
   });
 });
 
@@ -361,18 +413,24 @@ test('each endpoint has nine resources, or ten if it is audited, as docs/CONTRIB
     const name = key.replaceAll('-', '');
     // `unlinkidentity` has the name of another endpoint in it.
     const longer = names.filter((other) => other !== name && other.includes(name));
-    const own = ids.filter((id) => id.includes(name) && !longer.some((other) => id.includes(other)));
+    const own = ids.filter(
+      (id) => id.includes(name) && !longer.some((other) => id.includes(other)),
+    );
     // Its route is named after its path.
     return [key, own.length + 1 - Number(isAudited(endpoint))];
   });
   expect(counts.filter(([, count]) => count !== 9)).toEqual([]);
 });
 
-test.each(['CONTRIBUTING', 'embedding', 'CHANGELOG'])('docs/%s.md says how many that are', (page) => {
-  const text = readFileSync(`docs/${page}.md`, 'utf8').replaceAll(/\s+/g, ' ');
-  const [, told] = text.match(/(?:holds the stack to|up to|more than) (\d+) (?:resources|of the 500)/) ?? [];
-  expect(Number(told)).toBe(mostResources);
-});
+test.each(['CONTRIBUTING', 'embedding', 'CHANGELOG'])(
+  'docs/%s.md says how many that are',
+  (page) => {
+    const text = readFileSync(`docs/${page}.md`, 'utf8').replaceAll(/\s+/g, ' ');
+    const [, told] =
+      text.match(/(?:holds the stack to|up to|more than) (\d+) (?:resources|of the 500)/) ?? [];
+    expect(Number(told)).toBe(mostResources);
+  },
+);
 
 const longestArn = `arn:aws:lambda:ap-southeast-1:123456789012:function:${'a'.repeat(64)}`;
 
@@ -389,7 +447,9 @@ test('the rights of each role fit in and beside it, also under the longest name 
     const rights = JSON.stringify(
       [within, beside.map(({ Properties }) => Properties)],
       (_, value: unknown) =>
-        typeof value === 'object' && value !== null && ('Fn::GetAtt' in value || 'Fn::Join' in value)
+        typeof value === 'object' &&
+        value !== null &&
+        ('Fn::GetAtt' in value || 'Fn::Join' in value)
           ? text(value).replace(/^\w+/, longestArn)
           : value,
     );

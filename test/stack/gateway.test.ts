@@ -83,13 +83,19 @@ describe('a request in payload format 2.0', () => {
     await once(response.resume(), 'end');
     const event = invoked[0]?.event ?? { headers: {} };
     expect(event.headers).toMatchObject({ authentication: 'Bearer x', 'x-twice': 'one,two' });
-    expect(Object.keys(event.headers)).toEqual(Object.keys(event.headers).map((name) => name.toLowerCase()));
+    expect(Object.keys(event.headers)).toEqual(
+      Object.keys(event.headers).map((name) => name.toLowerCase()),
+    );
   });
 
   test('the query comes raw', async () => {
-    const { event } = await eventOf('/v1/rbac/access_requests/7/events?ids=1&ids=2%2C3&actor_id=a+%26');
+    const { event } = await eventOf(
+      '/v1/rbac/access_requests/7/events?ids=1&ids=2%2C3&actor_id=a+%26',
+    );
     expect(event.rawQueryString).toBe('ids=1&ids=2%2C3&actor_id=a+%26');
-    expect(event.requestContext.routeKey).toBe('GET /v1/rbac/access_requests/{access_request_id}/events');
+    expect(event.requestContext.routeKey).toBe(
+      'GET /v1/rbac/access_requests/{access_request_id}/events',
+    );
   });
 
   test('without a query and variables in its path, it has neither', async () => {
@@ -111,7 +117,11 @@ describe('an answer', () => {
   test('is what the handler returns: status, headers, body', async () => {
     result = () => ({ statusCode: 418, headers: { 'x-a': 'b' }, body: 'short and stout' });
     const { status, headers, text } = await send('/v2/marketing/oauth/jwks');
-    expect({ status, a: headers.get('x-a'), text }).toEqual({ status: 418, a: 'b', text: 'short and stout' });
+    expect({ status, a: headers.get('x-a'), text }).toEqual({
+      status: 418,
+      a: 'b',
+      text: 'short and stout',
+    });
   });
 
   test.each<[string, string, RequestInit, number, string]>([
@@ -162,7 +172,11 @@ describe('an answer', () => {
     ['POST', devices.replace('devices', 'device'), `POST ${devices}`],
     ['POST', `${token}/`, `POST ${token}`],
     ['POST', '/oauth/token', `POST ${token}`],
-    ['GET', '/v1/rbac/access-requests/7/event', 'GET /v1/rbac/access_requests/{access_request_id}/events'],
+    [
+      'GET',
+      '/v1/rbac/access-requests/7/event',
+      'GET /v1/rbac/access_requests/{access_request_id}/events',
+    ],
   ])('to %s %s names the route that is near: %s', async (method, path, near) => {
     const { headers } = await send(path, { method });
     expect(headers.get('x-hint')).toBe(`There is ${near}.`);

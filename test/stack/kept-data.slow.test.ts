@@ -23,7 +23,12 @@ const folder = mkdtempSync(join(tmpdir(), 'login-service-data-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const startIn = async (data: string, PORT = '0', environment: Record<string, string> = {}) => {
-  const running = await startService({ LOCAL_DATA: data, PORT, DYNAMODB_ENDPOINT: '', ...environment });
+  const running = await startService({
+    LOCAL_DATA: data,
+    PORT,
+    DYNAMODB_ENDPOINT: '',
+    ...environment,
+  });
   return { running, service: serviceOf(running.demo, running.directory) };
 };
 
@@ -58,7 +63,9 @@ test('what was there before a stop is there after the next start, and goes on wo
     base_url: first.running.demo.base_url,
     account: first.running.demo.account,
   });
-  expect((await service.listDevices(login.access_token)).body.devices).toMatchObject([{ id: device_id }]);
+  expect((await service.listDevices(login.access_token)).body.devices).toMatchObject([
+    { id: device_id },
+  ]);
   const { refresh_token } = login;
   expect((await service.refresh(refresh_token)).status).toBe(200);
   expect((await service.search()).body.results).toContainEqual(added.body);
@@ -108,7 +115,10 @@ async function writeUntilKilled(
     if (status === 201) acknowledged.push(body.id);
   };
   const register = async () => {
-    const { status, body } = await service.register({ platform: 'ios', token: unique('push') }, appToken);
+    const { status, body } = await service.register(
+      { platform: 'ios', token: unique('push') },
+      appToken,
+    );
     if (status === 201) devices.push(body.id);
   };
   const writers = Array.from({ length: 4 }, () => [keepOn(addEvent), keepOn(register)]).flat();
@@ -128,19 +138,22 @@ test('another TOKEN_ALGORITHM signs from the start, and the tokens of before sta
   expect(signedWith(before)).toBe('RS256');
   // Only its owner may read the folder that the service has made, and its files.
   expect(modeOf(data)).toBe(0o700);
-  for (const file of ['login-service.json', 'secrets.json']) expect(modeOf(join(data, file))).toBe(0o600);
+  for (const file of ['login-service.json', 'secrets.json'])
+    expect(modeOf(join(data, file))).toBe(0o600);
   await first.running.stop();
 
   const changed = await startWith('ES256');
   const after = (await changed.service.logIn('alice')).body.access_token;
   expect(signedWith(after)).toBe('ES256');
-  for (const token of [before, after]) expect((await changed.service.listDevices(token)).status).toBe(200);
+  for (const token of [before, after])
+    expect((await changed.service.listDevices(token)).status).toBe(200);
   const kids = await idsOfKeys(changed.service);
   await changed.running.stop();
 
   const unchanged = await startWith('ES256');
   expect(await idsOfKeys(unchanged.service)).toEqual(kids);
-  for (const token of [before, after]) expect((await unchanged.service.listDevices(token)).status).toBe(200);
+  for (const token of [before, after])
+    expect((await unchanged.service.listDevices(token)).status).toBe(200);
   await unchanged.running.stop();
 });
 
@@ -187,7 +200,13 @@ test('damaged data are left alone: the line names the file or the table, and wha
   const kept = join(folder, 'kept');
   await (await startIn(kept)).running.stop();
   const left = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
-  const files = ['login-service.json', 'secrets.json', 'sandbox-provider_f.json', 'table/CURRENT', 'table'];
+  const files = [
+    'login-service.json',
+    'secrets.json',
+    'sandbox-provider_f.json',
+    'table/CURRENT',
+    'table',
+  ];
   for (const name of files) {
     const data = join(folder, `damaged-${name.replace('/', '-')}`);
     cpSync(kept, data, { recursive: true });
@@ -218,7 +237,12 @@ test('a table of a newer format is left alone: the line names both formats', asy
   const data = join(folder, 'newer-format');
   const { running } = await startIn(data);
   const { dynamodb_endpoint, table_name } = running.demo;
-  const Item = { pk: { S: 'TABLE' }, sk: { S: 'FORMAT' }, format: { N: '2' }, updated_at: { S: 'later' } };
+  const Item = {
+    pk: { S: 'TABLE' },
+    sk: { S: 'FORMAT' },
+    format: { N: '2' },
+    updated_at: { S: 'later' },
+  };
   await localDynamoDb(dynamodb_endpoint).send(new PutItemCommand({ TableName: table_name, Item }));
   await running.stop();
   await expect(startIn(data)).rejects.toThrow(
@@ -236,7 +260,10 @@ test('another port is refused: tokens name the one they were issued at', async (
     `The data in LOCAL_DATA belong to ${base_url}, which their tokens name as issuer. ${advice}\n`,
   );
   const file = join(data, 'login-service.json');
-  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), url: 'http://127.0.0.1' }));
+  writeFileSync(
+    file,
+    JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), url: 'http://127.0.0.1' }),
+  );
   await expect(startIn(data, '1')).rejects.toThrow('belong to http://127.0.0.1,');
 });
 
@@ -256,11 +283,12 @@ test('data in use, or whose port is taken, are refused: the line names the stack
   }
 });
 
-test.each([{ JOIN: '/nowhere' }, { DYNAMODB_ENDPOINT: 'http://127.0.0.1:1' }, { EVENTS_TO: 'terminal' }])(
-  'it is refused together with %j',
-  async (other) => {
-    await expect(startService({ LOCAL_DATA: join(folder, 'both'), ...other })).rejects.toThrow(
-      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN, DYNAMODB_ENDPOINT and EVENTS_TO.',
-    );
-  },
-);
+test.each([
+  { JOIN: '/nowhere' },
+  { DYNAMODB_ENDPOINT: 'http://127.0.0.1:1' },
+  { EVENTS_TO: 'terminal' },
+])('it is refused together with %j', async (other) => {
+  await expect(startService({ LOCAL_DATA: join(folder, 'both'), ...other })).rejects.toThrow(
+    'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN, DYNAMODB_ENDPOINT and EVENTS_TO.',
+  );
+});

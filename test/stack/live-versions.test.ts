@@ -31,7 +31,8 @@ describe('new code', () => {
       }),
       watching,
     );
-    const nameOf = ({ Name }: { Name: { Ref: string } }): string => readable(Name).replace(/^Alarms/, '');
+    const nameOf = ({ Name }: { Name: { Ref: string } }): string =>
+      readable(Name).replace(/^Alarms/, '');
     const alarmsOf = groups.map(({ properties: { DeploymentGroupName, AlarmConfiguration } }) => [
       DeploymentGroupName,
       AlarmConfiguration.Alarms.map(nameOf),
@@ -70,7 +71,9 @@ describe('new code', () => {
     );
     const versions = JSON.stringify(named('check-new-versions').Environment.Variables.NEW_VERSIONS);
     for (const [name, id] of published)
-      expect(versions).toContain(`=",${JSON.stringify(name)},":",{"Fn::GetAtt":["${id}","Version"]}`);
+      expect(versions).toContain(
+        `=",${JSON.stringify(name)},":",{"Fn::GetAtt":["${id}","Version"]}`,
+      );
     expect(published).toHaveLength(endpoints.size);
     (await templateWith(withoutCanary)).resourcePropertiesCountIs(
       'AWS::Lambda::Function',
@@ -110,7 +113,11 @@ describe('new code', () => {
 
   test('of the token function has as many warm instances as are set, by default none, and costs nothing when not live', async () => {
     const version = 'AWS::Lambda::Version';
-    template.resourcePropertiesCountIs(version, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+    template.resourcePropertiesCountIs(
+      version,
+      { ProvisionedConcurrencyConfig: Match.anyValue() },
+      0,
+    );
     const warm = await templateWith({ tokenConcurrency: 5 });
     const deleted = Object.values(warm.findResources(version, { DeletionPolicy: 'Delete' }));
     const ProvisionedConcurrencyConfig = { ProvisionedConcurrentExecutions: 5 };
@@ -130,7 +137,9 @@ describe('new code', () => {
     ];
     const versions = templates.flatMap((of) =>
       Object.keys(
-        of.findResources('AWS::Lambda::Version', { Properties: { FunctionName: { Ref: 'IssueToken' } } }),
+        of.findResources('AWS::Lambda::Version', {
+          Properties: { FunctionName: { Ref: 'IssueToken' } },
+        }),
       ),
     );
     expect(new Set(versions).size).toBe(3);
@@ -142,13 +151,19 @@ describe('new code', () => {
   });
 
   test('goes live in groups of at most five, each after the one before, with the token function in the last', () => {
-    const waiting = Object.entries(template.findResources(live)).map(([id, { DependsOn = [] }]) => ({
-      id,
-      after: [DependsOn].flat().filter((other) => /Live$/.test(other)),
-    }));
+    const waiting = Object.entries(template.findResources(live)).map(
+      ([id, { DependsOn = [] }]) => ({
+        id,
+        after: [DependsOn].flat().filter((other) => /Live$/.test(other)),
+      }),
+    );
     const groups = Map.groupBy(waiting, ({ after }) => after.toSorted().join());
     const order: string[][] = [];
-    for (let group = groups.get(''); group; group = groups.get(order.at(-1)?.toSorted().join() ?? ''))
+    for (
+      let group = groups.get('');
+      group;
+      group = groups.get(order.at(-1)?.toSorted().join() ?? '')
+    )
       order.push(group.map(({ id }) => id));
     expect(order.flat().sort()).toEqual(waiting.map(({ id }) => id).sort());
     for (const group of order) expect(group.length).toBeLessThanOrEqual(5);

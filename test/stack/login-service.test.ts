@@ -12,7 +12,8 @@ import { LoginService, type LoginServiceProps } from '../../infra/stack/login-se
 import { withEdge } from '../support/deployments.ts';
 
 /** An app that has none of this project's feature flags. */
-const newApp = (): App => new App({ context: { 'aws:cdk:bundling-stacks': [] }, stackTraces: false });
+const newApp = (): App =>
+  new App({ context: { 'aws:cdk:bundling-stacks': [] }, stackTraces: false });
 
 function ownStack(name = 'accounts', app = newApp()): Stack {
   return new Stack(app, name, { env: { account: '123456789012', region: 'eu-central-1' } });
@@ -30,7 +31,10 @@ describe('resources of your own take the place of those of the service', () => {
     certificate: Certificate.fromCertificateArn(stack, 'Certificate', withEdge.certificateArn),
   });
   const given = {
-    table: new TableV2(stack, 'People', { ...keys, dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES }),
+    table: new TableV2(stack, 'People', {
+      ...keys,
+      dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
+    }),
     eventBus: EventBus.fromEventBusArn(
       stack,
       'Bus',
@@ -48,7 +52,8 @@ describe('resources of your own take the place of those of the service', () => {
     const { table, eventBus, alarmTopic, url } = service;
     expect([table, eventBus, alarmTopic]).toEqual([given.table, given.eventBus, given.alarmTopic]);
     expect(url).toBe(`https://${domain.name}`);
-    for (const type of ['AWS::DynamoDB::Table', 'AWS::Events::EventBus']) template.resourceCountIs(type, 0);
+    for (const type of ['AWS::DynamoDB::Table', 'AWS::Events::EventBus'])
+      template.resourceCountIs(type, 0);
     template.resourceCountIs('AWS::SNS::Topic', 1);
     template.resourceCountIs('AWS::ApiGatewayV2::DomainName', 1);
   });
@@ -140,7 +145,10 @@ describe('what is wrong is an error at synth that names it', () => {
   test.each<[LoginServiceProps & Record<string, unknown>, string]>([
     [{ rateLimit: 0 }, 'rateLimit must be a whole number from 1 to 100000'],
     [{ rateLimits: 5 }, 'rateLimits is unknown; docs/settings.md lists them all'],
-    [{ replicaRegions: ['Frankfurt'] }, 'replicaRegions must be names of regions, separated by commas'],
+    [
+      { replicaRegions: ['Frankfurt'] },
+      'replicaRegions must be names of regions, separated by commas',
+    ],
     [{ table }, 'table must have a stream, unless publishEvents is false'],
     [{ table, publishEvents: false, tableName: 'people' }, 'tableName must not come with table'],
     [{ table, publishEvents: false, maxWriteUnits: 5 }, 'maxWriteUnits must not come with table'],

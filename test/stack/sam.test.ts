@@ -36,7 +36,10 @@ async function invoke(name: string, event: string) {
   // As on Lambda, so that the function requires its variables when it is loaded.
   const lambda = { AWS_LAMBDA_FUNCTION_NAME: name };
   const words = ['--input-type=module', '--eval', program];
-  const { stdout } = await execa(process.execPath, words, { env: { ...env, ...lambda }, extendEnv: false });
+  const { stdout } = await execa(process.execPath, words, {
+    env: { ...env, ...lambda },
+    extendEnv: false,
+  });
   return JSON.parse(stdout.split('\n').at(-1) ?? '');
 }
 
@@ -50,7 +53,10 @@ describe('what npm start writes for sam local invoke', () => {
     ['RegisterDevice', 'register-device', [200, 201]],
   ])('%s answers the event %s with success, however often', async (name, event, statuses) => {
     const { statusCode, body } = await invoke(name, event);
-    expect({ statusCode, body }).toEqual({ statusCode: expect.any(Number), body: expect.any(String) });
+    expect({ statusCode, body }).toEqual({
+      statusCode: expect.any(Number),
+      body: expect.any(String),
+    });
     expect(statuses).toContain(statusCode);
   });
 
@@ -92,7 +98,13 @@ describe('the way from a container to the servers of npm start', () => {
     renameSync(join(directory, `${server.port}.sock`), join(directory, `${port}.sock`));
     copyFileSync('infra/local/sam/reach-host.mjs', join(directory, 'reach-host.mjs'));
     const program = `process.stdout.write(await (await fetch('http://127.0.0.1:${port}')).text())`;
-    const words = ['--import', join(directory, 'reach-host.mjs'), '--input-type=module', '--eval', program];
+    const words = [
+      '--import',
+      join(directory, 'reach-host.mjs'),
+      '--input-type=module',
+      '--eval',
+      program,
+    ];
     const { stdout } = await execa(process.execPath, words, { env: { HOST_PORTS: port } });
     expect(stdout).toBe('from the host');
     close();
@@ -103,8 +115,16 @@ describe('the way from a container to the servers of npm start', () => {
     const port = await freePort();
     copyFileSync('infra/local/sam/reach-host.mjs', join(directory, 'reach-host.mjs'));
     const program = `await fetch('http://127.0.0.1:${port}').catch(() => {})`;
-    const words = ['--import', join(directory, 'reach-host.mjs'), '--input-type=module', '--eval', program];
+    const words = [
+      '--import',
+      join(directory, 'reach-host.mjs'),
+      '--input-type=module',
+      '--eval',
+      program,
+    ];
     const { stderr } = await execa(process.execPath, words, { env: { HOST_PORTS: port } });
-    expect(stderr).toMatch(/^npm start cannot be reached from this container\. .*host\.docker\.internal: /);
+    expect(stderr).toMatch(
+      /^npm start cannot be reached from this container\. .*host\.docker\.internal: /,
+    );
   });
 });

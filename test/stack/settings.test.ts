@@ -16,7 +16,8 @@ const tableStreamArn =
   'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
 const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd';
 const domain = { domainName: 'login.example.com', certificateArn };
-const noBlocks = '192.0.2.1 0.0.0.0/0 192.0.2.0/33 192.0.2/24 ::1/129 fe80::1%eth0/64 ::1/64,'.split(' ');
+const noBlocks =
+  '192.0.2.1 0.0.0.0/0 192.0.2.0/33 192.0.2/24 ::1/129 fe80::1%eth0/64 ::1/64,'.split(' ');
 const anything = v.record(v.string(), v.unknown());
 
 describe('the page about the settings', () => {
@@ -68,8 +69,9 @@ describe('the page about the settings', () => {
       `CHANGELOG.md: takes ${canaryMinutes} minutes by default, and a deployment of all functions ${minutes};`,
     ]);
     const [, atOnce, faster, shorter] =
-      page.match(/`canariesAtOnce` (\d+), it takes (\d+) minutes, and with `canaryMinutes` (\d+) as well/) ??
-      [];
+      page.match(
+        /`canariesAtOnce` (\d+), it takes (\d+) minutes, and with `canaryMinutes` (\d+) as well/,
+      ) ?? [];
     expect(Math.ceil(endpoints.size / Number(atOnce)) * canaryMinutes).toBe(Number(faster));
     expect(groups * Number(shorter)).toBe(Number(faster));
   });
@@ -105,7 +107,10 @@ describe('settings', () => {
   test.each([
     [{ domainName: 'login.example.com' }, 'certificateArn must come with domainName'],
     [{ certificateArn }, 'domainName must come with certificateArn'],
-    [{ tableName: 'restored' }, 'tableStreamArn must come with tableName, unless publishEvents is false'],
+    [
+      { tableName: 'restored' },
+      'tableStreamArn must come with tableName, unless publishEvents is false',
+    ],
     [{ tableStreamArn }, 'tableName must come with tableStreamArn'],
     [{ removalPolicy: 'destroy' }, 'removalPolicy must be retain in production'],
     [{ loopbackProviders: 'true' }, 'loopbackProviders must be false in production'],
@@ -139,7 +144,10 @@ describe('settings', () => {
       'kmsKeyArn must name a key in the region of the deployment',
     ],
     ...[{ 'aws:team': 'login' }, { team: 5 }, { team: '#' }, 'team', 'team=login,'].map(
-      (tags): [Record<string, unknown>, string] => [{ tags }, 'tags must be an object of names and texts'],
+      (tags): [Record<string, unknown>, string] => [
+        { tags },
+        'tags must be an object of names and texts',
+      ],
     ),
     [{ archiveDays: 30, publishEvents: false }, 'archiveDays must come with publishEvents'],
     ...['', ...noBlocks].map((edgeAllowedAddresses): [Record<string, unknown>, string] => [
@@ -170,9 +178,17 @@ describe('settings', () => {
   });
 
   test('an invalid one ends the synthesis with one line that names it', () => {
-    const environment = { ...process.env, NODE_OPTIONS: '', CDK_CONTEXT_JSON: '{"rateLimit":"often"}' };
+    const environment = {
+      ...process.env,
+      NODE_OPTIONS: '',
+      CDK_CONTEXT_JSON: '{"rateLimit":"often"}',
+    };
     const run = () =>
-      execFileSync(process.execPath, ['infra/app.ts'], { cwd: root, env: environment, stdio: 'pipe' });
+      execFileSync(process.execPath, ['infra/app.ts'], {
+        cwd: root,
+        env: environment,
+        stdio: 'pipe',
+      });
     expect(run).toThrow(
       expect.objectContaining({
         status: 1,
@@ -240,7 +256,9 @@ describe('the API', () => {
       groups.filter(({ id }) => id.startsWith('AuditLog') === isAudit),
     );
     expect(audit.map(({ properties }) => properties.RetentionInDays)).toEqual([400]);
-    expect(new Set(others.map(({ properties }) => properties.RetentionInDays))).toEqual(new Set([days]));
+    expect(new Set(others.map(({ properties }) => properties.RetentionInDays))).toEqual(
+      new Set([days]),
+    );
   });
 
   test('has a domain of its own when it is given one, which is then the issuer', async () => {
@@ -275,10 +293,16 @@ const development = await templateWith({
 
 describe('a deployment for development', () => {
   test('leaves nothing behind', () => {
-    for (const type of ['AWS::DynamoDB::Table', 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup']) {
+    for (const type of [
+      'AWS::DynamoDB::Table',
+      'AWS::SecretsManager::Secret',
+      'AWS::Logs::LogGroup',
+    ]) {
       development.allResources(type, { DeletionPolicy: 'Delete' });
     }
-    development.allResourcesProperties('AWS::DynamoDB::Table', { DeletionProtectionEnabled: false });
+    development.allResourcesProperties('AWS::DynamoDB::Table', {
+      DeletionProtectionEnabled: false,
+    });
   });
 
   test('has its own throttles', () => {
@@ -322,5 +346,7 @@ test('the pages name every variable of npm start but the one that is for tests',
     readFileSync(page, 'utf8'),
   );
   const isNamed = (variable: string) => new RegExp(`\\b${variable}\\b`).test(pages.join());
-  expect(startVariables.filter((variable) => !isNamed(variable))).toEqual(['AWS_CALL_MILLISECONDS']);
+  expect(startVariables.filter((variable) => !isNamed(variable))).toEqual([
+    'AWS_CALL_MILLISECONDS',
+  ]);
 });

@@ -67,7 +67,8 @@ describe('packages that are not installed: one clear line, exit code 1', () => {
     'npm run %s before npm ci',
     async (script) => {
       const cwd = newDirectory();
-      for (const path of ['package.json', 'infra/require-install.js']) cpSync(path, join(cwd, path));
+      for (const path of ['package.json', 'infra/require-install.js'])
+        cpSync(path, join(cwd, path));
       const words = ['run', '-s', script, '--', 'accounts', 'create'];
       const { exitCode, stderr } = await run('npm', words, { cwd });
       // npm may warn of settings of this machine.
@@ -83,7 +84,9 @@ describe('packages that are not installed: one clear line, exit code 1', () => {
     const words = ['--import', `data:text/javascript,${older}`, 'infra/require-install.js'];
     expect(await run(process.execPath, words)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/^The scripts need Node 24 or newer, .+: its own is 22\.1\.0\.\n$/),
+      stderr: expect.stringMatching(
+        /^The scripts need Node 24 or newer, .+: its own is 22\.1\.0\.\n$/,
+      ),
     });
   });
 });
@@ -114,11 +117,16 @@ describe('npm start', () => {
   const port = 'a whole number from 0 to 65535';
   const address = 'an address such as http://127.0.0.1:8000';
   const near = 'terminal or an address of this machine such as http://127.0.0.1:9000';
-  const hosts = '127.0.0.1 (the default), 0.0.0.0 for the whole network, or an address of this machine';
+  const hosts =
+    '127.0.0.1 (the default), 0.0.0.0 for the whole network, or an address of this machine';
   const names = 'names of hosts without ports, separated by commas, such as my-machine.local';
   test.each([
     ...['abc', '-1', '65536', '1e3'].map((given) => ['PORT', given, port]),
-    ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((given) => ['DYNAMODB_ENDPOINT', given, address]),
+    ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((given) => [
+      'DYNAMODB_ENDPOINT',
+      given,
+      address,
+    ]),
     ...[
       'here',
       '127.0.0.1:9000',
@@ -128,15 +136,22 @@ describe('npm start', () => {
       'file:///tmp',
     ].map((given) => ['EVENTS_TO', given, near]),
     ...['my-machine', '198.51.100.7', '127.0.0.1:3000'].map((given) => ['HOST', given, hosts]),
-    ...['my-machine.local:3000', 'http://my-machine.local', 'a,,b'].map((given) => ['HOSTS', given, names]),
+    ...['my-machine.local:3000', 'http://my-machine.local', 'a,,b'].map((given) => [
+      'HOSTS',
+      given,
+      names,
+    ]),
     ['LOG_LEVEL', 'LOUD', 'INFO or ERROR'],
     ['AWS_CALL_MILLISECONDS', '1s', 'a whole number of milliseconds'],
-  ])('%s=%s: one line that says what it must be, exit code 1', async (name = '', value = '', must = '') => {
-    expect(await startInVain({ [name]: value })).toEqual({
-      ...nothing,
-      stderr: `${name} must be ${must}, not ${JSON.stringify(value)}.\n`,
-    });
-  });
+  ])(
+    '%s=%s: one line that says what it must be, exit code 1',
+    async (name = '', value = '', must = '') => {
+      expect(await startInVain({ [name]: value })).toEqual({
+        ...nothing,
+        stderr: `${name} must be ${must}, not ${JSON.stringify(value)}.\n`,
+      });
+    },
+  );
 
   const days = 86_400;
   test.each([
@@ -249,7 +264,12 @@ describe('npm start', () => {
     await isUp(killed);
     killed.kill('SIGKILL');
     await killed;
-    expect(readdirSync(directory).sort()).toEqual(['audit.ndjson', 'demo.json', 'sam', 'stack.json']);
+    expect(readdirSync(directory).sort()).toEqual([
+      'audit.ndjson',
+      'demo.json',
+      'sam',
+      'stack.json',
+    ]);
     const next = runStart(directory);
     await isUp(next);
     next.kill('SIGINT');
@@ -261,7 +281,9 @@ describe('npm start', () => {
     const { DYNAMODB_ENDPOINT: otherStore } = process.env;
     const lines = running
       .output()
-      .match(/^It publishes no events, .* EVENTS_TO=terminal npm start .* \(see docs\/events\.md\)\.$/gm);
+      .match(
+        /^It publishes no events, .* EVENTS_TO=terminal npm start .* \(see docs\/events\.md\)\.$/gm,
+      );
     expect(lines?.length ?? 0).toBe(otherStore === undefined ? 1 : 0);
   });
 
@@ -269,7 +291,9 @@ describe('npm start', () => {
     expect(await startInVain({ EVENTS_TO: 'terminal', DYNAMODB_ENDPOINT: '', PATH: '' })).toEqual({
       ...nothing,
       stdout: expect.any(String),
-      stderr: expect.stringMatching(/^EVENTS_TO needs Java 17 and Maven: spawn (java|mvn) ENOENT\.\n$/),
+      stderr: expect.stringMatching(
+        /^EVENTS_TO needs Java 17 and Maven: spawn (java|mvn) ENOENT\.\n$/,
+      ),
     });
   });
 
@@ -285,7 +309,9 @@ describe('npm start', () => {
         Time: new Date(1_769_846_400_500),
         Detail: '{"id":"pe_1"}',
       }));
-      await new EventBridgeClient(localAws(awsEndpointOf(started))).send(new PutEventsCommand({ Entries }));
+      await new EventBridgeClient(localAws(awsEndpointOf(started))).send(
+        new PutEventsCommand({ Entries }),
+      );
     };
     const says = async (line: RegExp) => {
       while (!line.test(started.output())) await wait(20);
@@ -301,14 +327,20 @@ describe('npm start', () => {
         const event: Envelope = JSON.parse((await readBody(request)).toString());
         const status = statuses.pop() ?? 204;
         if (status === 204 && event['detail-type'] !== 'unwelcome') received.push(event);
-        response.writeHead(event['detail-type'] === 'unwelcome' ? 400 : status, { location: '/' }).end();
+        response
+          .writeHead(event['detail-type'] === 'unwelcome' ? 400 : status, { location: '/' })
+          .end();
       },
       Number(new URL(down.url).port),
     );
     await publish('unwelcome', 'last');
     await says(/\(it answered with 400\)/);
     while (received.length < 3) await wait(20);
-    expect(received.map((event) => event['detail-type']).toSorted()).toEqual(['first', 'last', 'second']);
+    expect(received.map((event) => event['detail-type']).toSorted()).toEqual([
+      'first',
+      'last',
+      'second',
+    ]);
     expect(await started.interrupt()).toBe(0);
     expect(started.output()).toMatch(/^http\S+ never took 1 of the events; they are lost\.$/m);
     const printed = [...started.output().matchAll(/^event (.*)$/gm)].map(([, event = '']) =>
@@ -342,7 +374,9 @@ describe('npm start', () => {
     for (const url of urls.filter((one) => one !== process.env.DYNAMODB_ENDPOINT)) {
       await fetch(url);
       for (const address of ['127.0.0.2', ...others.map(({ address }) => address)]) {
-        const elsewhere = fetch(url.replace('127.0.0.1', address), { signal: AbortSignal.timeout(2_000) });
+        const elsewhere = fetch(url.replace('127.0.0.1', address), {
+          signal: AbortSignal.timeout(2_000),
+        });
         await expect(elsewhere).rejects.toThrow();
       }
     }
@@ -375,7 +409,8 @@ describe('npm start', () => {
 
   test("the README's lines in another folder: a clear line for each value, and no stack trace", async () => {
     const directory = newDirectory();
-    const [input = ''] = readFileSync('README.md', 'utf8').match(/^demo\(\).*?(?=^field\(\))/ms) ?? [];
+    const [input = ''] =
+      readFileSync('README.md', 'utf8').match(/^demo\(\).*?(?=^field\(\))/ms) ?? [];
     const { stdout, stderr } = await run('sh', [], { cwd: directory, input });
     const line = 'No .local/demo.json: run npm start, and this in its folder.\n';
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: line.repeat(7) });

@@ -15,7 +15,8 @@ const access: Access = {
   table: { devices: ['GetItem', 'BatchGetItem', 'Query'], signing_keys: ['Query'] },
   secrets: [],
 };
-const asFunction = <Result>(run: () => Promise<Result>) => withTableRights('read-devices', access, run);
+const asFunction = <Result>(run: () => Promise<Result>) =>
+  withTableRights('read-devices', access, run);
 
 const device = { pk: 'DEVICE#d_1', sk: 'DEVICE' };
 const account = { pk: 'ACCOUNT#ac_1', sk: 'ACCOUNT' };
@@ -42,7 +43,11 @@ test.each<[string, () => Promise<unknown>, string]>([
     () => store.call('PutItem', { TableName, Item: device }),
     'PutItem DEVICE#d_1',
   ],
-  ['another one', () => store.call('DeleteItem', { TableName, Key: device }), 'DeleteItem DEVICE#d_1'],
+  [
+    'another one',
+    () => store.call('DeleteItem', { TableName, Key: device }),
+    'DeleteItem DEVICE#d_1',
+  ],
   ['an item of another kind', () => get(account), 'GetItem ACCOUNT#ac_1'],
   [
     'a write of a transaction',
@@ -57,12 +62,18 @@ test.each<[string, () => Promise<unknown>, string]>([
     () =>
       store.call('TransactWriteItems', {
         TransactItems: [
-          { ConditionCheck: { TableName, Key: device, ConditionExpression: 'attribute_exists(pk)' } },
+          {
+            ConditionCheck: { TableName, Key: device, ConditionExpression: 'attribute_exists(pk)' },
+          },
         ],
       }),
     'ConditionCheckItem DEVICE#d_1',
   ],
-  ['one such item among others', () => batch(device, account), 'BatchGetItem DEVICE#d_1,ACCOUNT#ac_1'],
+  [
+    'one such item among others',
+    () => batch(device, account),
+    'BatchGetItem DEVICE#d_1,ACCOUNT#ac_1',
+  ],
   ['a list of another kind', () => query('ACCOUNTS'), 'Query ACCOUNTS'],
   [
     'what only begins like the one key that it may read',
@@ -70,7 +81,9 @@ test.each<[string, () => Promise<unknown>, string]>([
     'Query SIGNING_KEYS_OF#la_1',
   ],
 ])('%s: an error that names the function, the action and the key', async (_, run, denied) => {
-  await expect(asFunction(run)).rejects.toThrow(`The record of read-devices does not let it ${denied}.`);
+  await expect(asFunction(run)).rejects.toThrow(
+    `The record of read-devices does not let it ${denied}.`,
+  );
 });
 
 test('an endpoint whose record lacks a right answers with a 500 that names it, which fails any test that calls it', async () => {

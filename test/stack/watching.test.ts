@@ -4,7 +4,14 @@ import * as v from 'valibot';
 import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { everything, otherCanary } from '../support/deployments.ts';
-import { readable, resources, template, templateWith, watching, watchingWith } from '../support/template.ts';
+import {
+  readable,
+  resources,
+  template,
+  templateWith,
+  watching,
+  watchingWith,
+} from '../support/template.ts';
 
 const { endpoints } = readFunctions();
 
@@ -23,14 +30,20 @@ const alarmSchema = v.looseObject({
   Dimensions: dimensions,
   Metrics: v.optional(
     v.array(
-      v.object({ Id: v.string(), Expression: v.optional(v.string()), MetricStat: v.optional(measured) }),
+      v.object({
+        Id: v.string(),
+        Expression: v.optional(v.string()),
+        MetricStat: v.optional(measured),
+      }),
     ),
   ),
 });
 const alarmsIn = (of: typeof watching) => resources('AWS::CloudWatch::Alarm', alarmSchema, of);
 const all = alarmsIn(watching);
 /** Alarms about a new version. Only CodeDeploy asks for their state. */
-const ofVersions = all.filter(({ properties }) => properties.AlarmDescription.startsWith('NewVersion'));
+const ofVersions = all.filter(({ properties }) =>
+  properties.AlarmDescription.startsWith('NewVersion'),
+);
 const alarms = all.filter((alarm) => !ofVersions.includes(alarm));
 const alarmNamed = (name: string) =>
   all
@@ -50,14 +63,23 @@ const measurementsOf = ({ Metrics, ...alarm }: v.InferOutput<typeof alarmSchema>
   Metrics?.map(({ Id, Expression, MetricStat }) =>
     MetricStat ? `${Id}: ${inWords(MetricStat)}` : String(Expression),
   ) ?? [
-    inWords(v.parse(measured, { ...alarm, Metric: alarm, Stat: alarm.Statistic ?? alarm.ExtendedStatistic })),
+    inWords(
+      v.parse(measured, {
+        ...alarm,
+        Metric: alarm,
+        Stat: alarm.Statistic ?? alarm.ExtendedStatistic,
+      }),
+    ),
   ];
 
 /**
  * The value of an alarm's expression in a period in which its metrics have these; those left out are missing.
  * @see Amazon CloudWatch user guide, "Metric math syntax and functions"
  */
-function calculated({ Metrics = [] }: v.InferOutput<typeof alarmSchema>, counts: Record<string, number>) {
+function calculated(
+  { Metrics = [] }: v.InferOutput<typeof alarmSchema>,
+  counts: Record<string, number>,
+) {
   const scope: Record<string, unknown> = {
     IF: (condition: boolean, yes: number, no: number) => (condition ? yes : no),
     MAX: (values: number[]) => Math.max(...values),
@@ -66,7 +88,10 @@ function calculated({ Metrics = [] }: v.InferOutput<typeof alarmSchema>, counts:
   // The outermost expression stands first.
   for (const { Id, Expression } of Metrics.toReversed()) {
     const body = `return ${Expression ?? `counts.${Id}`}`;
-    scope[Id] = new Function('counts', ...Object.keys(scope), body)(counts, ...Object.values(scope));
+    scope[Id] = new Function('counts', ...Object.keys(scope), body)(
+      counts,
+      ...Object.values(scope),
+    );
   }
   return v.parse(v.number(), scope[Metrics[0]?.Id ?? '']);
 }
@@ -74,7 +99,8 @@ function calculated({ Metrics = [] }: v.InferOutput<typeof alarmSchema>, counts:
 const dashboard = JSON.stringify(watching.findResources('AWS::CloudWatch::Dashboard'));
 
 /** A metric of an alarm, under its name there. */
-const sum = (id: string, metric: string, seconds = 60): string => `${id}: Sum of ${metric}, in ${seconds} s`;
+const sum = (id: string, metric: string, seconds = 60): string =>
+  `${id}: Sum of ${metric}, in ${seconds} s`;
 /** The sum of metrics, each of which may be missing. */
 const added = (...metrics: string[]): string[] => [
   metrics.map((metric) => `FILL(${metric.split(':')[0]}, 0)`).join(' + '),
@@ -125,10 +151,17 @@ describe('alarms', () => {
     sum(`consumed${kind}s`, inTable(`Consumed${kind}CapacityUnits`)),
   );
   const rotations = ['rotate-signing-keys', 'rotate-service-secrets'];
-  const wrongSecrets = ['tokens: Sum of a-stack TokensRefused', 'others: Sum of a-stack RequestsRefused'];
+  const wrongSecrets = [
+    'tokens: Sum of a-stack TokensRefused',
+    'others: Sum of a-stack RequestsRefused',
+  ];
 
   test.each<[string, string, string[]]>([
-    ['ServerErrors', '2 of 3 from 1', share(5, sum('part', 'AWS/ApiGateway 5xx, ApiId=ApiHttp'), requests)],
+    [
+      'ServerErrors',
+      '2 of 3 from 1',
+      share(5, sum('part', 'AWS/ApiGateway 5xx, ApiId=ApiHttp'), requests),
+    ],
     [
       'Latency',
       '5 of 5 from 3000',
@@ -155,7 +188,11 @@ describe('alarms', () => {
     ],
     ['ProviderStreamUpdated', '1 of 1 from 1', ['Sum of a-stack ProviderStreamsUpdated, in 60 s']],
     ['StaleSecrets', '2 of 5 from 1', ['Sum of a-stack StaleSecrets, in 60 s']],
-    ['RefreshTokensReused', '1 of 1 from 1', share(5, sum('part', 'a-stack RefreshTokensReused'), refreshes)],
+    [
+      'RefreshTokensReused',
+      '1 of 1 from 1',
+      share(5, sum('part', 'a-stack RefreshTokensReused'), refreshes),
+    ],
     [
       'RefreshTokensRepeated',
       '3 of 5 from 10',
@@ -167,13 +204,20 @@ describe('alarms', () => {
       share(
         100,
         sum('part', 'a-stack PublicClientsRefused'),
-        added(sum('refused', 'a-stack PublicClientsRefused'), sum('issued', 'a-stack TokensIssued')),
+        added(
+          sum('refused', 'a-stack PublicClientsRefused'),
+          sum('issued', 'a-stack TokensIssued'),
+        ),
       ),
     ],
     [
       'WrongSecrets',
       '3 of 5 from 1',
-      share(100, added(...wrongSecrets.map((one) => `${one}, reason=secret_wrong, in 60 s`)), requests),
+      share(
+        100,
+        added(...wrongSecrets.map((one) => `${one}, reason=secret_wrong, in 60 s`)),
+        requests,
+      ),
     ],
     [
       'AccessRequestFull',
@@ -185,7 +229,11 @@ describe('alarms', () => {
       '1 of 5 from 1',
       added(...rotations.map((key, place) => sum(`errors${place}`, inLambda('Errors', key)))),
     ],
-    ['DeletionsUnfinished', '1 of 5 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
+    [
+      'DeletionsUnfinished',
+      '1 of 5 from 1',
+      added(sum('errors0', inLambda('Errors', 'finish-deletions'))),
+    ],
     [
       'ExpiriesNotStored',
       '3 of 5 from 1',
@@ -245,7 +293,10 @@ describe('alarms', () => {
     [
       'AuditFailure',
       '1 of 5 from 1',
-      added(sum('failed', inLambda('Errors', 'forward-audit')), `waiting: ${waitingIn('AuditUndelivered')}`),
+      added(
+        sum('failed', inLambda('Errors', 'forward-audit')),
+        `waiting: ${waitingIn('AuditUndelivered')}`,
+      ),
     ],
     [
       'EventsDelayed',
@@ -283,28 +334,34 @@ describe('alarms', () => {
   ])('%s: %s', (name, limit, measurements) => {
     const alarm = alarmNamed(name);
     expect(alarm && measurementsOf(alarm)).toEqual(measurements);
-    expect(`${alarm?.DatapointsToAlarm} of ${alarm?.EvaluationPeriods} from ${alarm?.Threshold}`).toBe(limit);
+    expect(
+      `${alarm?.DatapointsToAlarm} of ${alarm?.EvaluationPeriods} from ${alarm?.Threshold}`,
+    ).toBe(limit);
   });
 
   // CloudWatch publishes a metric with a delay, so the latest point of such an expression is always what it was filled with.
   // @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
   test('look at more than one period where the expression has a value without any metric', () => {
-    const filled = all.flatMap(({ properties: { AlarmDescription, EvaluationPeriods, Metrics = [] } }) => {
-      const expressions = new Map(Metrics.map(({ Id, Expression }) => [Id, Expression]));
-      /** Whether a metric of the alarm, or an expression, has a value while nothing is published. */
-      const isFilled = (id: string): boolean => {
-        const outside = expressions.get(id)?.replace(/FILL\(\w+, 0\)/g, '0');
-        return outside?.match(/\b[a-z]\w*/g)?.every(isFilled) ?? outside !== undefined;
-      };
-      const [{ Id } = { Id: '' }] = Metrics;
-      return isFilled(Id) ? [{ AlarmDescription, EvaluationPeriods }] : [];
-    });
+    const filled = all.flatMap(
+      ({ properties: { AlarmDescription, EvaluationPeriods, Metrics = [] } }) => {
+        const expressions = new Map(Metrics.map(({ Id, Expression }) => [Id, Expression]));
+        /** Whether a metric of the alarm, or an expression, has a value while nothing is published. */
+        const isFilled = (id: string): boolean => {
+          const outside = expressions.get(id)?.replace(/FILL\(\w+, 0\)/g, '0');
+          return outside?.match(/\b[a-z]\w*/g)?.every(isFilled) ?? outside !== undefined;
+        };
+        const [{ Id } = { Id: '' }] = Metrics;
+        return isFilled(Id) ? [{ AlarmDescription, EvaluationPeriods }] : [];
+      },
+    );
     expect(filled).not.toEqual([]);
     expect(filled.filter(({ EvaluationPeriods }) => EvaluationPeriods < 2)).toEqual([]);
   });
 
   test('have the thresholds that are set', async () => {
-    const changed = Object.fromEntries(Object.keys(thresholds).map((name, place) => [name, 11 + place]));
+    const changed = Object.fromEntries(
+      Object.keys(thresholds).map((name, place) => [name, 11 + place]),
+    );
     const settings = { ...changed, alarmFewest: 30, canary: false };
     const alarms = alarmsIn(await watchingWith(settings)).map(({ properties }) => properties);
     const thresholdOf = (name: string) =>
@@ -401,9 +458,11 @@ describe('alarms', () => {
         detail: {
           eventName: ['RotationFailed'],
           additionalEventData: {
-            SecretId: Object.keys(template.findResources('AWS::SecretsManager::Secret')).map((Ref) => ({
-              Ref,
-            })),
+            SecretId: Object.keys(template.findResources('AWS::SecretsManager::Secret')).map(
+              (Ref) => ({
+                Ref,
+              }),
+            ),
           },
         },
       },
@@ -424,7 +483,10 @@ describe('alarms', () => {
     template.hasResourceProperties('AWS::SNS::TopicPolicy', {
       PolicyDocument: {
         Statement: [
-          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          Match.objectLike({
+            Effect: 'Deny',
+            Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+          }),
           {
             Effect: 'Allow',
             Action: 'sns:Publish',

@@ -16,7 +16,10 @@ async function growthOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 const isId = (id: string): boolean => /^id_\d{12}$/.test(id);
-const madeUp = Array.from({ length: 1_000 }, (_, number) => `id_${String(number).padStart(12, '0')}`);
+const madeUp = Array.from(
+  { length: 1_000 },
+  (_, number) => `id_${String(number).padStart(12, '0')}`,
+);
 const long = 'x'.repeat(100_000);
 
 test('ids of another form are neither read nor kept', async () => {

@@ -7,7 +7,12 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { requestSigner } from '../../lib/foundation/aws-signature.ts';
-import { type CallStore, callerByClient, type Output, storeCaller } from '../../lib/storage/call-store.ts';
+import {
+  type CallStore,
+  callerByClient,
+  type Output,
+  storeCaller,
+} from '../../lib/storage/call-store.ts';
 import { selfSigned } from '../support/provider-stand-in.ts';
 
 interface Credentials {
@@ -60,10 +65,20 @@ async function newCaller({
   url = store.url,
   milliseconds = 1_000,
   own = true,
-  credentials = async (): Promise<Credentials> => ({ accessKeyId: 'id', secretAccessKey: 'secret' }),
+  credentials = async (): Promise<Credentials> => ({
+    accessKeyId: 'id',
+    secretAccessKey: 'secret',
+  }),
 } = {}) {
-  const client = new DynamoDBClient({ region: 'eu-central-1', endpoint: url, credentials, maxAttempts: 2 });
-  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const client = new DynamoDBClient({
+    region: 'eu-central-1',
+    endpoint: url,
+    credentials,
+    maxAttempts: 2,
+  });
+  const documents = DynamoDBDocumentClient.from(client, {
+    marshallOptions: { removeUndefinedValues: true },
+  });
   const byClient = callerByClient(documents);
   const callByClient: CallStore = (name, input) => byClient[name](input);
   const call = own ? storeCaller(documents, milliseconds) : callByClient;
@@ -138,7 +153,9 @@ describe('a call', () => {
     const { readItem } = await newCaller({ milliseconds: 200 });
     answers = [answer];
     expect((await readItem()).Item).toEqual(found);
-    expect(asked.map(({ body }) => body)).toEqual(Array(2).fill({ TableName: 't', Key: { pk: { S: 'a' } } }));
+    expect(asked.map(({ body }) => body)).toEqual(
+      Array(2).fill({ TableName: 't', Key: { pk: { S: 'a' } } }),
+    );
   });
 
   test('that fails each time is sent once, and then as often as the client is told', async () => {
@@ -150,7 +167,8 @@ describe('a call', () => {
 
   test('whose condition fails is not sent again, and its error tells what was found', async () => {
     const { call, readItem } = await newCaller();
-    const put = () => call('PutItem', { TableName: 't', Item: { pk: 'a' } }).catch((error) => error);
+    const put = () =>
+      call('PutItem', { TableName: 't', Item: { pk: 'a' } }).catch((error) => error);
     const refused = exception('ConditionalCheckFailedException', {}, { Item: item });
     answers = [refused];
     const error = await put();
@@ -216,7 +234,10 @@ describe('a call', () => {
 });
 
 test('TLS is checked: a store that nobody vouches for gets no request', async () => {
-  const server = createServer({ key: selfSigned, cert: selfSigned }, listener).listen(0, '127.0.0.1');
+  const server = createServer({ key: selfSigned, cert: selfSigned }, listener).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   const address = server.address();
   const url = `https://127.0.0.1:${typeof address === 'object' && address?.port}`;
@@ -245,10 +266,11 @@ describe('the signature is that of @smithy/signature-v4', () => {
     host: 'lambda.eu-central-1.amazonaws.com',
     path: `/2015-03-31/functions/${encodeURIComponent('arn:aws:lambda:eu-central-1:123456789012:function:a-b:live')}/invocations`,
   };
-  const services: [string, typeof hook & { target?: string }, ReturnType<typeof requestSigner>][] = [
-    ['dynamodb', store, requestSigner(region, 'dynamodb')],
-    ['lambda', hook, requestSigner(region, 'lambda')],
-  ];
+  const services: [string, typeof hook & { target?: string }, ReturnType<typeof requestSigner>][] =
+    [
+      ['dynamodb', store, requestSigner(region, 'dynamodb')],
+      ['lambda', hook, requestSigner(region, 'lambda')],
+    ];
   const bare: Credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
   const whole: Credentials = { ...bare, sessionToken: 'a+session/token==' };
   const at = (time: string) => new Date(time);
@@ -257,16 +279,31 @@ describe('the signature is that of @smithy/signature-v4', () => {
     ['with a session token', whole, at('2026-03-01T23:59:59.999Z'), '{"Key":"ä€"}'],
     ['without one', bare, at('2026-03-01T23:59:59Z'), '{}'],
     ['on the next day', bare, at('2026-03-02T00:00:00Z'), '{}'],
-    ['after a change of them', { ...whole, secretAccessKey: 'another' }, at('2026-03-02T00:00:01Z'), '{}'],
+    [
+      'after a change of them',
+      { ...whole, secretAccessKey: 'another' },
+      at('2026-03-02T00:00:01Z'),
+      '{}',
+    ],
     ['and back', whole, at('2026-03-02T00:00:02Z'), '{}'],
   ])('%s', async (_, credentials, time, body) => {
     for (const [service, address, sign] of services) {
       const parts = { ...address, contentType: 'application/x-amz-json-1.0', body };
-      const { authorization, 'content-length': length, ...headers } = sign({ ...parts, time }, credentials);
+      const {
+        authorization,
+        'content-length': length,
+        ...headers
+      } = sign({ ...parts, time }, credentials);
       const client = new DynamoDBClient({ region, credentials });
       const scheme = { name: 'sigv4', signingName: service, signingRegion: region, properties: {} };
       const signer = await client.config.signer(scheme);
-      const to = { method: 'POST', protocol: 'https:', hostname: parts.host, path: parts.path, query: {} };
+      const to = {
+        method: 'POST',
+        protocol: 'https:',
+        hostname: parts.host,
+        path: parts.path,
+        query: {},
+      };
       const request = { ...to, headers, body };
       const signed = await signer.sign(request as never, { signingDate: time });
       expect({ ...headers, authorization }).toEqual(signed.headers);

@@ -46,8 +46,18 @@ describe('the embedded store, killed within a transaction', () => {
     for (let place = 0; !isDone; place += 1) {
       for (const when of ['before', 'after']) {
         const folder = await mkdtemp(join(tmpdir(), 'killed-store-'));
-        const args = ['--input-type=module', '--no-warnings', '-e', program, folder, String(place), when];
-        const { stdout } = await run(process.execPath, args, { cwd: root }).catch(() => ({ stdout: '' }));
+        const args = [
+          '--input-type=module',
+          '--no-warnings',
+          '-e',
+          program,
+          folder,
+          String(place),
+          when,
+        ];
+        const { stdout } = await run(process.execPath, args, { cwd: root }).catch(() => ({
+          stdout: '',
+        }));
         isDone ||= stdout === 'done';
         const store = await startDynalite(folder);
         const client = localDynamoDb(store.url);

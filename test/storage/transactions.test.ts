@@ -7,7 +7,9 @@ const { url } = await startOwnTable();
 const proxy = await startStoreProxy(url);
 afterAll(() => proxy.close());
 process.env.AWS_ENDPOINT_URL_DYNAMODB = proxy.url;
-const { check, put, remove, update, writeTogether } = await import('../../lib/storage/transactions.ts');
+const { check, put, remove, update, writeTogether } = await import(
+  '../../lib/storage/transactions.ts'
+);
 const { putItem, updateItem, deleteItem } = await import('../../lib/storage/items.ts');
 const { store, tableName } = await import('../../lib/storage/client.ts');
 
@@ -75,7 +77,10 @@ describe('a transaction', () => {
   });
 
   test.each([
-    ['an update', () => update(keyOf('there'), { set: { owner: 'a' }, when: { owner: { is: 'a' } } })],
+    [
+      'an update',
+      () => update(keyOf('there'), { set: { owner: 'a' }, when: { owner: { is: 'a' } } }),
+    ],
     ['a deletion', () => remove(keyOf('there'), { owner: { is: 'a' } })],
     ['a check', () => check(keyOf('there'), { owner: { is: 'a' } })],
   ])('tells what a refused condition of %s found', async (_, write) => {
@@ -137,7 +142,10 @@ describe('a transaction', () => {
       isFirst = false;
       return 'answer lost' as const;
     };
-    const add = update(keyOf('counter'), { count: { count: { by: 1 } }, when: { count: { is: 0 } } });
+    const add = update(keyOf('counter'), {
+      count: { count: { by: 1 } },
+      when: { count: { is: 0 } },
+    });
     const outcome = await proxy.during(hook, () =>
       writeTogether([add, put(keyOf('once'), { text: 'a' }, whileAbsent)]),
     );

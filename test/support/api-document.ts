@@ -4,7 +4,10 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import * as v from 'valibot';
 
-const header = v.object({ required: v.optional(v.boolean()), schema: v.record(v.string(), v.unknown()) });
+const header = v.object({
+  required: v.optional(v.boolean()),
+  schema: v.record(v.string(), v.unknown()),
+});
 const response = v.object({
   headers: v.optional(v.record(v.string(), v.union([v.object({ $ref: v.string() }), header]))),
   content: v.optional(v.record(v.string(), v.object({ schema: v.unknown() }))),
@@ -29,7 +32,9 @@ ajv.addSchema({ $id: 'document', components: closed(document.components) });
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
+  const parts = Object.fromEntries(
+    Object.entries(schema).map(([name, part]) => [name, closed(part)]),
+  );
   const ref = typeof parts.$ref === 'string' ? { $ref: `document${parts.$ref}` } : {};
   const isOpen = parts.properties instanceof Object && parts.additionalProperties === undefined;
   return { ...parts, ...ref, ...(isOpen && { additionalProperties: false }) };
@@ -56,7 +61,10 @@ const headerNames = new Set(
 const validators = new Map<string, ValidateFunction>();
 
 /** `fetch`, for a test or a client library: holds each response against the API document. */
-export async function documentedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+export async function documentedFetch(
+  url: string | URL,
+  init: RequestInit = {},
+): Promise<Response> {
   const answer = await fetch(url, init);
   assertDocumented(init.method ?? 'GET', answer.url, answer, await answer.clone().text());
   return answer;
@@ -71,7 +79,9 @@ export function assertDocumented(
 ): void {
   const { pathname } = new URL(url);
   const path = paths.find(({ pattern }) => pattern.test(pathname))?.path ?? pathname;
-  const { responses } = document.paths[path]?.[method.toLowerCase()] ?? { responses: { 404: noRoute } };
+  const { responses } = document.paths[path]?.[method.toLowerCase()] ?? {
+    responses: { 404: noRoute },
+  };
   const where = `${method} ${path} ${status}`;
   const documented = resolved(responses[String(status)], response);
   assert.ok(documented, `${where} is not documented; there are ${Object.keys(responses)}.`);
@@ -114,7 +124,10 @@ function bodyProblems(
   return problemsOf(where, documented.schema, JSON.parse(text));
 }
 
-function resolved<Output>(value: unknown, schema: v.GenericSchema<unknown, Output>): Output | undefined {
+function resolved<Output>(
+  value: unknown,
+  schema: v.GenericSchema<unknown, Output>,
+): Output | undefined {
   const reference = v.safeParse(v.object({ $ref: v.string() }), value);
   if (!reference.success) return v.is(schema, value) ? v.parse(schema, value) : undefined;
   const [, ...path] = reference.output.$ref.split('/');
@@ -124,7 +137,8 @@ function resolved<Output>(value: unknown, schema: v.GenericSchema<unknown, Outpu
 
 function problemsOf(where: string, schema: unknown, value: unknown): string[] {
   const validate =
-    validators.get(where) ?? ajv.compile(v.parse(v.record(v.string(), v.unknown()), closed(schema)));
+    validators.get(where) ??
+    ajv.compile(v.parse(v.record(v.string(), v.unknown()), closed(schema)));
   validators.set(where, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message, params }) =>

@@ -16,7 +16,10 @@ export interface Arrived {
 }
 
 /** What the bus answers to a request: it takes an entry, or has an error for it, or for the whole request. */
-type BusAnswer = { errors: (string | undefined)[] } | { status: number; type: string } | 'no answer';
+type BusAnswer =
+  | { errors: (string | undefined)[] }
+  | { status: number; type: string }
+  | 'no answer';
 
 const schemas = JSON.parse(readFileSync('docs/event-schemas.json', 'utf8'));
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -24,14 +27,19 @@ addFormats.default(ajv);
 ajv.addSchema(schemas, 'events');
 
 /** Everything that is wrong with the detail of an event, by the schemas that the docs have. */
-export function problemsOf({ DetailType, Detail }: Pick<Arrived, 'DetailType' | 'Detail'>): string[] {
+export function problemsOf({
+  DetailType,
+  Detail,
+}: Pick<Arrived, 'DetailType' | 'Detail'>): string[] {
   const schema = schemas.$defs[DetailType];
   if (!schema) return [`${DetailType} has no schema`];
   const validate = ajv.compile({ $ref: `events#/$defs/${DetailType}` });
   validate(Detail);
   const unknown = Object.keys(Detail).filter((name) => !(name in schema.properties));
   return [
-    ...(validate.errors ?? []).map(({ instancePath, message }) => `${DetailType}${instancePath} ${message}`),
+    ...(validate.errors ?? []).map(
+      ({ instancePath, message }) => `${DetailType}${instancePath} ${message}`,
+    ),
     ...unknown.map((name) => `${DetailType} has ${name}, which its schema does not list`),
   ];
 }
@@ -59,7 +67,9 @@ export async function startBusStandIn() {
     if (answer === 'no answer') return undefined;
     if ('status' in answer) return { status: answer.status, body: { __type: answer.type } };
     standIn.taken.push(...entries.filter((_, place) => answer.errors[place] === undefined));
-    const Entries = answer.errors.map((ErrorCode) => (ErrorCode ? { ErrorCode } : { EventId: randomUUID() }));
+    const Entries = answer.errors.map((ErrorCode) =>
+      ErrorCode ? { ErrorCode } : { EventId: randomUUID() },
+    );
     const FailedEntryCount = answer.errors.filter((error) => error !== undefined).length;
     return { status: 200, body: { FailedEntryCount, Entries } };
   };

@@ -4,7 +4,8 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 
 type Item = Record<string, unknown>;
 
-const hash = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+const hash = (...parts: string[]) =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
 /** The list of each index that an event must stand in, by its sort key; written independently of the service's own code. */
 const listsOf: Record<string, { sortKey: string; list: (event: Item) => string | undefined }> = {
@@ -14,7 +15,10 @@ const listsOf: Record<string, { sortKey: string; list: (event: Item) => string |
     sortKey: 'actor_ordinal',
     list: ({ actor_type, actor_id }) => `${actor_type}#${hash(String(actor_id))}`,
   },
-  by_review: { sortKey: 'review_ordinal', list: ({ type }) => (type === 'review' ? 'REVIEW' : undefined) },
+  by_review: {
+    sortKey: 'review_ordinal',
+    list: ({ type }) => (type === 'review' ? 'REVIEW' : undefined),
+  },
 };
 
 /** Everything wrong with an access request's events in the table and each index: ids, ordinals, entries, repeated keys. */
@@ -23,7 +27,8 @@ export async function problemsOfEvents(
   tableName: string,
   accessRequestId: number,
 ): Promise<string[]> {
-  const read = (index?: string) => readAll(dynamoDb, tableName, `ACCESS_REQUEST#${accessRequestId}`, index);
+  const read = (index?: string) =>
+    readAll(dynamoDb, tableName, `ACCESS_REQUEST#${accessRequestId}`, index);
   const events = (await read()).filter(({ sk }) => String(sk).startsWith('EVENT#'));
   const problems = events.flatMap((event, place) => [
     ...expectEqual(`id of the event at ${place}`, event.id, place + 1),
@@ -42,10 +47,14 @@ export async function problemsOfEvents(
       problems.push(...expectEqual(`${sortKey} of ${event.id}`, event[sortKey], expected[place]));
     }
     const entries = (await read(index)).map((entry) => `${entry[sortKey]} ${entry.sk}`);
-    const wanted = events.flatMap(({ sk }, place) => (expected[place] ? [`${expected[place]} ${sk}`] : []));
+    const wanted = events.flatMap(({ sk }, place) =>
+      expected[place] ? [`${expected[place]} ${sk}`] : [],
+    );
     problems.push(...expectEqual(`entries of ${index}`, entries.join(), wanted.toSorted().join()));
   }
-  const keys = events.flatMap(({ idempotency_key }) => (idempotency_key ? [String(idempotency_key)] : []));
+  const keys = events.flatMap(({ idempotency_key }) =>
+    idempotency_key ? [String(idempotency_key)] : [],
+  );
   const names = keys.map((key) => key.slice(0, -17));
   return [...problems, ...expectEqual('idempotency keys', new Set(names).size, names.length)];
 }

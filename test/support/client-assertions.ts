@@ -18,14 +18,18 @@ export const signed = (
   claims: Claims,
   header: object = {},
 ): Promise<string> =>
-  new SignJWT(JSON.parse(JSON.stringify(claims))).setProtectedHeader({ alg, ...header }).sign(privateKey);
+  new SignJWT(JSON.parse(JSON.stringify(claims)))
+    .setProtectedHeader({ alg, ...header })
+    .sign(privateKey);
 
 /** Clients without a secret, and the requests that they send. */
 export function secretlessClients(service: Service) {
   const aud = service.demo.base_url;
   /** Creates a client of the demo's Login App. @param flags of the command */
-  const create = async (flags: object, loginApp = service.demo.login_app.login_app_id): Promise<string> =>
-    (await createClient(service, loginApp, flags)).client_id;
+  const create = async (
+    flags: object,
+    loginApp = service.demo.login_app.login_app_id,
+  ): Promise<string> => (await createClient(service, loginApp, flags)).client_id;
   const createWithKeys = (keys: ClientKey[], flags: object = {}) =>
     create({ 'jwks-file': { keys: keys.map(({ jwk }) => jwk) }, ...flags });
   const assertion = (client_id: string, key: ClientKey, claims: Claims = {}, header: object = {}) =>
@@ -38,7 +42,10 @@ export function secretlessClients(service: Service) {
   const send = (
     client_assertion: string,
     form: Record<string, string> = { grant_type: 'client_credentials' },
-    { endpoint = 'token', headers = {} }: { endpoint?: string; headers?: Record<string, string> } = {},
+    {
+      endpoint = 'token',
+      headers = {},
+    }: { endpoint?: string; headers?: Record<string, string> } = {},
   ): Promise<Answer> =>
     service.form(
       `/v2/marketing/oauth/${endpoint}`,

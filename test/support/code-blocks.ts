@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 export function codeBlocks(page: string, language: string, heading?: string): string[] {
   const text = readFileSync(`docs/${page}`, 'utf8');
   const sections = text.split(/^##+ /m);
-  const part = heading === undefined ? text : sections.find((one) => one.startsWith(`${heading}\n`));
+  const part =
+    heading === undefined ? text : sections.find((one) => one.startsWith(`${heading}\n`));
   const blocks = part?.matchAll(new RegExp(`^( *)\`\`\`${language}\n(.*?)^ *\`\`\`$`, 'gms')) ?? [];
   return [...blocks].map(([, , code = '']) => code);
 }
@@ -12,6 +13,7 @@ export function codeBlocks(page: string, language: string, heading?: string): st
 /** The first of these blocks. @throws Error when there is none */
 export function codeBlock(page: string, language: string, heading?: string): string {
   const [code] = codeBlocks(page, language, heading);
-  if (!code) throw new Error(`${page} has no block of ${language}${heading ? ` below ${heading}` : ''}.`);
+  if (!code)
+    throw new Error(`${page} has no block of ${language}${heading ? ` below ${heading}` : ''}.`);
   return code;
 }

@@ -52,7 +52,13 @@ export async function startServer(
 ): Promise<BackgroundServer> {
   writeFileSync(logFile, '');
   const log = { file: logFile };
-  const own = { stdin: 'ignore', stdout: log, stderr: log, killDescendants: true, reject: false } as const;
+  const own = {
+    stdin: 'ignore',
+    stdout: log,
+    stderr: log,
+    killDescendants: true,
+    reject: false,
+  } as const;
   const child = execa(command, words, { ...options, ...own });
   const output = (): string => readFileSync(logFile, 'utf8');
   let ended = false;

@@ -13,8 +13,15 @@ export function filledIn(
 ): APIGatewayProxyEventV2 {
   const text = (value: string): string =>
     Object.entries(values).reduce((filled, [name, real]) => filled.replaceAll(name, real), value);
-  const { rawPath, rawQueryString, queryStringParameters, pathParameters, headers, body, isBase64Encoded } =
-    event;
+  const {
+    rawPath,
+    rawQueryString,
+    queryStringParameters,
+    pathParameters,
+    headers,
+    body,
+    isBase64Encoded,
+  } = event;
   return {
     ...event,
     rawPath: text(rawPath),
@@ -23,7 +30,9 @@ export function filledIn(
     headers: mapValues(headers, (value) => filledInHeader(value, text)),
     ...(pathParameters && {
       // A parameter is replaced together with the segment before it: `access_requests/1`.
-      pathParameters: mapValues(pathParameters, (value) => segmentAfter(value, rawPath, text(rawPath))),
+      pathParameters: mapValues(pathParameters, (value) =>
+        segmentAfter(value, rawPath, text(rawPath)),
+      ),
     }),
     ...(body !== undefined && { body: isBase64Encoded ? inBase64(body, text) : text(body) }),
   };
@@ -57,7 +66,9 @@ export function requestOf(event: APIGatewayProxyEventV2): { path: string; init: 
     init: {
       method: requestContext.http.method,
       headers: Object.fromEntries(
-        Object.entries(headers).flatMap(([name, value = '']) => (notSent.test(name) ? [] : [[name, value]])),
+        Object.entries(headers).flatMap(([name, value = '']) =>
+          notSent.test(name) ? [] : [[name, value]],
+        ),
       ),
       ...(body !== undefined && { body: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8') }),
     },

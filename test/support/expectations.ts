@@ -8,9 +8,9 @@ function expectHeaders({ headers }: Answer): void {
   expect(headers.get('pragma')).toBe('no-cache');
   expect(headers.get('x-request-id')).toMatch(/^\S+$/);
   expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(Number(headers.get('strict-transport-security')?.match(/^max-age=(\d+)/)?.[1])).toBeGreaterThan(
-    31_535_999,
-  );
+  expect(
+    Number(headers.get('strict-transport-security')?.match(/^max-age=(\d+)/)?.[1]),
+  ).toBeGreaterThan(31_535_999);
 }
 
 /** An answer that does what was asked: its status, exactly this body, and no challenge. */
@@ -40,7 +40,10 @@ const challenges = new Map([
 ]);
 
 /** An error response: exactly this body, and for 401 the scheme that would work. */
-export function expectError(answer: Answer, { status, error, naming = /./, fields }: ExpectedError): void {
+export function expectError(
+  answer: Answer,
+  { status, error, naming = /./, fields }: ExpectedError,
+): void {
   const error_description = naming instanceof RegExp ? expect.stringMatching(naming) : naming;
   const errors = fields?.map((field) => ({ field, message: expect.stringMatching(/./) }));
   expect({ status: answer.status, body: answer.body }).toEqual({
@@ -49,7 +52,8 @@ export function expectError(answer: Answer, { status, error, naming = /./, field
   });
   expectHeaders(answer);
   const challenge = answer.headers.get('www-authenticate');
-  if (status === 401) expect(challenge).toMatch(challenges.get(error) ?? 'a challenge for this error');
+  if (status === 401)
+    expect(challenge).toMatch(challenges.get(error) ?? 'a challenge for this error');
   else expect(challenge).toBeNull();
 }
 

@@ -45,11 +45,15 @@ async function start(...options: Parameters<typeof startService>): Promise<strin
 const ofWorkers = new Map<string | null, Promise<string>>();
 
 /** Answers `?worker=1&store=URL` with the folder of that jest worker's service, started once, with a movable clock. */
-async function startWorkerService({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+async function startWorkerService(
+  { url = '' }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { searchParams } = new URL(url, 'http://localhost');
   const worker = searchParams.get('worker');
   const store = searchParams.get('store') ?? '';
-  const starting = ofWorkers.get(worker) ?? start({ DYNAMODB_ENDPOINT: store }, { movableClock: true });
+  const starting =
+    ofWorkers.get(worker) ?? start({ DYNAMODB_ENDPOINT: store }, { movableClock: true });
   ofWorkers.set(worker, starting);
   await starting.then(
     (directory) => response.end(directory),

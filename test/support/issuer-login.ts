@@ -5,7 +5,11 @@ import { type Claims, ourApp, type ProviderStandIn, type Scene } from './provide
 import { type Answer, type Service, unique } from './service.ts';
 
 /** Makes a Login App with an issuer as provider_f, and a person's logins and notifications. @param settings of the issuer */
-export async function newIssuerLogin(service: Service, standIn: ProviderStandIn, settings: object = {}) {
+export async function newIssuerLogin(
+  service: Service,
+  standIn: ProviderStandIn,
+  settings: object = {},
+) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'));
   await service.setProvider(app, 'provider_f', {
@@ -15,7 +19,12 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
   const logIn = async (sub = subject, claims: Claims = {}) => {
     const { body, status } = await service.byIdToken(await scene.idToken({ ...claims, sub }), app);
     const token = String(body.access_token);
-    return { status, token, loginUserId: String(decodeJwt(token).sub), account: accountOf(service, token) };
+    return {
+      status,
+      token,
+      loginUserId: String(decodeJwt(token).sub),
+      account: accountOf(service, token),
+    };
   };
   /** A notification about the person, signed by the issuer. */
   const notification = (type: string, claims: Claims = {}): Promise<string> => {
@@ -29,10 +38,17 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
     service.json(address(query, provider), { payload });
   const notify = async (type: string, claims?: Claims): Promise<Answer> =>
     post(await notification(type, claims));
-  const issSub = (more: object = {}) => ({ format: 'iss_sub', iss: scene.url, sub: subject, ...more });
+  const issSub = (more: object = {}) => ({
+    format: 'iss_sub',
+    iss: scene.url,
+    sub: subject,
+    ...more,
+  });
   /** A security event token; its subject is at the top unless the claims or the event say otherwise. */
   const setOf = (name: string, claims: Claims = {}, event: object = {}, header: object = {}) => {
-    const events = { [name.includes('//') ? name : `https://schemas.openid.net/secevent/${name}`]: event };
+    const events = {
+      [name.includes('//') ? name : `https://schemas.openid.net/secevent/${name}`]: event,
+    };
     const about = { sub: undefined, exp: undefined, jti: unique('jti'), sub_id: issSub() };
     return scene.idToken({ ...about, events, ...claims }, { typ: 'secevent+jwt', ...header });
   };
@@ -56,7 +72,8 @@ export async function newJwtLogin(
 ) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'));
-  const set = (settings: object, provider = 'provider_a') => service.setProvider(app, provider, settings);
+  const set = (settings: object, provider = 'provider_a') =>
+    service.setProvider(app, provider, settings);
   const send = (access_token: string, provider = 'provider_a') =>
     service.token({ grant_type: 'provider_credentials', provider, access_token }, app);
   const audience_validation = { method: 'jwt', issuer: scene.url, audiences: [ourApp], ...change };

@@ -25,13 +25,20 @@ export async function itemsAbout(
 }
 
 export const itemAt = async ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
-  (await DynamoDBDocumentClient.from(dynamoDb).send(new GetCommand({ TableName, Key, ConsistentRead: true })))
-    .Item;
+  (
+    await DynamoDBDocumentClient.from(dynamoDb).send(
+      new GetCommand({ TableName, Key, ConsistentRead: true }),
+    )
+  ).Item;
 
 export const removeItem = ({ dynamoDb, tableName: TableName }: Table, Key: Key) =>
   DynamoDBDocumentClient.from(dynamoDb).send(new DeleteCommand({ TableName, Key }));
 
-export const removeAttribute = ({ dynamoDb, tableName: TableName }: Table, Key: Key, attribute: string) =>
+export const removeAttribute = (
+  { dynamoDb, tableName: TableName }: Table,
+  Key: Key,
+  attribute: string,
+) =>
   DynamoDBDocumentClient.from(dynamoDb).send(
     new UpdateCommand({ TableName, Key, UpdateExpression: `REMOVE ${attribute}` }),
   );

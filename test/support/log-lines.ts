@@ -43,7 +43,8 @@ export async function logLine(
   event: string,
   fields: Record<string, unknown> = {},
 ): Promise<LogLine> {
-  const hasFields = (line: LogLine) => Object.entries(fields).every(([name, value]) => line[name] === value);
+  const hasFields = (line: LogLine) =>
+    Object.entries(fields).every(([name, value]) => line[name] === value);
   const found = await eventually(
     () => logLines(service).findLast((line) => line.event === event && hasFields(line)),
     (line) => line !== undefined,

@@ -35,7 +35,11 @@ export async function createClient(
   flags: object = {},
 ): Promise<LoginApp> {
   const created = await operate('clients', 'create', { 'login-app': login_app_id, ...flags });
-  return { login_app_id, client_id: String(created.client_id), client_secret: String(created.client_secret) };
+  return {
+    login_app_id,
+    client_id: String(created.client_id),
+    client_secret: String(created.client_secret),
+  };
 }
 
 /** An account of the test's own. @param flags of the command */

@@ -10,8 +10,11 @@ export type Scenario = () => Promise<() => Promise<unknown>>;
 
 /** A service whose store loses an answer, or stalls if `LOST_ANSWERS` is `answer stalls`: the SDK sends the call again. */
 export async function serviceThatLosesAnswers() {
-  const fault: LostAnswer = process.env.LOST_ANSWERS === 'answer stalls' ? 'answer stalls' : 'answer lost';
-  const own = await startServiceWithStore(fault === 'answer stalls' ? { AWS_CALL_MILLISECONDS: '500' } : {});
+  const fault: LostAnswer =
+    process.env.LOST_ANSWERS === 'answer stalls' ? 'answer stalls' : 'answer lost';
+  const own = await startServiceWithStore(
+    fault === 'answer stalls' ? { AWS_CALL_MILLISECONDS: '500' } : {},
+  );
   const { service, proxy } = own;
   const { operate } = service;
 
@@ -56,7 +59,9 @@ export async function serviceThatLosesAnswers() {
       return call === lost ? fault : undefined;
     };
     try {
-      const answer = withoutRandomness(await request().catch((error) => ({ error: String(error) })));
+      const answer = withoutRandomness(
+        await request().catch((error) => ({ error: String(error) })),
+      );
       return { calls, answer };
     } finally {
       proxy.hook = () => undefined;
@@ -74,7 +79,8 @@ export async function serviceThatLosesAnswers() {
     const ends = calls.filter(
       (_, at) =>
         at === 0 ||
-        (!isRead(at) && (operations[at] !== operations[at - 1] || operations[at] !== operations[at + 1])),
+        (!isRead(at) &&
+          (operations[at] !== operations[at - 1] || operations[at] !== operations[at + 1])),
     );
     for (const lost of ends) {
       const again = await send(await scenario(), lost);

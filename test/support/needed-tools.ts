@@ -11,7 +11,10 @@ export const tools = {
   jdk: ['javac -version', 'default-jdk-headless'],
   maven: ['mvn --version', 'maven'],
   chromium: ['command -v chromium', 'chromium'],
-  font: ['find /usr/share/fonts /System/Library/Fonts -name "*.[ot]t[cf]" | grep .', 'fonts-liberation'],
+  font: [
+    'find /usr/share/fonts /System/Library/Fonts -name "*.[ot]t[cf]" | grep .',
+    'fonts-liberation',
+  ],
 } satisfies Record<string, Tool>;
 
 /** What `npm run test:sam` needs besides. `.ci/run` leaves it out where there is no podman. */

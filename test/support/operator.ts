@@ -31,7 +31,11 @@ const operatorAt =
       },
     });
     const stdin = Object.assign(Readable.from(typed ?? ''), { isTTY });
-    const code = await runOperator(words, { stdin, stdout: stream('stdout'), stderr: stream('stderr') });
+    const code = await runOperator(words, {
+      stdin,
+      stdout: stream('stdout'),
+      stderr: stream('stderr'),
+    });
     return { code, ...written };
   };
 
@@ -46,7 +50,11 @@ export const operatorProcess = (environment: Record<string, string>, ...words: s
   operatorProcessWith('', environment, ...words);
 
 /** The same, with something on standard input. */
-export const operatorProcessWith = (input: string, environment: Record<string, string>, ...words: string[]) =>
+export const operatorProcessWith = (
+  input: string,
+  environment: Record<string, string>,
+  ...words: string[]
+) =>
   new Promise<CommandResult>((resolve) => {
     const env = { ...process.env, NODE_OPTIONS: '', ...environment };
     const child = execFile(
@@ -107,7 +115,11 @@ export async function allOf(words: string[], field: string): Promise<Record<stri
 /** A command that fails: its one line on standard error. */
 export async function failed(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await operator(...words, '--local', '--yes');
-  expect({ code, stdout, lines: stderr.split('\n').length }).toEqual({ code: 1, stdout: '', lines: 2 });
+  expect({ code, stdout, lines: stderr.split('\n').length }).toEqual({
+    code: 1,
+    stdout: '',
+    lines: 2,
+  });
   return stderr.trimEnd();
 }
 

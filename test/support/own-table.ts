@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from '@jest/globals';
-import { createTable, deleteTable, localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
+import {
+  createTable,
+  deleteTable,
+  localDynamoDb,
+  startDynalite,
+} from '../../infra/local/dynamodb.ts';
 import { localSecrets } from '../../infra/local/local-secrets.ts';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { clock } from '../../lib/foundation/clock.ts';
@@ -48,9 +53,14 @@ export async function startSecretsStandIn() {
     const input = JSON.parse((await readBody(request)).toString());
     const fault = await standIn.hook(target.replace('secretsmanager.', ''));
     if (fault === 'stalls') return;
-    const failure = { status: 400, body: { __type: 'AccessDeniedException', message: 'Told to fail.' } };
+    const failure = {
+      status: 400,
+      body: { __type: 'AccessDeniedException', message: 'Told to fail.' },
+    };
     const { status, body } = fault === 'fails' ? failure : secrets.answer(target, input);
-    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
+    response
+      .writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
+      .end(JSON.stringify(body));
   });
   afterAll(() => server.close());
   const standIn = { url: server.url, secrets, hook: (() => undefined) as SecretsHook };

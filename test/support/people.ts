@@ -50,7 +50,10 @@ export function accountOf({ call, credentials }: Service, token: string) {
     link,
     /** Links what a provider of the sandbox issues for a subject. */
     linkAt: async (provider: string, subject: string, query: object = {}): Promise<Answer> => {
-      const { authorization_code: _, ...credential } = await credentials(provider, { subject, ...query });
+      const { authorization_code: _, ...credential } = await credentials(provider, {
+        subject,
+        ...query,
+      });
       return link({ provider, ...credential });
     },
     unlink: (id: string) => send('DELETE', `/identities/${id}`),
@@ -62,8 +65,11 @@ export const identityIdsOf = ({ body }: Answer): string[] =>
   body.identities.map(({ id }: { id: string }) => id);
 
 /** Whether a person is still logged in. */
-export const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>
-  (await account.show()).status === 200;
+export const isIn = async ({
+  account,
+}: {
+  account: ReturnType<typeof accountOf>;
+}): Promise<boolean> => (await account.show()).status === 200;
 
 /** The Login User of an answer with tokens. */
 export const subOf = ({ body }: Answer): string | undefined => decodeJwt(body.access_token).sub;
@@ -72,7 +78,9 @@ export const subOf = ({ body }: Answer): string | undefined => decodeJwt(body.ac
 export async function ownersOf(accounts: ReturnType<typeof accountOf>[], provider: string) {
   const shown = await Promise.all(accounts.map((account) => account.show()));
   return shown
-    .filter(({ body }) => body.identities?.some((one: { provider: string }) => one.provider === provider))
+    .filter(({ body }) =>
+      body.identities?.some((one: { provider: string }) => one.provider === provider),
+    )
     .map(({ body }) => body.id);
 }
 
@@ -89,8 +97,10 @@ export async function eventually<Value>(
   }
 }
 
-export const eventuallyHas = <Member>(count: number, read: () => Promise<Member[]>): Promise<Member[]> =>
-  eventually(read, ({ length }) => length === count);
+export const eventuallyHas = <Member>(
+  count: number,
+  read: () => Promise<Member[]>,
+): Promise<Member[]> => eventually(read, ({ length }) => length === count);
 
 /** Checks until the check passes, for lists that lag behind. */
 export async function eventuallyPasses(check: () => Promise<void>): Promise<void> {

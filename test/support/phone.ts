@@ -55,7 +55,11 @@ export async function newPhone(
   ): Promise<Answer> => {
     const dpop = proven === undefined ? await proof(endpoint) : proven;
     const headers: Record<string, string> = dpop === null ? {} : { dpop };
-    const answer = await service.form(`/v2/marketing/oauth/${endpoint}`, { client_id, ...form }, headers);
+    const answer = await service.form(
+      `/v2/marketing/oauth/${endpoint}`,
+      { client_id, ...form },
+      headers,
+    );
     proofNonce = answer.headers.get('dpop-nonce') ?? proofNonce;
     return answer;
   };
@@ -65,7 +69,8 @@ export async function newPhone(
     const fresh = await nonce();
     return { ...(await service.loginForm('provider_f', { subject, nonce: fresh })), nonce: fresh };
   };
-  const logIn = async (subject?: string): Promise<Answer> => send('token', await loginForm(subject));
+  const logIn = async (subject?: string): Promise<Answer> =>
+    send('token', await loginForm(subject));
   const refresh = (refresh_token: string, proven?: string | null): Promise<Answer> =>
     send('token', { grant_type: 'refresh_token', refresh_token }, proven);
   const thumbprint = await calculateJwkThumbprint(jwk);

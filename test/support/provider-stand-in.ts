@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
+import type {
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  RequestListener,
+  ServerResponse,
+} from 'node:http';
 import { afterAll } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
@@ -63,7 +68,10 @@ export async function startProviderStandIn() {
     signingKeys.set(path, key);
     return key;
   };
-  const misbehaviour = new Map<string, (...call: [...Parameters<RequestListener>, Form]) => unknown>();
+  const misbehaviour = new Map<
+    string,
+    (...call: [...Parameters<RequestListener>, Form]) => unknown
+  >();
   const sent = new Map<string, Form[]>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname } = new URL(request.url ?? '', server.url);
@@ -95,7 +103,10 @@ export async function startProviderStandIn() {
         misbehave: (endpoint: string, listener: RequestListener): void =>
           void misbehaviour.set(`${path}/${endpoint}`, listener),
         /** What an endpoint answers instead; it may depend on the form that it is sent. */
-        answer: (endpoint: string, answer: WrongAnswer | ((form: Form) => Promise<WrongAnswer>)): void =>
+        answer: (
+          endpoint: string,
+          answer: WrongAnswer | ((form: Form) => Promise<WrongAnswer>),
+        ): void =>
           void misbehaviour.set(`${path}/${endpoint}`, async (_request, response, form) =>
             reply(response, typeof answer === 'function' ? await answer(form) : answer),
           ),
@@ -123,7 +134,10 @@ export async function startProviderStandIn() {
   };
 }
 
-export function reply(response: ServerResponse, { status = 200, body = '', headers }: WrongAnswer): void {
+export function reply(
+  response: ServerResponse,
+  { status = 200, body = '', headers }: WrongAnswer,
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }

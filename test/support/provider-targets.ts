@@ -33,7 +33,12 @@ const introspected = (address: Addresses) => ({
 });
 const tokenInfo = (address: Addresses, endpoint: string, special: object) => ({
   user_info: { url: address('user_info') },
-  audience_validation: { method: 'token_info', url: address(endpoint), audiences: [ourApp], ...special },
+  audience_validation: {
+    method: 'token_info',
+    url: address(endpoint),
+    audiences: [ourApp],
+    ...special,
+  },
 });
 const exchanged = (address: Addresses) => ({
   ...introspected(address),
@@ -52,7 +57,10 @@ const byIdToken = async (scene: Scene) => ({
 const issued = (address: Addresses) => ({
   issuers: [
     {
-      issuer: address('.well-known/openid-configuration').replace('/.well-known/openid-configuration', ''),
+      issuer: address('.well-known/openid-configuration').replace(
+        '/.well-known/openid-configuration',
+        '',
+      ),
       audiences: [ourApp],
     },
   ],
@@ -144,9 +152,15 @@ export const targets = {
 export type PreparedLogin = Awaited<ReturnType<typeof prepareLogin>>;
 
 /** Makes a Login App whose provider is a scene. @param base of the target's endpoint. @default the scene */
-export async function prepareLogin(service: Service, scene: Scene, target: Target, base = scene.url) {
+export async function prepareLogin(
+  service: Service,
+  scene: Scene,
+  target: Target,
+  base = scene.url,
+) {
   const app = await createLoginApp(service, unique('app'));
-  const address = (endpoint: string) => `${endpoint === target.endpoint ? base : scene.url}/${endpoint}`;
+  const address = (endpoint: string) =>
+    `${endpoint === target.endpoint ? base : scene.url}/${endpoint}`;
   const { provider } = target;
   const settings = target.settings(address);
   await service.setProvider(app, provider, settings);

@@ -20,7 +20,11 @@ export async function newRealValues(service: Service) {
     service.credentials('provider_a', { subject: unique('carol') }),
     service.credentials('provider_f', { subject: unique('dora') }),
     notificationAbout(service, person),
-    service.addEvent('reviews', { actor_type: 'custom', actor_id: 'risk-desk', status: 'approved' }, created),
+    service.addEvent(
+      'reviews',
+      { actor_type: 'custom', actor_id: 'risk-desk', status: 'approved' },
+      created,
+    ),
   ]);
   await service.relate(phone, person.token);
   return {

@@ -29,7 +29,9 @@ export default class Report {
     const counts = files.map(({ testFilePath, testResults: tests }) => {
       const tried = tests.filter(({ status }) => ['passed', 'failed'].includes(status));
       const attacks = tried.filter(({ title }) => source.test(title));
-      const others = tried.filter(({ title }) => !source.test(title) && !title.startsWith('control: '));
+      const others = tried.filter(
+        ({ title }) => !source.test(title) && !title.startsWith('control: '),
+      );
       this.#withoutSource.push(...others.map(({ title }) => title));
       return { asset: basename(testFilePath, '.test.ts'), count: attacks.length };
     });

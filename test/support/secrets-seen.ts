@@ -30,7 +30,8 @@ const isSecret = (text: string): boolean =>
   text.length >= 12 && new Set(text).size >= 6 && !/^[a-z_]+$|^t_[\w-]{22}$/.test(text);
 
 function secretsIn(value: unknown, field = ''): string[] {
-  if (typeof value === 'string') return secretFields.includes(field) && isSecret(value) ? [value] : [];
+  if (typeof value === 'string')
+    return secretFields.includes(field) && isSecret(value) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((entry) => secretsIn(entry, field));
   if (value instanceof Object)
     return Object.entries(value).flatMap(([name, entry]) => secretsIn(entry, name));

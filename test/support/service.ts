@@ -68,13 +68,20 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
     grant_type = 'provider_credentials',
   ): Promise<Record<string, string>> => {
     const subject = unique('person');
-    const { authorization_code = '', ...fields } = await credentials(provider, { subject, ...query });
+    const { authorization_code = '', ...fields } = await credentials(provider, {
+      subject,
+      ...query,
+    });
     const isCode = grant_type === 'provider_authorization_code';
     return { grant_type, provider, ...(isCode ? { authorization_code } : fields) };
   };
   type Form = Record<string, string> | [string, string][];
   /** Sends a form; entries may repeat. */
-  const form = (path: string, parameters: Form, headers: Record<string, string> = {}): Promise<Answer> =>
+  const form = (
+    path: string,
+    parameters: Form,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
     call(path, { method: 'POST', headers, body: new URLSearchParams(parameters) });
   const token = (parameters: Form, client = demo.login_app): Promise<Answer> =>
     form('/v2/marketing/oauth/token', parameters, asClient(client));
@@ -83,7 +90,11 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
     (action: 'introspect' | 'revoke') =>
     (token: string, client = demo.login_app): Promise<Answer> =>
       form(`/v2/marketing/oauth/${action}`, { token }, asClient(client));
-  const json = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+  const json = (
+    path: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
     call(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -103,15 +114,21 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
     token,
     credentials,
     loginForm,
-    logIn: async (subject: string, provider = 'provider_f', client = demo.login_app): Promise<Answer> =>
-      token(await loginForm(provider, { subject }), client),
+    logIn: async (
+      subject: string,
+      provider = 'provider_f',
+      client = demo.login_app,
+    ): Promise<Answer> => token(await loginForm(provider, { subject }), client),
     /** A login at provider_f. @param more parameters */
     byIdToken: (
       id_token: string,
       client = demo.login_app,
       more: Record<string, string> = {},
     ): Promise<Answer> =>
-      token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token, ...more }, client),
+      token(
+        { grant_type: 'provider_credentials', provider: 'provider_f', id_token, ...more },
+        client,
+      ),
     loginAppToken: async (client = demo.login_app): Promise<string> =>
       (await token({ grant_type: 'client_credentials' }, client)).body.access_token,
     refresh: (refresh_token: string, client = demo.login_app): Promise<Answer> =>
@@ -119,19 +136,30 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
     introspect: withToken('introspect'),
     revoke: withToken('revoke'),
     register: (device: unknown, token: string): Promise<Answer> =>
-      json('/v2/marketing/push_notifications/devices', { device }, { authorization: `Bearer ${token}` }),
+      json(
+        '/v2/marketing/push_notifications/devices',
+        { device },
+        { authorization: `Bearer ${token}` },
+      ),
     relate: (device_id: unknown, token: string): Promise<Answer> =>
       json(devices, { device_id }, { authentication: `Bearer ${token}` }),
     listDevices: (token: string): Promise<Answer> =>
       call(devices, { headers: { authentication: `Bearer ${token}` } }),
     endRelation: (device_id: string, token: string): Promise<Answer> =>
-      call(`${devices}/${device_id}`, { method: 'DELETE', headers: { authentication: `Bearer ${token}` } }),
+      call(`${devices}/${device_id}`, {
+        method: 'DELETE',
+        headers: { authentication: `Bearer ${token}` },
+      }),
     /** The devices to send to. @param query as in `shard=0` */
     recipients: (query: string, client = demo.login_app): Promise<Answer> =>
       call(`/v2/marketing/push_notifications/recipients?${query}`, { headers: asClient(client) }),
     search: (
       query = '',
-      { id = demo.access_request_id as number | string, path = 'events', account = demo.account } = {},
+      {
+        id = demo.access_request_id as number | string,
+        path = 'events',
+        account = demo.account,
+      } = {},
     ) => call(`${accessRequests}/${id}/${path}${query}`, { headers: asAccount(account) }),
     /** @param body absent, as a client of 1.0.0 sends it, unless it is given */
     createAccessRequest: ({
@@ -158,8 +186,11 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
       json(`${accessRequests}/${id}/${path}`, body, { ...asAccount(account), ...headers }),
     /** An operator command; its result, or an exception with its error line. */
     operate,
-    setProvider: ({ login_app_id }: { login_app_id: unknown }, provider: string, settings: unknown) =>
-      operate('providers', 'set', { 'login-app': login_app_id, provider, settings }),
+    setProvider: (
+      { login_app_id }: { login_app_id: unknown },
+      provider: string,
+      settings: unknown,
+    ) => operate('providers', 'set', { 'login-app': login_app_id, provider, settings }),
   };
 }
 
@@ -174,7 +205,10 @@ function sentBy({ body }: RequestInit): unknown {
 }
 
 /** The headers by which a client authenticates. */
-export const asClient = ({ client_id, client_secret }: Omit<Demo['login_app'], 'login_app_id'>) => ({
+export const asClient = ({
+  client_id,
+  client_secret,
+}: Omit<Demo['login_app'], 'login_app_id'>) => ({
   authorization: basic(client_id, client_secret),
 });
 
@@ -192,5 +226,8 @@ export function operatorOf(directory: string): FunctionTarget {
   );
   // A stack of version 1.0.0 or older takes any access key.
   const old = { url: aws_endpoint, secret_access_key: 'local' };
-  return { name: operator_function, endpoint: typeof aws_endpoint === 'string' ? old : aws_endpoint };
+  return {
+    name: operator_function,
+    endpoint: typeof aws_endpoint === 'string' ? old : aws_endpoint,
+  };
 }

@@ -58,7 +58,9 @@ export function countedChecks(name: string) {
       try {
         const found = await work();
         const milliseconds = Math.round(performance.now() - startedAt);
-        print(`    ok      ${name}${typeof found === 'string' ? `: ${found}` : ''} (${milliseconds} ms)`);
+        print(
+          `    ok      ${name}${typeof found === 'string' ? `: ${found}` : ''} (${milliseconds} ms)`,
+        );
         passed += 1;
       } catch (error) {
         failures.push(name);

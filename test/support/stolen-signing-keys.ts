@@ -19,7 +19,9 @@ export const publishedKids = async ({ call }: Service): Promise<string[]> =>
 /** The signing keys with their private parts, as somebody has them who could read the secret. */
 export async function stolenSigningKeys(running: FollowedService) {
   const client = new SecretsManagerClient(localAws(awsEndpointOf(running)));
-  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: 'signing-keys' }));
+  const { SecretString } = await client.send(
+    new GetSecretValueCommand({ SecretId: 'signing-keys' }),
+  );
   client.destroy();
   return v.parse(v.pipe(v.string(), v.parseJson(), keySetSchema), SecretString);
 }

@@ -6,7 +6,12 @@ import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
 import { startStore } from './own-table.ts';
 import { type Service, serviceOf } from './service.ts';
-import { type FollowedService, followService, type RunningService, startService } from './start-service.ts';
+import {
+  type FollowedService,
+  followService,
+  type RunningService,
+  startService,
+} from './start-service.ts';
 import { type StoreProxy, startStoreProxy } from './store-proxy.ts';
 
 /** A service whose store the test can watch, disturb and read item by item. */
@@ -33,7 +38,8 @@ export async function startServiceWithStore(
 /** The service that this jest worker's files use in turn, each with people and apps of its own. Afterwards the clock is reset. */
 export async function sharedServiceWithStore(): Promise<ServiceWithStore<FollowedService>> {
   const { WORKER_SERVICES_URL, JEST_WORKER_ID = '' } = process.env;
-  if (!WORKER_SERVICES_URL) throw new Error('WORKER_SERVICES_URL is not set; jest sets it before the tests.');
+  if (!WORKER_SERVICES_URL)
+    throw new Error('WORKER_SERVICES_URL is not set; jest sets it before the tests.');
   const store = await startStore();
   const proxy = await startStoreProxy(store.url, await lastingServer());
   const query = new URLSearchParams({ worker: JEST_WORKER_ID, store: proxy.url });
@@ -52,7 +58,10 @@ async function lastingServer(): Promise<Server> {
   const server = createServer().listen(0, '127.0.0.1').unref();
   server.keepAliveTimeout = 0;
   // After the last file, the service still wants to delete its table: an answer that never came would keep it running.
-  server.on('request', (_, response) => server.listenerCount('request') === 1 && response.destroy());
+  server.on(
+    'request',
+    (_, response) => server.listenerCount('request') === 1 && response.destroy(),
+  );
   setEnvironmentData(name, server);
   await once(server, 'listening');
   return server;
@@ -77,5 +86,11 @@ function withStore<Running extends FollowedService>(
     await store.close();
   });
   const { demo, directory } = running;
-  return { running, service: serviceOf(demo, directory), proxy, dynamoDb, tableName: demo.table_name };
+  return {
+    running,
+    service: serviceOf(demo, directory),
+    proxy,
+    dynamoDb,
+    tableName: demo.table_name,
+  };
 }

@@ -77,7 +77,8 @@ export async function startStoreProxy(endpoint: string, listening?: Server) {
   /** The calls that have failed and may be sent once more, by the SDK: that one fails, too. */
   const failed = new Set<string>();
   const agent = new Agent({ keepAlive: true });
-  const forward = (request: IncomingMessage, call: StoreCall) => callStore(endpoint, agent, request, call);
+  const forward = (request: IncomingMessage, call: StoreCall) =>
+    callStore(endpoint, agent, request, call);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [api = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
     const body = JSON.parse((await readBody(request)).toString() || '{}');
@@ -183,12 +184,17 @@ async function callStore(
 }
 
 const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>
-  void response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(body));
+  void response
+    .writeHead(status, { 'content-type': 'application/x-amz-json-1.0' })
+    .end(JSON.stringify(body));
 
 export const isWrite = ({ operation }: StoreCall): boolean => writes.includes(operation);
 
 /** What a request costs: each call to the store, the bytes of its answer, and the response itself. */
-export async function costOf(proxy: StoreProxy, send: () => Promise<{ status: number; text: string }>) {
+export async function costOf(
+  proxy: StoreProxy,
+  send: () => Promise<{ status: number; text: string }>,
+) {
   proxy.forget();
   const { status, text } = await send();
   const calls = proxy.calls().map(({ operation, units, bytes }) => ({ operation, units, bytes }));

@@ -58,7 +58,10 @@ export async function recordsDuring(
 
 async function itemsOf(client: DynamoDBClient, TableName: string): Promise<Map<string, Image>> {
   const items = new Map<string, Image>();
-  for await (const { Items = [] } of paginateScan({ client }, { TableName, ConsistentRead: true })) {
+  for await (const { Items = [] } of paginateScan(
+    { client },
+    { TableName, ConsistentRead: true },
+  )) {
     for (const item of Items) {
       const sorted = Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1));
       items.set(`${item.pk?.S}\n${item.sk?.S}`, Object.fromEntries(sorted));

@@ -12,7 +12,12 @@ import { readBody, serve } from '../../infra/local/loopback-server.ts';
 const answers = new Map<string, Promise<{ status: number; text: string }>>();
 
 /** All that a template is made of. What was made of the same is kept for later runs. */
-const sources = ['{functions,infra,lib}/**/*.ts', 'test/support/synthesize.ts', 'cdk.json', 'package*.json'];
+const sources = [
+  '{functions,infra,lib}/**/*.ts',
+  'test/support/synthesize.ts',
+  'cdk.json',
+  'package*.json',
+];
 const hash = createHash('sha256');
 for (const file of globSync(sources).toSorted()) hash.update(file).update(readFileSync(file));
 const version = hash.digest('hex').slice(0, 16);
@@ -20,7 +25,10 @@ const kept = join(localDirectory('templates'), version);
 if (!existsSync(kept)) rmSync(localDirectory('templates'), { recursive: true });
 
 async function answer(request: string): Promise<{ status: number; text: string }> {
-  const file = join(kept, `${createHash('sha256').update(request).digest('hex').slice(0, 16)}.json`);
+  const file = join(
+    kept,
+    `${createHash('sha256').update(request).digest('hex').slice(0, 16)}.json`,
+  );
   if (existsSync(file)) return { status: 200, text: readFileSync(file, 'utf8') };
   const { settings, moreContext } = JSON.parse(request);
   const { synthesize } = await import('./synthesize.ts');

@@ -50,13 +50,17 @@ export function synthesize(settings: Record<string, unknown>, moreContext = {}):
       environment: made.environment.name,
       terminationProtection: made.terminationProtection ?? false,
       tags: made.tags,
-      after: assembly.stacks.filter((other) => made.dependencies.includes(other)).map((one) => one.stackName),
+      after: assembly.stacks
+        .filter((other) => made.dependencies.includes(other))
+        .map((one) => one.stackName),
       template: made.template,
     };
   };
   return {
     service: partsOf(stack),
-    watching: JSON.parse(readFileSync(join(assembly.directory, service.watching.templateFile), 'utf8')),
+    watching: JSON.parse(
+      readFileSync(join(assembly.directory, service.watching.templateFile), 'utf8'),
+    ),
     edge: edge && partsOf(edge),
   };
 }

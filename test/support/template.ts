@@ -27,8 +27,15 @@ async function synthesized(body: string): Promise<Stacks<Template>> {
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   const { service, watching, edge }: Synthesized = JSON.parse(text);
-  const read = (parts: Synthesized['service']) => ({ ...parts, template: Template.fromJSON(parts.template) });
-  return { service: read(service), watching: Template.fromJSON(watching), edge: edge && read(edge) };
+  const read = (parts: Synthesized['service']) => ({
+    ...parts,
+    template: Template.fromJSON(parts.template),
+  });
+  return {
+    service: read(service),
+    watching: Template.fromJSON(watching),
+    edge: edge && read(edge),
+  };
 }
 
 export const templateWith = async (settings?: Record<string, unknown>): Promise<Template> =>
@@ -50,7 +57,11 @@ export const template = await templateWith();
 export const watching = await watchingWith();
 
 /** The properties of all resources of a type, with their logical ids. */
-export const resources = <Schema extends v.GenericSchema>(type: string, schema: Schema, of = template) =>
+export const resources = <Schema extends v.GenericSchema>(
+  type: string,
+  schema: Schema,
+  of = template,
+) =>
   Object.entries(of.findResources(type)).map(([id, resource]) => {
     const properties: unknown = resource.Properties;
     return { id, properties: v.parse(schema, properties) };
@@ -96,7 +107,10 @@ export const policies = resources(
 export const roles = resources(
   'AWS::IAM::Role',
   v.looseObject({
-    Policies: v.optional(v.array(v.object({ PolicyDocument: v.object({ Statement: statements }) })), []),
+    Policies: v.optional(
+      v.array(v.object({ PolicyDocument: v.object({ Statement: statements }) })),
+      [],
+    ),
   }),
 );
 
@@ -120,7 +134,9 @@ export const readable = (value: unknown): string =>
 /** Those of the policy beside a role. The one role without has them in itself. */
 function statementsOf(role: unknown) {
   const beside = policies.filter(({ properties }) => properties.Roles[0].Ref === text(role));
-  const within = roles.filter(({ id }) => id === text(role)).flatMap(({ properties }) => properties.Policies);
+  const within = roles
+    .filter(({ id }) => id === text(role))
+    .flatMap(({ properties }) => properties.Policies);
   const documents = beside.length > 0 ? beside.map(({ properties }) => properties) : within;
   return documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 }

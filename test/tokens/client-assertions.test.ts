@@ -47,7 +47,9 @@ describe('an assertion by a key of the client', () => {
     const next = { grant_type: 'refresh_token', refresh_token };
     expect((await send(await assertion(client, key), next)).status).toBe(200);
     const revoke = { endpoint: 'revoke' };
-    expect((await send(await assertion(client, key), { token: access_token }, revoke)).status).toBe(200);
+    expect((await send(await assertion(client, key), { token: access_token }, revoke)).status).toBe(
+      200,
+    );
     expect((await introspect()).body).toEqual({ active: false });
   });
 
@@ -76,7 +78,10 @@ describe('an assertion by a key of the client', () => {
   test('a key in the header, also that of the client: 401', async () => {
     const own = await newClientKey();
     for (const signer of [own, key])
-      expectError(await send(await assertion(client, signer, {}, { jwk: signer.jwk })), invalidClient);
+      expectError(
+        await send(await assertion(client, signer, {}, { jwk: signer.jwk })),
+        invalidClient,
+      );
   });
 
   test('none, and HS256 with the public key: 401', async () => {
@@ -85,7 +90,9 @@ describe('an assertion by a key of the client', () => {
     const rsa = await newClientKey('RS256');
     const ofRsa = await createWithKeys([rsa]);
     const secret = Buffer.from(await exportSPKI(rsa.publicKey));
-    const forged = new SignJWT({ ...claims, iss: ofRsa, sub: ofRsa }).setProtectedHeader({ alg: 'HS256' });
+    const forged = new SignJWT({ ...claims, iss: ofRsa, sub: ofRsa }).setProtectedHeader({
+      alg: 'HS256',
+    });
     expectError(await send(await forged.sign(secret)), invalidClient);
     const sub = [`la_${'A'.repeat(22)}.c_${'A'.repeat(22)}`];
     const withList = `e30.${Buffer.from(JSON.stringify({ sub })).toString('base64url')}.x`;
@@ -100,7 +107,10 @@ describe('an assertion by a key of the client', () => {
   });
 
   test('of client A as client B, and of another Login App: 401', async () => {
-    const [other, otherApp] = await Promise.all([newClientKey(), createLoginApp(service, unique('app'))]);
+    const [other, otherApp] = await Promise.all([
+      newClientKey(),
+      createLoginApp(service, unique('app')),
+    ]);
     const foreign = await create({ 'jwks-file': { keys: [other.jwk] } }, otherApp.login_app_id);
     const form = { grant_type: 'client_credentials', client_id: foreign };
     expectError(await send(await assertion(client, key), form), invalidClient);
@@ -118,7 +128,9 @@ describe('an assertion by a key of the client', () => {
     const naming = 'The client assertion must have a jti that was not used before.';
     expectError(await send(await assertion(client, key, { jti })), { ...invalidClient, naming });
     const other = await newClientKey();
-    expect((await send(await assertion(await createWithKeys([other]), other, { jti }))).status).toBe(200);
+    expect(
+      (await send(await assertion(await createWithKeys([other]), other, { jti }))).status,
+    ).toBe(200);
   });
 
   test('an assertion that is refused uses up no jti', async () => {
@@ -198,7 +210,10 @@ const shapes = {
 async function newWorkload({ alg, header, sub, claims }: (typeof shapes)[keyof typeof shapes]) {
   const scene = standIn.openScene();
   const signer = await newClientKey(alg);
-  scene.answer('jwks', { status: 200, body: { keys: [{ ...signer.jwk, kid: 'k1', use: 'sig', alg }] } });
+  scene.answer('jwks', {
+    status: 200,
+    body: { keys: [{ ...signer.jwk, kid: 'k1', use: 'sig', alg }] },
+  });
   const id = await create({ issuer: scene.url, subject: sub });
   const token = (change: object = {}, by = signer) =>
     signed(by, { iss: scene.url, sub, ...claims(), ...change }, { kid: 'k1', ...header });
@@ -232,7 +247,10 @@ describe('a token of another issuer', () => {
     const [one, two] = [workload, await newWorkload(shapes['AWS STS'])];
     expectError(await send(await one.token()), invalidClient);
     expectError(await send(await one.token(), two.form), invalidClient);
-    expectError(await send(await one.token({}, await newClientKey('ES384')), one.form), invalidClient);
+    expectError(
+      await send(await one.token({}, await newClientKey('ES384')), one.form),
+      invalidClient,
+    );
     expectError(await send(await assertion(one.id, key)), invalidClient);
   });
 
@@ -266,23 +284,40 @@ describe('scope=recipients', () => {
   const form = { grant_type: 'client_credentials', scope: 'recipients' };
 
   test('a token that reads recipients and reports dead tokens, and does nothing else', async () => {
-    const worker = await createWithKeys([key], { 'grant-types': 'client_credentials', recipients: true });
-    const { body } = await send(await assertion(worker, key), form);
-    expect(body).toEqual({ access_token: expect.any(String), token_type: 'bearer', expires_in: 3600 });
-    expect((await recipients(body.access_token)).status).toBe(200);
-    const unknown = await service.call(`/v2/marketing/push_notifications/devices/d_${'A'.repeat(43)}`, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${body.access_token}` },
+    const worker = await createWithKeys([key], {
+      'grant-types': 'client_credentials',
+      recipients: true,
     });
+    const { body } = await send(await assertion(worker, key), form);
+    expect(body).toEqual({
+      access_token: expect.any(String),
+      token_type: 'bearer',
+      expires_in: 3600,
+    });
+    expect((await recipients(body.access_token)).status).toBe(200);
+    const unknown = await service.call(
+      `/v2/marketing/push_notifications/devices/d_${'A'.repeat(43)}`,
+      {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${body.access_token}` },
+      },
+    );
     expectError(unknown, { status: 404, error: 'not_found' });
     const device = { platform: 'android', token: unique('push-token') };
     const invalidToken = { status: 401, error: 'invalid_token' };
     expectError(await service.register(device, body.access_token), invalidToken);
     expectError(await service.listDevices(body.access_token), invalidToken);
     const introspected = (await service.introspect(body.access_token)).body;
-    expect(introspected).toMatchObject({ active: true, token_use: 'recipients', scope: 'recipients' });
+    expect(introspected).toMatchObject({
+      active: true,
+      token_use: 'recipients',
+      scope: 'recipients',
+    });
     expectError(await recipients(await service.loginAppToken()), invalidToken);
-    await operate('clients', 'revoke', { 'login-app': demo.login_app.login_app_id, client: worker });
+    await operate('clients', 'revoke', {
+      'login-app': demo.login_app.login_app_id,
+      client: worker,
+    });
   });
 
   test('is not for a client without the right', async () => {
@@ -312,16 +347,28 @@ describe('clients create and rotate', () => {
     ['a broken key', jwks(b, { ...a, x: 'AA' }), /has a key that is broken/],
     ['a short RSA key', jwks({ ...rsa, n: `w${'A'.repeat(169)}E` }), /2048 to 8192 bits/],
     ['a long RSA key', jwks({ ...rsa, n: `w${'A'.repeat(2_729)}E` }), /2048 to 8192 bits/],
-    ['an RSA key with an even modulus', jwks({ ...rsa, n: `w${'A'.repeat(341)}` }), /2048 to 8192 bits/],
+    [
+      'an RSA key with an even modulus',
+      jwks({ ...rsa, n: `w${'A'.repeat(341)}` }),
+      /2048 to 8192 bits/,
+    ],
     ['an RSA key with the exponent 1', jwks({ ...rsa, e: 'AQ' }), /an odd exponent from 3/],
     ['an RSA key with an even exponent', jwks({ ...rsa, e: 'AQAC' }), /an odd exponent from 3/],
-    ['an RSA key with a long exponent', jwks({ ...rsa, e: `AQ${'A'.repeat(20)}B` }), /an odd exponent/],
+    [
+      'an RSA key with a long exponent',
+      jwks({ ...rsa, e: `AQ${'A'.repeat(20)}B` }),
+      /an odd exponent/,
+    ],
     ['an RSA key without a modulus', jwks({ kty: 'RSA', e: 'AQAB' }), /2048 to 8192 bits/],
     ['another alg', jwks({ ...a, alg: 'RS256' }), /of another alg or use/],
     ['another use', jwks({ ...a, use: 'enc' }), /of another alg or use/],
     ['keys and an issuer', { ...jwks(a), issuer: 'https://x.example' }, /Give --jwks-file/],
     ['an issuer alone', { issuer: 'https://x.example.com' }, /--issuer and --subject together/],
-    ['an IP address', { issuer: 'https://10.0.0.1', subject: 's' }, /^--issuer: must name its host/],
+    [
+      'an IP address',
+      { issuer: 'https://10.0.0.1', subject: 's' },
+      /^--issuer: must name its host/,
+    ],
     ['an issuer without keys', { issuer: `${standIn.url}/none/x`, subject: 's' }, /^--issuer: /],
   ])('%s: an error, and no client', async (_, flags, message) => {
     await expect(create(flags)).rejects.toThrow(message);
@@ -339,7 +386,8 @@ describe('clients create and rotate', () => {
     const id = await createWithKeys([one]);
     await send(await assertion(id, one));
     const about = { 'login-app': demo.login_app.login_app_id, client: id };
-    const rotate = ({ jwk }: typeof key) => operate('clients', 'rotate', { ...about, ...jwks(jwk) });
+    const rotate = ({ jwk }: typeof key) =>
+      operate('clients', 'rotate', { ...about, ...jwks(jwk) });
     expect(await rotate(two)).toMatchObject({
       key_thumbprints: [two.thumbprint],
       old_keys: [{ thumbprint: one.thumbprint }],

@@ -12,7 +12,10 @@ const base64 = (bytes: string | Buffer): string => Buffer.from(bytes).toString('
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 
-const withAuthorization = (authorization: string | undefined, form = 'grant_type=client_credentials') => {
+const withAuthorization = (
+  authorization: string | undefined,
+  form = 'grant_type=client_credentials',
+) => {
   const headers = authorization === undefined ? {} : { authorization };
   return service.form('/v2/marketing/oauth/token', [...new URLSearchParams(form)], headers);
 };
@@ -41,10 +44,15 @@ describe('Login App Client authentication', () => {
     ['of nothing but a colon', `Basic ${base64(':')}`],
     ['with a broken percent encoding', `Basic ${base64(`${client_id}:%zz`)}`],
     ['not UTF-8', `Basic ${base64(Buffer.concat([Buffer.from(`${client_id}:`), notUtf8]))}`],
-    ['two headers in one', `${basic(client_id, client_secret)}, ${basic(client_id, client_secret)}`],
+    [
+      'two headers in one',
+      `${basic(client_id, client_secret)}, ${basic(client_id, client_secret)}`,
+    ],
     ['8 kB long', `Basic ${base64(`${client_id}:${'x'.repeat(6_000)}`)}`],
   ])('an Authorization header that is %s: 401', async (_, authorization) => {
-    const answer = await withAuthorization(authorization && Buffer.from(authorization).toString('latin1'));
+    const answer = await withAuthorization(
+      authorization && Buffer.from(authorization).toString('latin1'),
+    );
     expectError(answer, invalidClient);
   });
 
@@ -55,7 +63,11 @@ describe('Login App Client authentication', () => {
     ["another client's secret", client_id, demo.other_login_app.client_secret],
     ['an unknown client', `${demo.login_app.login_app_id}.c_AAAAAAAAAAAAAAAAAAAAAA`, client_secret],
     ['a client of an unknown Login App', client_id.replace(/^la_./, 'la_~'), client_secret],
-    ['one of a Login App that does not exist', `la_${'A'.repeat(22)}.c_${'A'.repeat(22)}`, client_secret],
+    [
+      'one of a Login App that does not exist',
+      `la_${'A'.repeat(22)}.c_${'A'.repeat(22)}`,
+      client_secret,
+    ],
     ['the Login App id alone', demo.login_app.login_app_id, client_secret],
     ['an account', demo.account.account_id, demo.account.account_secret],
     ['the client id __proto__', '__proto__', client_secret],
@@ -72,11 +84,18 @@ describe('Login App Client authentication', () => {
   test("an account's credentials: the answer names the form of a client id", async () => {
     const { account_id, account_secret } = demo.account;
     const naming = /do not match\. The client id has the form la_\*\.c_\*\.$/;
-    expectError(await withAuthorization(basic(account_id, account_secret)), { ...invalidClient, naming });
+    expectError(await withAuthorization(basic(account_id, account_secret)), {
+      ...invalidClient,
+      naming,
+    });
   });
 
   test('a client id and client secret in the form alone: 401', async () => {
-    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret });
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id,
+      client_secret,
+    });
     const naming =
       'Send the client id and the client secret with HTTP Basic authentication, or a client assertion. A client secret in the form is not accepted.';
     expectError(await withAuthorization(undefined, form.toString()), { ...invalidClient, naming });
@@ -94,14 +113,20 @@ describe('Login App Client authentication', () => {
       const body = JSON.stringify({ client_id, grant_type: 'client_credentials' });
       const naming = 'The content type must be application/x-www-form-urlencoded.';
       for (const endpoint of ['token', 'revoke', 'nonce', 'introspect']) {
-        const answer = await call(`/v2/marketing/oauth/${endpoint}`, { method: 'POST', headers, body });
+        const answer = await call(`/v2/marketing/oauth/${endpoint}`, {
+          method: 'POST',
+          headers,
+          body,
+        });
         expectError(answer, { status: 400, error: 'invalid_request', naming });
       }
     },
   );
 
   test('every answer has a request id of its own', async () => {
-    const answers = await Promise.all(Array.from({ length: 5 }, () => withAuthorization(undefined)));
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => withAuthorization(undefined)),
+    );
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(5);
   });
 });

@@ -10,7 +10,11 @@ const service = sharedService();
 const { call, demo, loginForm, token } = service;
 const path = '/v2/marketing/oauth/token';
 
-const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
+const invalidRequest = (naming: RegExp | string) => ({
+  status: 400,
+  error: 'invalid_request',
+  naming,
+});
 
 async function expectRequired(form: Record<string, string>, name: string): Promise<void> {
   const missing = invalidRequest(`The parameter ${name} is required.`);
@@ -23,7 +27,10 @@ async function expectRequired(form: Record<string, string>, name: string): Promi
 
 test('each provider has the protocol and the parameters that the interface gives it', () => {
   const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token', 'nonce']];
-  const table = providerIds.map((id) => [id, [protocolOf(id).title, ...Object.values(parametersOf(id))]]);
+  const table = providerIds.map((id) => [
+    id,
+    [protocolOf(id).title, ...Object.values(parametersOf(id))],
+  ]);
   expect(Object.fromEntries(table)).toEqual({
     provider_a: oauth2,
     provider_b: oauth2,
@@ -64,12 +71,16 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
       const form = await loginForm(provider);
       const naming = new RegExp(`^The parameter ${name} must not be supplied for `);
       expectError(await token({ ...form, [name]: 'something' }), invalidRequest(naming));
-      expectError(await token([...Object.entries(form), [name, 'a'], [name, 'b']]), invalidRequest(naming));
+      expectError(
+        await token([...Object.entries(form), [name, 'a'], [name, 'b']]),
+        invalidRequest(naming),
+      );
     });
 
     test('parameters without a value count as omitted, also beside one with a value: 200', async () => {
       const form = Object.entries(await loginForm(provider));
-      const others = 'access_secret id_token nonce code_verifier redirect_uri scope of_nobody'.split(' ');
+      const others =
+        'access_secret id_token nonce code_verifier redirect_uri scope of_nobody'.split(' ');
       const names = [...form.map(([name]) => name), ...others];
       const empty = names.map((name): [string, string] => [name, '']);
       expectAnswer(await token([...empty, ...form, ...empty]), 200, tokenResponse);
@@ -82,11 +93,21 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
   });
 
-  const others = ['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '__proto__', 'constructor'];
-  test.each(others)('the provider %j is invalid: 400, with those that are allowed', async (provider) => {
-    const answer = await token({ ...(await loginForm('provider_a')), provider });
-    expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
-  });
+  const others = [
+    'provider_z',
+    'PROVIDER_A',
+    'provider_a ',
+    'provider_',
+    '__proto__',
+    'constructor',
+  ];
+  test.each(others)(
+    'the provider %j is invalid: 400, with those that are allowed',
+    async (provider) => {
+      const answer = await token({ ...(await loginForm('provider_a')), provider });
+      expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
+    },
+  );
 
   test.each(providerIds)('%s, valid but not set up for this Login App: 400', async (provider) => {
     const app = await createLoginApp(service, unique('bare'));
@@ -134,14 +155,20 @@ describe('POST /v2/marketing/oauth/token, a requested scope (RFC 6749, sections 
     ['provider_authorization_code', code, 'login_user', tokenResponse],
     ['refresh_token', refresh, 'login_user', tokenResponse],
     ['client_credentials', clientCredentials, 'login_app', loginAppToken],
-  ])('%s: the answer names what is granted, if it is something else', async (_, form, granted, response) => {
-    for (const scope of ['admin', `${granted} openid`]) {
-      expectAnswer(await token({ ...(await form()), scope }), 200, { ...response, scope: granted });
-    }
-    for (const scope of [granted, '']) {
-      expectAnswer(await token({ ...(await form()), scope }), 200, response);
-    }
-  });
+  ])(
+    '%s: the answer names what is granted, if it is something else',
+    async (_, form, granted, response) => {
+      for (const scope of ['admin', `${granted} openid`]) {
+        expectAnswer(await token({ ...(await form()), scope }), 200, {
+          ...response,
+          scope: granted,
+        });
+      }
+      for (const scope of [granted, '']) {
+        expectAnswer(await token({ ...(await form()), scope }), 200, response);
+      }
+    },
+  );
 
   test('one that is repeated: 400', async () => {
     const form = Object.entries(await clientCredentials());
@@ -162,14 +189,25 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
     'x'.repeat(20_000),
   ])('the grant_type %.30s is not supported: 400 unsupported_grant_type', async (grant_type) => {
     const answer = await token({ ...(await loginForm('provider_a')), grant_type });
-    expectError(answer, { status: 400, error: 'unsupported_grant_type', naming: /provider_credentials/ });
+    expectError(answer, {
+      status: 400,
+      error: 'unsupported_grant_type',
+      naming: /provider_credentials/,
+    });
   });
 
   const form = 'application/x-www-form-urlencoded';
   /** Sends these bytes as a client, with this content type. */
   const sendAs = (contentType?: string, body?: string) => {
-    const headers = { ...asClient(demo.login_app), ...(contentType && { 'content-type': contentType }) };
-    return call(path, { method: 'POST', headers, ...(body && { body: new TextEncoder().encode(body) }) });
+    const headers = {
+      ...asClient(demo.login_app),
+      ...(contentType && { 'content-type': contentType }),
+    };
+    return call(path, {
+      method: 'POST',
+      headers,
+      ...(body && { body: new TextEncoder().encode(body) }),
+    });
   };
   const grantType = 'grant_type=client_credentials';
 
@@ -179,7 +217,12 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
       expectError(answer, invalidRequest('The parameter grant_type is required.'));
   });
 
-  const wrongTypes = [undefined, 'application/json', 'text/plain', 'multipart/form-data; boundary=x'];
+  const wrongTypes = [
+    undefined,
+    'application/json',
+    'text/plain',
+    'multipart/form-data; boundary=x',
+  ];
   test.each(wrongTypes)('the content type %s: 400', async (contentType) => {
     const mustBe = invalidRequest(`The content type must be ${form}.`);
     expectError(await sendAs(contentType, grantType), mustBe);
@@ -196,7 +239,13 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
 
   test('parameters that no grant knows are ignored, whatever their names', async () => {
     const form = await loginForm('provider_d');
-    const odd = { audience: 'all', ['__proto__']: 'x', constructor: 'y', prototype: 'z', toString: 't' };
+    const odd = {
+      audience: 'all',
+      ['__proto__']: 'x',
+      constructor: 'y',
+      prototype: 'z',
+      toString: 't',
+    };
     expectAnswer(await token({ ...form, ...odd, '': '' }), 200, tokenResponse);
     const onlyOdd = await token([
       ['__proto__', 'provider_credentials'],

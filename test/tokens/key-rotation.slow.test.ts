@@ -54,7 +54,8 @@ test('a rotation waits until every verifier can know the next key; before, it na
   await rotate();
   const published = await publishedKids(service);
   running.advance(notice - 5 * minutes);
-  const again = /Verifiers may not know the next key yet\. Rotate again after 20[\d-]+T[\d:]+\.000Z\./;
+  const again =
+    /Verifiers may not know the next key yet\. Rotate again after 20[\d-]+T[\d:]+\.000Z\./;
   await expect(rotate()).rejects.toThrow(again);
   expect(await publishedKids(service)).toEqual(published);
   expect(kidOf(await service.loginAppToken())).toBe(published[0]);

@@ -31,7 +31,8 @@ const rotate = (): Promise<void> => {
 };
 const registerWith = async (token: string): Promise<number> =>
   (await service.register({ platform: 'android', token: unique('phone') }, token)).status;
-const introspect = async (token: string): Promise<unknown> => (await service.introspect(token)).body;
+const introspect = async (token: string): Promise<unknown> =>
+  (await service.introspect(token)).body;
 
 test('the revoked key stops within 5 minutes everywhere, and another one signs; sessions go on', async () => {
   const { current, next } = await stolenSigningKeys(running);
@@ -44,7 +45,11 @@ test('the revoked key stops within 5 minutes everywhere, and another one signs; 
   const { refresh_token } = (await service.logIn(unique('alice'), 'provider_d')).body;
 
   const before = await publishedKids(service);
-  expect(await revoke(current.kid)).toEqual({ kid: current.kid, revoked: true, signing_kid: next.kid });
+  expect(await revoke(current.kid)).toEqual({
+    kid: current.kid,
+    revoked: true,
+    signing_kid: next.kid,
+  });
   running.advance(5 * minutes);
   for (const token of [genuine, forged, await forgedWith(current, genuine, running)]) {
     expect(await registerWith(token)).toBe(401);
@@ -79,12 +84,18 @@ test('whoever replaces tokens as they are told to meets no error: no function re
 
 test('the next key can be revoked too, also after the current one', async () => {
   const { current, next } = await stolenSigningKeys(running);
-  expect(await revoke(next.kid)).toEqual({ kid: next.kid, revoked: true, signing_kid: current.kid });
+  expect(await revoke(next.kid)).toEqual({
+    kid: next.kid,
+    revoked: true,
+    signing_kid: current.kid,
+  });
   running.advance(5 * minutes);
   expect(await publishedKids(service)).not.toContain(next.kid);
   expect(kidOf(await service.loginAppToken())).toBe(current.kid);
   expect(await revoke(current.kid)).toMatchObject({
-    warning: expect.stringMatching(/^Verifiers that keep the key set reject new tokens .* until 20.*Z: /),
+    warning: expect.stringMatching(
+      /^Verifiers that keep the key set reject new tokens .* until 20.*Z: /,
+    ),
   });
   running.advance(5 * minutes);
   const token = await service.loginAppToken();
@@ -109,7 +120,10 @@ test('a rotation that was under way does not bring a revoked key back; the next 
   giveNotice();
   const begun = { SecretId: 'signing-keys', ClientRequestToken: randomUUID() };
   const step = (Step: string) =>
-    invokeFunction({ name: 'rotate-signing-keys', endpoint: awsEndpointOf(running) }, { ...begun, Step });
+    invokeFunction(
+      { name: 'rotate-signing-keys', endpoint: awsEndpointOf(running) },
+      { ...begun, Step },
+    );
   await step('createSecret');
   await revoke(next.kid);
   await expect(step('testSecret')).rejects.toThrow('was given up');

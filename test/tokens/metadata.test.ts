@@ -102,8 +102,15 @@ describe('an independent resource server, with nothing but the metadata address'
     server.jwks_uri = reachable(server.jwks_uri).href;
     const { access_token } = (await service.logIn(unique('alice'))).body;
     const request = () =>
-      new Request('https://resource.example/', { headers: { authorization: `Bearer ${access_token}` } });
-    const claims = await oauth.validateJwtAccessToken(server, request(), login_app.login_app_id, insecure);
+      new Request('https://resource.example/', {
+        headers: { authorization: `Bearer ${access_token}` },
+      });
+    const claims = await oauth.validateJwtAccessToken(
+      server,
+      request(),
+      login_app.login_app_id,
+      insecure,
+    );
     expect(claims.client_id).toBe(login_app.client_id);
     const elsewhere = oauth.validateJwtAccessToken(server, request(), 'la_another', insecure);
     await expect(elsewhere).rejects.toThrow();

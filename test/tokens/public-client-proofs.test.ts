@@ -31,13 +31,16 @@ function signedInDer(proof: string): string {
   return `${text}.${signature.toString('base64url')}`;
 }
 
-const address = /^The claim htu of the proof must be http:.*\/v2\/marketing\/oauth\/(token|revoke)\.$/;
+const address =
+  /^The claim htu of the proof must be http:.*\/v2\/marketing\/oauth\/(token|revoke)\.$/;
 const publicKey = /^The jwk in the header of the proof must be a public key on P-256/;
 const noneAsAlgorithm = `${btoa('{"alg":"none","typ":"dpop+jwt"}')}.${btoa('{}')}.`;
 
 /** @see RFC 7515, section 4.1.9 */
 test.each(['DPoP+JWT', 'application/dpop+jwt'])('a proof whose typ is spelt %s', async (typ) => {
-  expect((await phone.refresh(await session(), await phone.proof('token', {}, { typ }))).status).toBe(200);
+  expect(
+    (await phone.refresh(await session(), await phone.proof('token', {}, { typ }))).status,
+  ).toBe(200);
 });
 
 test('the exp and nbf of a proof may be off by a minute, as its iat', async () => {
@@ -53,24 +56,48 @@ describe('a proof that is refused leaves the session alive', () => {
     ['another method', (at) => phone.proof(at, { htm: 'GET' }), /claim htm .* must be POST/],
     ['no method', (at) => phone.proof(at, { htm: undefined }), /have the claim htm/],
     ['another endpoint', (at) => phone.proof(at === 'token' ? 'revoke' : 'token'), address],
-    ['another host', (at) => phone.proof(at, { htu: 'https://other.example/oauth/token' }), address],
+    [
+      'another host',
+      (at) => phone.proof(at, { htu: 'https://other.example/oauth/token' }),
+      address,
+    ],
     ['a path alone', (at) => phone.proof(at, { htu: `/v2/marketing/oauth/${at}` }), address],
     ['no address', (at) => phone.proof(at, { htu: undefined }), /have the claim htu/],
     ['no jti', (at) => phone.proof(at, { jti: undefined }), /have the claim jti/],
     ['an empty jti', (at) => phone.proof(at, { jti: '' }), /claim jti/],
     ['no iat', (at) => phone.proof(at, { iat: undefined }), /have the claim iat/],
-    ['an iat that is a text', (at) => phone.proof(at, { iat: `${now()}` }), /claim iat .* a number/],
+    [
+      'an iat that is a text',
+      (at) => phone.proof(at, { iat: `${now()}` }),
+      /claim iat .* a number/,
+    ],
     ['a nonce that is a number', (at) => phone.proof(at, { nonce: 1 }), /claim nonce .* a text/],
     ['the typ of a JWT', (at) => phone.proof(at, {}, { typ: 'JWT' }), /typ .* dpop\+jwt/],
     ['an end that has passed', (at) => phone.proof(at, { exp: now() - 61 }), /by its exp or nbf/],
-    ['a beginning that is to come', (at) => phone.proof(at, { nbf: now() + 90 }), /by its exp or nbf/],
-    ['an end that is a text', (at) => phone.proof(at, { exp: 'tomorrow' }), /claim exp .* a number/],
+    [
+      'a beginning that is to come',
+      (at) => phone.proof(at, { nbf: now() + 90 }),
+      /by its exp or nbf/,
+    ],
+    [
+      'an end that is a text',
+      (at) => phone.proof(at, { exp: 'tomorrow' }),
+      /claim exp .* a number/,
+    ],
     ['another algorithm', (at) => es384.proof(at), /alg .* ES256/],
     ['none as algorithm', async () => noneAsAlgorithm, /a JWT/],
     ['a critical extension', (at) => phone.proof(at, {}, { crit: ['b64'], b64: true }), /crit/],
-    ['a key that has not signed', (at) => forger.proof(at, {}, { jwk: phone.jwk }), /not by the key/],
+    [
+      'a key that has not signed',
+      (at) => forger.proof(at, {}, { jwk: phone.jwk }),
+      /not by the key/,
+    ],
     ['a private key', (at) => forger.proof(at, {}, { jwk: privateJwk }), /private key \(d\)/],
-    ['a key that is no point', (at) => phone.proof(at, {}, { jwk: { ...phone.jwk, x: 'AAAA' } }), publicKey],
+    [
+      'a key that is no point',
+      (at) => phone.proof(at, {}, { jwk: { ...phone.jwk, x: 'AAAA' } }),
+      publicKey,
+    ],
     ['a key of another curve', (at) => phone.proof(at, {}, { jwk: es384.jwk }), publicKey],
     ['a key that is a text', (at) => phone.proof(at, {}, { jwk: 'x' }), publicKey],
     ['a shared secret', (at) => phone.proof(at, {}, { jwk: { kty: 'oct', k: 'AAAA' } }), publicKey],
@@ -121,7 +148,8 @@ describe('a proof that is refused leaves the session alive', () => {
 describe('a proof that was made in advance', () => {
   test('refreshes nothing without a nonce of the service', async () => {
     const token = await session();
-    const naming = /^The proof has no nonce of the service, or one that has expired: .* DPoP-Nonce\.$/;
+    const naming =
+      /^The proof has no nonce of the service, or one that has expired: .* DPoP-Nonce\.$/;
     for (const later of [0, 3600]) {
       const proof = await phone.proof('token', { nonce: undefined, iat: now() + later });
       running.advance(later);
@@ -166,19 +194,26 @@ describe('a proof that was made in advance', () => {
 });
 
 describe('a phone whose clock is wrong', () => {
-  test.each([-86_400, -61, 61, 86_400])('by %i s: a nonce, and then the same request passes', async (by) => {
-    const form = await phone.loginForm();
-    const iat = now() + by;
-    const refused = await phone.send('token', form, await phone.proof('token', { iat, nonce: undefined }));
-    expectError(refused, { ...useNonce, naming: /^The proof is not of this minute/ });
-    const nonce = refused.headers.get('dpop-nonce');
-    const login = await phone.send('token', form, await phone.proof('token', { iat, nonce }));
-    expectAnswer(login, 200, tokenResponse);
-    const proof = await phone.proof('token', { iat, nonce });
-    const next = await phone.refresh(login.body.refresh_token, proof);
-    expectAnswer(next, 200, tokenResponse);
-    expectError(await phone.refresh(next.body.refresh_token, proof), invalidProof);
-  });
+  test.each([-86_400, -61, 61, 86_400])(
+    'by %i s: a nonce, and then the same request passes',
+    async (by) => {
+      const form = await phone.loginForm();
+      const iat = now() + by;
+      const refused = await phone.send(
+        'token',
+        form,
+        await phone.proof('token', { iat, nonce: undefined }),
+      );
+      expectError(refused, { ...useNonce, naming: /^The proof is not of this minute/ });
+      const nonce = refused.headers.get('dpop-nonce');
+      const login = await phone.send('token', form, await phone.proof('token', { iat, nonce }));
+      expectAnswer(login, 200, tokenResponse);
+      const proof = await phone.proof('token', { iat, nonce });
+      const next = await phone.refresh(login.body.refresh_token, proof);
+      expectAnswer(next, 200, tokenResponse);
+      expectError(await phone.refresh(next.body.refresh_token, proof), invalidProof);
+    },
+  );
 
   test.each([-55, 55])('by %i s is in time for a login', async (by) => {
     const proof = await phone.proof('token', { iat: now() + by, nonce: undefined });
@@ -195,7 +230,11 @@ describe('a phone whose clock is wrong', () => {
 
 describe('garbage from anybody writes nothing', () => {
   const login = { grant_type: 'provider_credentials', provider: 'provider_f', id_token: 'x' };
-  const code = { grant_type: 'provider_authorization_code', provider: 'provider_b', authorization_code: 'x' };
+  const code = {
+    grant_type: 'provider_authorization_code',
+    provider: 'provider_b',
+    authorization_code: 'x',
+  };
   test.each<[string, string, () => Promise<Record<string, string>>]>([
     ['no grant', 'token', async () => ({})],
     ['a grant that it may not use', 'token', async () => ({ grant_type: 'client_credentials' })],
@@ -209,7 +248,9 @@ describe('garbage from anybody writes nothing', () => {
     const sent = await form();
     proxy.forget();
     for (let times = 0; times < 3; times += 1) await phone.send(endpoint, sent);
-    expect(proxy.calls().filter(({ operation }) => /Put|Update|Transact/.test(operation))).toEqual([]);
+    expect(proxy.calls().filter(({ operation }) => /Put|Update|Transact/.test(operation))).toEqual(
+      [],
+    );
   });
 });
 

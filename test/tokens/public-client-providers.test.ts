@@ -27,7 +27,11 @@ async function setUp(providers?: string) {
   return { app, scene, client, phone: await newPhone(service, client) };
 }
 
-const byAccessToken = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'x' };
+const byAccessToken = {
+  grant_type: 'provider_credentials',
+  provider: 'provider_a',
+  access_token: 'x',
+};
 const byCode = {
   grant_type: 'provider_authorization_code',
   provider: 'provider_b',
@@ -41,7 +45,10 @@ describe('a public client', () => {
     const naming =
       /^The public client may not use provider_a, only provider_f\. An operator .* clients set-providers\.$/;
     expectError(await phone.send('token', byAccessToken), { ...notAllowed, naming });
-    expectError(await phone.send('token', byCode), { ...notAllowed, naming: /provider_b, only provider_f/ });
+    expectError(await phone.send('token', byCode), {
+      ...notAllowed,
+      naming: /provider_b, only provider_f/,
+    });
     expect(scene.calls('introspection') + scene.calls('user_info')).toBe(0);
     expectAnswer(await phone.logIn(), 200, tokenResponse);
   });
@@ -57,8 +64,14 @@ describe('a public client', () => {
     const { app, client } = await setUp();
     const of = { 'login-app': app.login_app_id, client };
     const set = await operate('clients', 'set-providers', { ...of, providers: 'provider_a' });
-    expect(set).toEqual({ login_app_id: app.login_app_id, client_id: client, providers: ['provider_a'] });
-    expect(await operate('clients', 'show', { client })).toMatchObject({ providers: ['provider_a'] });
+    expect(set).toEqual({
+      login_app_id: app.login_app_id,
+      client_id: client,
+      providers: ['provider_a'],
+    });
+    expect(await operate('clients', 'show', { client })).toMatchObject({
+      providers: ['provider_a'],
+    });
     const phone = await newPhone(service, client);
     expectAnswer(await phone.send('token', byAccessToken), 200, tokenResponse);
     expectError(await phone.logIn(), { ...notAllowed, naming: /provider_f, only provider_a/ });
@@ -66,7 +79,9 @@ describe('a public client', () => {
 
   test('is shown with its providers', async () => {
     const { client } = await setUp();
-    expect(await operate('clients', 'show', { client })).toMatchObject({ providers: ['provider_f'] });
+    expect(await operate('clients', 'show', { client })).toMatchObject({
+      providers: ['provider_f'],
+    });
   });
 
   test('links no identity of another provider either', async () => {
@@ -81,7 +96,10 @@ describe('a public client', () => {
     const of = { 'login-app': login_app_id, client: service.demo.login_app.client_id };
     const set = operate('clients', 'set-providers', { ...of, providers: 'provider_a' });
     await expect(set).rejects.toThrow(/not public/);
-    const created = operate('clients', 'create', { 'login-app': login_app_id, providers: 'provider_a' });
+    const created = operate('clients', 'create', {
+      'login-app': login_app_id,
+      providers: 'provider_a',
+    });
     await expect(created).rejects.toThrow(/--providers is for --public/);
   });
 });
@@ -142,7 +160,10 @@ describe('a code of a public client', () => {
     };
     await issue('of-a-web-page');
     const naming = 'The parameter nonce is required for a public client.';
-    expectError(await phone.send('token', { ...byCode, code_verifier }), { ...invalidRequest, naming });
+    expectError(await phone.send('token', { ...byCode, code_verifier }), {
+      ...invalidRequest,
+      naming,
+    });
     expectError(await phone.send('token', { ...byCode, nonce: 'of-a-web-page' }), invalidGrant);
     expect(scene.calls('token')).toBe(0);
     expectError(await phone.send('token', { ...byCode, nonce: await phone.nonce() }), invalidGrant);
@@ -153,7 +174,9 @@ describe('a code of a public client', () => {
 
   test('at a provider that requires PKCE: every client needs the verifier, and the code is not used up', async () => {
     const { app, scene } = await setUp();
-    const settings = Object(targets.codeExchange.settings((endpoint) => `${scene.url}/${endpoint}`));
+    const settings = Object(
+      targets.codeExchange.settings((endpoint) => `${scene.url}/${endpoint}`),
+    );
     const authorization_code = { ...settings.authorization_code, pkce: 'required' };
     await service.setProvider(app, 'provider_b', { ...settings, authorization_code });
     const naming = 'The parameter code_verifier is required for this provider.';

@@ -64,7 +64,10 @@ describe('the nonce of a login', () => {
     };
     expect((await phone.send('token', form)).status).toBe(200);
     expectError(await (await thief()).send('token', form), used);
-    const other = { ...(await service.loginForm('provider_f', { nonce: await inToken(nonce) })), nonce };
+    const other = {
+      ...(await service.loginForm('provider_f', { nonce: await inToken(nonce) })),
+      nonce,
+    };
     expectError(await phone.send('token', other), used);
     expectError(await service.token(form), used);
   });
@@ -82,18 +85,25 @@ describe('the nonce of a login', () => {
 
   test.each<[string, StoreHook]>([
     ['the note of its use', ({ body }) => (isNote(body) ? 'fails after' : undefined)],
-    ['the record of the login', ({ operation }) => (operation === 'UpdateItem' ? 'fails before' : undefined)],
+    [
+      'the record of the login',
+      ({ operation }) => (operation === 'UpdateItem' ? 'fails before' : undefined),
+    ],
     [
       'its session',
-      ({ operation, body }) => (operation === 'PutItem' && !isNote(body) ? 'fails before' : undefined),
+      ({ operation, body }) =>
+        operation === 'PutItem' && !isNote(body) ? 'fails before' : undefined,
     ],
-  ])('after a 500, since the store failed at %s, the phone may repeat the login', async (_, fault) => {
-    const form = await phone.loginForm();
-    const failed = await proxy.during(fault, () => phone.send('token', form));
-    expect(failed.status).toBe(500);
-    expect((await phone.send('token', form)).status).toBe(200);
-    expectError(await (await thief()).send('token', form), used);
-  });
+  ])(
+    'after a 500, since the store failed at %s, the phone may repeat the login',
+    async (_, fault) => {
+      const form = await phone.loginForm();
+      const failed = await proxy.during(fault, () => phone.send('token', form));
+      expect(failed.status).toBe(500);
+      expect((await phone.send('token', form)).status).toBe(200);
+      expectError(await (await thief()).send('token', form), used);
+    },
+  );
 
   test('after a 400 that the app can correct, the phone may repeat the login', async () => {
     const form = await phone.loginForm();
@@ -144,7 +154,11 @@ describe('the nonce of a login', () => {
     }
     const late = await phone.loginForm();
     running.advance(601);
-    const answer = await phone.send('token', late, await phone.proof('token', { iat: now() + 601 }));
+    const answer = await phone.send(
+      'token',
+      late,
+      await phone.proof('token', { iat: now() + 601 }),
+    );
     running.resetClock();
     expectError(answer, invalidGrant);
   });
@@ -179,12 +193,16 @@ describe('the nonce of a login', () => {
     expectAnswer(made, 200, { nonce: expect.stringMatching(/^ln\./), expires_in: 600 });
     const { nonce } = made.body;
     const form = { ...(await service.loginForm('provider_f', { nonce })), nonce };
-    expect([(await service.token(form)).status, (await service.token(form)).status]).toEqual([200, 200]);
+    expect([(await service.token(form)).status, (await service.token(form)).status]).toEqual([
+      200, 200,
+    ]);
     const server = await createClient(service, demo.login_app.login_app_id);
     expectError(await service.token(form, { ...demo.login_app, ...server }), used);
     expectError(await phone.send('token', form), used);
     const own = { ...(await service.loginForm('provider_f', { nonce: 'own' })), nonce: 'own' };
-    expect([(await service.token(own)).status, (await service.token(own)).status]).toEqual([200, 200]);
+    expect([(await service.token(own)).status, (await service.token(own)).status]).toEqual([
+      200, 200,
+    ]);
   });
 
   test('an id token that has it counts nowhere without it', async () => {
@@ -236,7 +254,12 @@ describe('an app that says wrongly who it is', () => {
     ['with no client_id', {}, {}, withClientId],
     ['with an empty one', { client_id: '' }, {}, withClientId],
     ['with one of nobody', { client_id: unknown }, {}, noSuch],
-    ['with a mistyped one', { client_id: 'my-app' }, {}, /a client id has the form la_\*\.c_\*\.$/i],
+    [
+      'with a mistyped one',
+      { client_id: 'my-app' },
+      {},
+      /a client id has the form la_\*\.c_\*\.$/i,
+    ],
     ['with that of a server', { client_id }, {}, noSuch],
     [
       'with its client_id as a user without a password',
@@ -254,7 +277,11 @@ describe('an app that says wrongly who it is', () => {
     ['with its client_id in a header', {}, { client_id: client }, withClientId],
   ])('%s: a 401 that names what to do', async (_, more, headers, naming) => {
     for (const endpoint of ['token', 'revoke', 'nonce']) {
-      const answer = await service.form(`/v2/marketing/oauth/${endpoint}`, { ...form, ...more }, headers);
+      const answer = await service.form(
+        `/v2/marketing/oauth/${endpoint}`,
+        { ...form, ...more },
+        headers,
+      );
       expectError(answer, { ...invalidClient, naming });
     }
   });
@@ -277,12 +304,21 @@ describe('what a public client may not', () => {
   test('introspect, list the providers, read recipients, or act for itself', async () => {
     const token = await session();
     expectError(await phone.send('introspect', { token }), invalidClient);
-    expectError(await phone.send('token', { grant_type: 'client_credentials' }), unauthorizedClient);
+    expectError(
+      await phone.send('token', { grant_type: 'client_credentials' }),
+      unauthorizedClient,
+    );
     const headers = asClient({ client_id: client, client_secret: 'lcs_x' });
-    for (const path of ['/v2/marketing/providers', '/v2/marketing/push_notifications/recipients?shard=0'])
+    for (const path of [
+      '/v2/marketing/providers',
+      '/v2/marketing/push_notifications/recipients?shard=0',
+    ])
       expectError(await service.call(path, { headers }), invalidClient);
     const asConfidential = { ...demo.login_app, client_id: client, client_secret: 'lcs_x' };
-    expectError(await service.token({ grant_type: 'client_credentials' }, asConfidential), invalidClient);
+    expectError(
+      await service.token({ grant_type: 'client_credentials' }, asConfidential),
+      invalidClient,
+    );
   });
 
   test('be a confidential client without its secret', async () => {

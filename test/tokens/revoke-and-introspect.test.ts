@@ -22,16 +22,19 @@ async function logIn(subject = unique('alice')) {
 const inactive = { status: 200, text: '{"active":false}' };
 
 describe('POST /v2/marketing/oauth/revoke', () => {
-  test.each(['refresh_token', 'access_token'])('a session ends with its %s, alone, at once', async (kind) => {
-    const subject = unique('alice');
-    const [phone, tablet] = await Promise.all([logIn(subject), logIn(subject)]);
-    expect(await phone.relate()).toBe(200);
-    expect(await revoke(phone[kind])).toMatchObject({ status: 200, text: '{}' });
-    expect(await phone.relate()).toBe(401);
-    expect((await refresh(phone.refresh_token)).body.error).toBe('invalid_grant');
-    expect(await tablet.relate()).toBe(200);
-    expect((await refresh(tablet.refresh_token)).status).toBe(200);
-  });
+  test.each(['refresh_token', 'access_token'])(
+    'a session ends with its %s, alone, at once',
+    async (kind) => {
+      const subject = unique('alice');
+      const [phone, tablet] = await Promise.all([logIn(subject), logIn(subject)]);
+      expect(await phone.relate()).toBe(200);
+      expect(await revoke(phone[kind])).toMatchObject({ status: 200, text: '{}' });
+      expect(await phone.relate()).toBe(401);
+      expect((await refresh(phone.refresh_token)).body.error).toBe('invalid_grant');
+      expect(await tablet.relate()).toBe(200);
+      expect((await refresh(tablet.refresh_token)).status).toBe(200);
+    },
+  );
 
   test('a superseded refresh token ends its session too', async () => {
     const session = await logIn();
@@ -48,7 +51,10 @@ describe('POST /v2/marketing/oauth/revoke', () => {
 
   test('the token hint is not needed, and no harm when wrong', async () => {
     const session = await logIn();
-    const answer = await post('revoke', { token: session.refresh_token, token_type_hint: 'access_token' });
+    const answer = await post('revoke', {
+      token: session.refresh_token,
+      token_type_hint: 'access_token',
+    });
     expect(answer.status).toBe(200);
     expect(await session.relate()).toBe(401);
   });
@@ -100,8 +106,13 @@ describe('POST /v2/marketing/oauth/introspect', () => {
     const outdated = await logIn();
     await refresh((await refresh(outdated.refresh_token)).body.refresh_token);
     const blocked = await logIn();
-    await service.operate('login-users', 'block', { 'login-user': decodeJwt(blocked.access_token).sub });
-    const both = [ended, blocked].flatMap(({ access_token, refresh_token }) => [access_token, refresh_token]);
+    await service.operate('login-users', 'block', {
+      'login-user': decodeJwt(blocked.access_token).sub,
+    });
+    const both = [ended, blocked].flatMap(({ access_token, refresh_token }) => [
+      access_token,
+      refresh_token,
+    ]);
     for (const token of [...both, outdated.refresh_token, 'unknown', `${outdated.access_token}x`])
       expect(await introspect(token)).toMatchObject(inactive);
     // Asking about an outdated refresh token does not end its session.
@@ -109,10 +120,16 @@ describe('POST /v2/marketing/oauth/introspect', () => {
   });
 });
 
-test.each(['revoke', 'introspect'])('%s without a token: 400; with a wrong secret: 401', async (action) => {
-  const naming = 'The parameter token is required.';
-  const required = { status: 400, error: 'invalid_request', naming };
-  for (const form of [{}, { token: '' }]) expectError(await post(action, form), required);
-  const client = { ...login_app, client_secret: 'wrong' };
-  expectError(await post(action, { token: 'x' }, client), { status: 401, error: 'invalid_client' });
-});
+test.each(['revoke', 'introspect'])(
+  '%s without a token: 400; with a wrong secret: 401',
+  async (action) => {
+    const naming = 'The parameter token is required.';
+    const required = { status: 400, error: 'invalid_request', naming };
+    for (const form of [{}, { token: '' }]) expectError(await post(action, form), required);
+    const client = { ...login_app, client_secret: 'wrong' };
+    expectError(await post(action, { token: 'x' }, client), {
+      status: 401,
+      error: 'invalid_client',
+    });
+  },
+);

@@ -28,7 +28,8 @@ const answer = secrets.answer.bind(secrets);
 
 function newRotation() {
   const ClientRequestToken = randomUUID();
-  return (Step: (typeof rotationSteps)[number]) => rotateSigningKeys({ SecretId, ClientRequestToken, Step });
+  return (Step: (typeof rotationSteps)[number]) =>
+    rotateSigningKeys({ SecretId, ClientRequestToken, Step });
 }
 
 async function rotate(): Promise<void> {
@@ -101,7 +102,11 @@ function revokeBefore(call: string, kid: string): void {
 }
 
 describe('a revocation while a rotation is under way', () => {
-  const kidsInUse = async () => [...(await publishedKids()), currentSet().current.kid, currentSet().next.kid];
+  const kidsInUse = async () => [
+    ...(await publishedKids()),
+    currentSet().current.kid,
+    currentSet().next.kid,
+  ];
 
   test('before the next key set is made: the rotation fails, and publishes the revoked key no more', async () => {
     const { next } = currentSet();
@@ -112,7 +117,9 @@ describe('a revocation while a rotation is under way', () => {
       manager.hook = first;
       return undefined;
     };
-    await expect(rotate()).rejects.toThrow('The signing keys were rotated or revoked at the same time.');
+    await expect(rotate()).rejects.toThrow(
+      'The signing keys were rotated or revoked at the same time.',
+    );
     expect(await kidsInUse()).not.toContain(next.kid);
   });
 

@@ -11,7 +11,11 @@ const table = await startOwnTable();
 process.env.LOG_LEVEL = 'INFO';
 const manager = await startSecretsStandIn();
 setEnvironment(
-  { base_url: 'https://login.example.com', dynamodb_endpoint: table.url, table_name: table.tableName },
+  {
+    base_url: 'https://login.example.com',
+    dynamodb_endpoint: table.url,
+    table_name: table.tableName,
+  },
   { url: manager.url, secret_access_key: 'local' },
 );
 for (const id of ['signing-keys', 'refresh-tokens', 'provider-settings'])
@@ -49,9 +53,20 @@ const during = (fault: 'fails' | 'stalls' | undefined, atMost = Infinity): void 
 };
 
 /** Has a function answer a request in this process. */
-async function answer(handler: typeof issueToken | typeof listKeys, routeKey: string, request: object = {}) {
+async function answer(
+  handler: typeof issueToken | typeof listKeys,
+  routeKey: string,
+  request: object = {},
+) {
   const requestContext = { requestId: 'r-1', routeKey };
-  const event = { version: '2.0', routeKey, rawQueryString: '', headers: {}, requestContext, ...request };
+  const event = {
+    version: '2.0',
+    routeKey,
+    rawQueryString: '',
+    headers: {},
+    requestContext,
+    ...request,
+  };
   const answered: unknown = await Reflect.apply(handler, undefined, [event, {}]);
   const { statusCode: status, headers, body } = Object(answered);
   return { status, headers, body: JSON.parse(body) };
@@ -69,13 +84,17 @@ const publishedKeys = () => answer(listKeys, 'GET /v2/marketing/oauth/jwks');
 /** The status, and the id of the key that signed the token. */
 async function issue(): Promise<{ status: number; kid?: string }> {
   const { status, body } = await issueAnswer();
-  return { status, ...(status === 200 && { kid: String(decodeProtectedHeader(body.access_token).kid) }) };
+  return {
+    status,
+    ...(status === 200 && { kid: String(decodeProtectedHeader(body.access_token).kid) }),
+  };
 }
 
 const beforehand = [await issueAnswer(), await publishedKeys()];
 const refusals = linesOf('token_refused');
 const ClientRequestToken = randomUUID();
-for (const Step of rotationSteps) await rotation({ SecretId: 'signing-keys', ClientRequestToken, Step });
+for (const Step of rotationSteps)
+  await rotation({ SecretId: 'signing-keys', ClientRequestToken, Step });
 const afterwards = [await issueAnswer(), await publishedKeys()];
 
 beforeEach(async () => {

@@ -31,7 +31,9 @@ afterAll(() => dynamoDb.destroy());
 const TableName = service.demo.table_name;
 
 /** Which key the settings of a provider are encrypted with. */
-async function keyOfSettings(loginAppId = service.demo.login_app.login_app_id): Promise<string | undefined> {
+async function keyOfSettings(
+  loginAppId = service.demo.login_app.login_app_id,
+): Promise<string | undefined> {
   const Key = providerSettingsKey(loginAppId, 'provider_e');
   const { Item } = await dynamoDb.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
   return String(Item?.settings.audience_validation.app_token_secret).split('.')[0];
@@ -84,7 +86,9 @@ test('a rotation within ten minutes of the one before fails and changes nothing'
   advance(10 * minutes);
   await rotate();
   advance(9 * minutes);
-  await expect(rotate()).rejects.toThrow('The next secret is not known everywhere yet. Rotate again after ');
+  await expect(rotate()).rejects.toThrow(
+    'The next secret is not known everywhere yet. Rotate again after ',
+  );
   const { refresh_token } = (await service.logIn(unique('dora'), 'provider_e')).body;
   expect((await service.refresh(refresh_token)).status).toBe(200);
   advance(1 * minutes);
@@ -162,7 +166,10 @@ test('a rotation that meets settings under a key that is gone names them, and is
   expect((await service.logIn(unique('hugo'), 'provider_e')).status).toBe(200);
 
   const settings = await demoSettings(service, 'provider_e');
-  await service.operate('providers', 'remove', { 'login-app': login_app_id, provider: 'provider_e' });
+  await service.operate('providers', 'remove', {
+    'login-app': login_app_id,
+    provider: 'provider_e',
+  });
   await service.setProvider({ login_app_id }, 'provider_e', settings);
   await rotate();
   expect((await service.logIn(unique('hugo'), 'provider_e')).status).toBe(200);

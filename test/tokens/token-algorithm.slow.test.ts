@@ -34,7 +34,8 @@ async function otherDeployment() {
   return async (algorithm: string): Promise<void> => {
     process.env.TOKEN_ALGORITHM = algorithm;
     const ClientRequestToken = randomUUID();
-    for (const Step of rotationSteps) await handler({ SecretId: 'signing-keys', ClientRequestToken, Step });
+    for (const Step of rotationSteps)
+      await handler({ SecretId: 'signing-keys', ClientRequestToken, Step });
   };
 }
 const deployWith = await otherDeployment();
@@ -44,7 +45,8 @@ const deployLaterWith = (algorithm: string): Promise<void> => {
   return deployWith(algorithm);
 };
 
-const published = async (): Promise<{ keys: JWK[] }> => (await service.call('/v2/marketing/oauth/jwks')).body;
+const published = async (): Promise<{ keys: JWK[] }> =>
+  (await service.call('/v2/marketing/oauth/jwks')).body;
 const algorithmOf = (token: string): string | undefined => decodeProtectedHeader(token).alg;
 const phone = () => ({ platform: 'android', token: unique('phone') });
 
@@ -83,7 +85,10 @@ describe.each([
     await traffic.round();
     await traffic.stop();
     expect(Object.keys(traffic.statuses).sort()).toEqual(noFailure);
-    expect(decodeProtectedHeader(traffic.tokens.at(-1) ?? '')).toMatchObject({ alg: to, kid: kids[0] });
+    expect(decodeProtectedHeader(traffic.tokens.at(-1) ?? '')).toMatchObject({
+      alg: to,
+      kid: kids[0],
+    });
 
     expect((await service.register(phone(), last)).status).toBe(201);
     expect((await service.register(phone(), old)).status).toBe(401);

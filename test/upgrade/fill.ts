@@ -17,7 +17,11 @@ import { askAll, questionsAbout, run } from './questions.ts';
 
 /** Uses a new service until its table has items of every kind. @throws Error when an answer is not as expected */
 export async function fill(service: Service): Promise<Left> {
-  const left = { demo: service.demo, ...(await fillWithPeople(service)), ...(await fillWithEvents(service)) };
+  const left = {
+    demo: service.demo,
+    ...(await fillWithPeople(service)),
+    ...(await fillWithEvents(service)),
+  };
   const answers = await askAll(service, questionsAbout(left));
   return { ...left, answers };
 }
@@ -28,12 +32,21 @@ async function fillWithPeople(service: Service) {
   const logIn = async (subject: string, provider = 'provider_f'): Promise<Login> => {
     const { access_token, refresh_token } = expecting(200, await service.logIn(subject, provider));
     const { sub, sid } = decodeJwt(access_token);
-    return { subject, provider, id: String(sub), session: String(sid), access_token, refresh_token };
+    return {
+      subject,
+      provider,
+      id: String(sub),
+      session: String(sid),
+      access_token,
+      refresh_token,
+    };
   };
   const alice = await logIn('alice');
   const people: Left['people'] = { alice };
-  for (const name of ['blocked', 'deleted', 'logged-out', 'leaving']) people[name] = await logIn(name);
-  for (const provider of providers) people[provider] = await logIn(`somebody of ${provider}`, provider);
+  for (const name of ['blocked', 'deleted', 'logged-out', 'leaving'])
+    people[name] = await logIn(name);
+  for (const provider of providers)
+    people[provider] = await logIn(`somebody of ${provider}`, provider);
   const own = accountOf(service, alice.access_token);
   const linked = expecting(201, await own.linkAt('provider_a', 'alice at a'));
   const unlinked = expecting(201, await own.linkAt('provider_d', 'alice at d'));
@@ -47,7 +60,10 @@ async function fillWithPeople(service: Service) {
     await operate('login-users', verb, { 'login-user': people[name]?.id });
 
   const appToken = await service.loginAppToken();
-  const created = await run(operate, 'login-apps tokens create', { 'login-app': login_app_id, name: 'App' });
+  const created = await run(operate, 'login-apps tokens create', {
+    'login-app': login_app_id,
+    name: 'App',
+  });
   const longLived = { token: String(created.login_app_token), token_id: String(created.token_id) };
   const devices: Left['devices'] = {};
   for (const name of ['related', 'disabled', 'withoutOwner'])
@@ -58,7 +74,10 @@ async function fillWithPeople(service: Service) {
   for (const name of ['related', 'installed'])
     expecting(200, await relate(devices[name], alice.access_token));
   await run(operate, 'devices disable', { device: devices.disabled });
-  await run(operate, 'devices import', { 'login-app': login_app_id, devices: lineOf(phone('imported')) });
+  await run(operate, 'devices import', {
+    'login-app': login_app_id,
+    devices: lineOf(phone('imported')),
+  });
 
   const { client_id: client } = demo.login_app;
   const rotated = await run(operate, 'clients rotate', { 'login-app': login_app_id, client });

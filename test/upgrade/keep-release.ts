@@ -11,14 +11,18 @@ import { comparedParts, today } from './upgrade-problems.ts';
 runCheck(async () => {
   await requireTools([tools.git]);
   const { stdout: uncommitted } = await execa('git', ['status', '--porcelain']);
-  if (uncommitted) throw new Error(`Commit the release first. These files have changed:\n${uncommitted}`);
+  if (uncommitted)
+    throw new Error(`Commit the release first. These files have changed:\n${uncommitted}`);
   const { stdout: commit } = await execa('git', ['rev-parse', 'HEAD']);
   // The CDK takes a while to load.
   const { synthesize } = await import('../support/synthesize.ts');
   const { service, edge } = synthesize(withEdge);
   const stacks = { service: service.template, edge: edge?.template };
   // A line for each resource.
-  writeFileSync(releaseFile, `${inLines({ version, commit, ...comparedParts(today(stacks)) }, 4)}\n`);
+  writeFileSync(
+    releaseFile,
+    `${inLines({ version, commit, ...comparedParts(today(stacks)) }, 4)}\n`,
+  );
   print(`Kept ${version} as of ${commit}.`);
 });
 

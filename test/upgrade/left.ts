@@ -32,7 +32,14 @@ export interface Left {
   answers: Record<string, unknown>;
 }
 
-export const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
+export const providers = [
+  'provider_a',
+  'provider_b',
+  'provider_c',
+  'provider_d',
+  'provider_e',
+  'provider_f',
+];
 
 export const withKey = (name: string) => ({ headers: { 'idempotency-key': `the key of ${name}` } });
 const comment = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'A page is missing.' };

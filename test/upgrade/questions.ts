@@ -11,8 +11,13 @@ type Question =
 type NamedQuestion = Question & { about: string };
 
 /** The answers to questions, by what they are about. */
-export async function askAll(service: Service, questions: NamedQuestion[]): Promise<Left['answers']> {
-  const answers: Left['answers'] = Object.fromEntries(questions.map(({ about }) => [about, undefined]));
+export async function askAll(
+  service: Service,
+  questions: NamedQuestion[],
+): Promise<Left['answers']> {
+  const answers: Left['answers'] = Object.fromEntries(
+    questions.map(({ about }) => [about, undefined]),
+  );
   await forEachInBatches(questions, async (question) => {
     answers[question.about] = await ask(service, question);
   });
@@ -42,7 +47,11 @@ async function ask({ call, operate }: Service, question: NamedQuestion): Promise
 const bySessionId = (a: { session_id: string }, b: { session_id: string }): number =>
   a.session_id < b.session_id ? -1 : 1;
 
-export function run(operate: Service['operate'], words: string, flags: Record<string, unknown> = {}) {
+export function run(
+  operate: Service['operate'],
+  words: string,
+  flags: Record<string, unknown> = {},
+) {
   const [noun = '', ...verb] = words.split(' ');
   return operate(noun, verb.join(' '), flags);
 }
@@ -126,11 +135,19 @@ function ofLoginApp(left: Omit<Left, 'answers'>): NamedQuestion[] {
       words: 'devices show',
       flags: { device },
     })),
-    { words: 'devices find', flags: { ...flags, platform: 'android', token: 'push-token-of-related' } },
+    {
+      words: 'devices find',
+      flags: { ...flags, platform: 'android', token: 'push-token-of-related' },
+    },
   ].map((question) => named('app', question));
 }
 
-function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'answers'>): NamedQuestion[] {
+function ofAccounts({
+  demo,
+  accessRequestId,
+  reader,
+  disabled,
+}: Omit<Left, 'answers'>): NamedQuestion[] {
   const path = `/v1/rbac/access_requests/${accessRequestId}`;
   const queries = [
     '',

@@ -9,7 +9,10 @@ const resourceSchema = v.looseObject({
 });
 
 const templateSchema = v.looseObject({
-  Parameters: v.optional(v.record(v.string(), v.looseObject({ Default: v.optional(v.unknown()) })), {}),
+  Parameters: v.optional(
+    v.record(v.string(), v.looseObject({ Default: v.optional(v.unknown()) })),
+    {},
+  ),
   Resources: v.record(v.string(), resourceSchema),
   Outputs: v.optional(v.record(v.string(), v.unknown()), {}),
 });

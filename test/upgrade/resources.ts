@@ -15,7 +15,9 @@ export const fixedProperties: Record<string, readonly string[]> = {
   'AWS::ApiGatewayV2::Stage': ['ApiId', 'StageName'],
   'AWS::CloudFront::Distribution': [],
   'AWS::DynamoDB::Table':
-    'KeySchema LocalSecondaryIndexes StreamSpecification TableName TimeToLiveSpecification'.split(' '),
+    'KeySchema LocalSecondaryIndexes StreamSpecification TableName TimeToLiveSpecification'.split(
+      ' ',
+    ),
   'AWS::Events::EventBus': ['Name'],
   'AWS::Logs::LogGroup': ['LogGroupClass', 'LogGroupName'],
   'AWS::SecretsManager::Secret': ['GenerateSecretString', 'Name'],

@@ -46,7 +46,8 @@ const withIndexes = (...GlobalSecondaryIndexes: unknown[]): Change =>
   setting(table, { GlobalSecondaryIndexes });
 const another = (IndexName: string) => ({ ...first, IndexName });
 
-const isGone = (id: string, type: string): string => `${id} (${type}) is gone, or has another logical id.`;
+const isGone = (id: string, type: string): string =>
+  `${id} (${type}) is gone, or has another logical id.`;
 
 test.each<[what: string, change: Change, problem: string]>([
   ['a secret is removed', removing(secret), isGone(secret, 'AWS::SecretsManager::Secret')],
@@ -62,16 +63,27 @@ test.each<[what: string, change: Change, problem: string]>([
   [
     'the table is of another type',
     (version) =>
-      void Object.assign(serviceOf(version).Resources[table] ?? {}, { Type: 'AWS::DynamoDB::GlobalTable' }),
+      void Object.assign(serviceOf(version).Resources[table] ?? {}, {
+        Type: 'AWS::DynamoDB::GlobalTable',
+      }),
     isGone(table, 'AWS::DynamoDB::Table'),
   ],
-  ['the stack at the edge is gone', ({ stacks }) => void delete stacks.edge, 'The stack edge is gone.'],
+  [
+    'the stack at the edge is gone',
+    ({ stacks }) => void delete stacks.edge,
+    'The stack edge is gone.',
+  ],
   [
     'a secret is deleted with the stack',
-    (version) => void Object.assign(serviceOf(version).Resources[secret] ?? {}, { DeletionPolicy: 'Delete' }),
+    (version) =>
+      void Object.assign(serviceOf(version).Resources[secret] ?? {}, { DeletionPolicy: 'Delete' }),
     `${secret} is deleted with the stack.`,
   ],
-  ['the table has a name', setting(table, { TableName: 'people' }), `${table} has another TableName.`],
+  [
+    'the table has a name',
+    setting(table, { TableName: 'people' }),
+    `${table} has another TableName.`,
+  ],
   [
     'an attribute has another type',
     setting(table, { AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'N' }] }),
@@ -116,8 +128,14 @@ test.each<[what: string, change: Change, problem: string]>([
 
 test('whatever is to outlive the stack must stay, also if it is of a type that nobody has thought of', () => {
   const before = copyOf(current);
-  serviceOf(before).Resources.Photos = { Type: 'AWS::S3::Bucket', DeletionPolicy: 'Retain', Properties: {} };
-  expect(upgradeProblems(comparedParts(before), current)).toEqual([isGone('Photos', 'AWS::S3::Bucket')]);
+  serviceOf(before).Resources.Photos = {
+    Type: 'AWS::S3::Bucket',
+    DeletionPolicy: 'Retain',
+    Properties: {},
+  };
+  expect(upgradeProblems(comparedParts(before), current)).toEqual([
+    isGone('Photos', 'AWS::S3::Bucket'),
+  ]);
 });
 
 test.each<[what: string, change: Change]>([
@@ -125,7 +143,10 @@ test.each<[what: string, change: Change]>([
   ['one index is deleted', withIndexes(...indexes.slice(1))],
   ['the table is warm', setting(table, { WarmThroughput: { WriteUnitsPerSecond: 8000 } })],
   ['a function is removed', removing('ForwardAudit')],
-  ['there is another output', (version) => void Object.assign(serviceOf(version).Outputs, { More: {} })],
+  [
+    'there is another output',
+    (version) => void Object.assign(serviceOf(version).Outputs, { More: {} }),
+  ],
 ])('%s: accepted', (_, change) => {
   const doctored = copyOf(current);
   change(doctored);

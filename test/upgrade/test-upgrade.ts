@@ -17,11 +17,17 @@ const today = join(import.meta.dirname, '..', '..');
 runCheck(async (cleanUps) => {
   await requireTools([tools.git]);
   rmSync(localDirectory('upgrade'), { recursive: true });
-  const released = await step(`Check out release ${release.version}`, () => checkOut(release.commit));
+  const released = await step(`Check out release ${release.version}`, () =>
+    checkOut(release.commit),
+  );
   const { check, conclude } = countedChecks('upgrade');
 
   /** Does something with a service that the code of a folder starts on some data, and stops it. */
-  const serving = async <Result>(root: string, data: string, work: (service: Service) => Promise<Result>) => {
+  const serving = async <Result>(
+    root: string,
+    data: string,
+    work: (service: Service) => Promise<Result>,
+  ) => {
     const running = await startService({ LOCAL_DATA: localDirectory('upgrade', data) }, { root });
     cleanUps.defer(() => running.kill().then(() => {}));
     // The API document is that of this version.

@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { settingNames } from '../../infra/settings/settings.ts';
 import { type Deployable, deployableSchema, type StackTemplate } from './release.ts';
-import { effectiveProperties, fixedProperties, idsIn, type Resource, withAllTheyNeed } from './resources.ts';
+import {
+  effectiveProperties,
+  fixedProperties,
+  idsIn,
+  type Resource,
+  withAllTheyNeed,
+} from './resources.ts';
 
 /** What today's code deploys. @param stacks the templates of a deployment with a domain and an edge */
 export const today = (stacks: { service: unknown; edge: unknown }): Deployable =>
@@ -13,7 +19,8 @@ const fixedOf = ({ Type, DeletionPolicy }: Resource): readonly string[] | undefi
   fixedProperties[Type] ?? (DeletionPolicy?.startsWith('Retain') ? [] : undefined);
 
 const isCompared = (resource: Resource | undefined): boolean =>
-  resource !== undefined && (fixedOf(resource) !== undefined || resource.Type in effectiveProperties);
+  resource !== undefined &&
+  (fixedOf(resource) !== undefined || resource.Type in effectiveProperties);
 
 /** The parts of a version that later ones are compared with. */
 export function comparedParts({ settings, stacks }: Deployable): Deployable {
@@ -43,7 +50,9 @@ export function comparedParts({ settings, stacks }: Deployable): Deployable {
   };
   return {
     settings,
-    stacks: Object.fromEntries(Object.entries(stacks).map(([name, stack]) => [name, compared(stack)])),
+    stacks: Object.fromEntries(
+      Object.entries(stacks).map(([name, stack]) => [name, compared(stack)]),
+    ),
   };
 }
 
@@ -73,9 +82,14 @@ const stackProblems = (before: StackTemplate, after: StackTemplate): string[] =>
 function resourceProblems(id: string, before: Resource, after: Resource | undefined): string[] {
   const fixed = fixedOf(before);
   if (!fixed) return [];
-  if (after?.Type !== before.Type) return [`${id} (${before.Type}) is gone, or has another logical id.`];
-  const changed = fixed.filter((name) => !isDeepStrictEqual(before.Properties[name], after.Properties[name]));
-  const outlives = [before, after].map(({ DeletionPolicy }) => DeletionPolicy?.startsWith('Retain') ?? false);
+  if (after?.Type !== before.Type)
+    return [`${id} (${before.Type}) is gone, or has another logical id.`];
+  const changed = fixed.filter(
+    (name) => !isDeepStrictEqual(before.Properties[name], after.Properties[name]),
+  );
+  const outlives = [before, after].map(
+    ({ DeletionPolicy }) => DeletionPolicy?.startsWith('Retain') ?? false,
+  );
   return [
     ...(outlives[0] && !outlives[1] ? [`${id} is deleted with the stack.`] : []),
     ...changed.map((name) => `${id} has another ${name}.`),
@@ -96,13 +110,18 @@ function tableProblems(
 ): string[] {
   const [old, updated] = [v.parse(tableSchema, before), v.parse(tableSchema, after)];
   const types = new Map(
-    updated.AttributeDefinitions.map(({ AttributeName, AttributeType }) => [AttributeName, AttributeType]),
+    updated.AttributeDefinitions.map(({ AttributeName, AttributeType }) => [
+      AttributeName,
+      AttributeType,
+    ]),
   );
   const retyped = old.AttributeDefinitions.filter(
-    ({ AttributeName, AttributeType }) => (types.get(AttributeName) ?? AttributeType) !== AttributeType,
+    ({ AttributeName, AttributeType }) =>
+      (types.get(AttributeName) ?? AttributeType) !== AttributeType,
   );
   const indexes = [old, updated].map(
-    ({ GlobalSecondaryIndexes }) => new Map(GlobalSecondaryIndexes.map((index) => [index.IndexName, index])),
+    ({ GlobalSecondaryIndexes }) =>
+      new Map(GlobalSecondaryIndexes.map((index) => [index.IndexName, index])),
   );
   const names = [...new Set(indexes.flatMap((byName) => [...byName.keys()]))];
   const isIn = (name: string): boolean[] => indexes.map((byName) => byName.has(name));
@@ -113,9 +132,13 @@ function tableProblems(
   });
   return [
     ...retyped.map(({ AttributeName }) => `${id} has another type of ${AttributeName}.`),
-    ...changed.map((name) => `${id} changes the index ${name}, which can only be deleted and created.`),
+    ...changed.map(
+      (name) => `${id} changes the index ${name}, which can only be deleted and created.`,
+    ),
     ...(madeOrDeleted.length > 1
-      ? [`${id} creates or deletes ${madeOrDeleted.join(' and ')}; an update can do so with one index.`]
+      ? [
+          `${id} creates or deletes ${madeOrDeleted.join(' and ')}; an update can do so with one index.`,
+        ]
       : []),
   ];
 }

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
 import { accountOf } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
-import { drafts, expecting, installed, type Left, lineOf, phone, providers, withKey } from './left.ts';
+import {
+  drafts,
+  expecting,
+  installed,
+  type Left,
+  lineOf,
+  phone,
+  providers,
+  withKey,
+} from './left.ts';
 import { askAll, questionsAbout, run } from './questions.ts';
 import { laterSettings } from './release.ts';
 
@@ -18,7 +27,11 @@ export async function use(service: Service, left: Left): Promise<void> {
 /** Asks again. An answer may have got more fields and more members, and has lost none. */
 async function askAgain(service: Service, left: Left): Promise<void> {
   const known = questionsAbout(left).filter(({ about }) => about in left.answers);
-  assert.equal(known.length, Object.keys(left.answers).length, 'Some of what was asked is asked no longer.');
+  assert.equal(
+    known.length,
+    Object.keys(left.answers).length,
+    'Some of what was asked is asked no longer.',
+  );
   const wrong = Object.entries(await askAll(service, known)).flatMap(([about, answer]) => {
     try {
       assert.partialDeepStrictEqual(Object(answer), stillTold(about, left.answers[about]));
@@ -47,7 +60,9 @@ function withoutLater(answer: unknown): object {
     if (!Array.isArray(value)) return value;
     if (/_auth_methods_supported$/.test(name))
       return value.filter((method) => !laterMethods.includes(method));
-    return name === 'optional' ? value.filter((parameter) => !laterParameters.includes(parameter)) : value;
+    return name === 'optional'
+      ? value.filter((parameter) => !laterParameters.includes(parameter))
+      : value;
   };
   return JSON.parse(JSON.stringify(Object(answer), known));
 }
@@ -73,7 +88,11 @@ async function usePeople(service: Service, { people, second, identityId }: Left)
   const subjectAfter = async (subject: string, provider: string) =>
     decodeJwt(expecting(200, await logIn(subject, provider)).access_token).sub;
   for (const provider of providers) {
-    assert.equal(await subjectAfter(`somebody of ${provider}`, provider), people[provider]?.id, provider);
+    assert.equal(
+      await subjectAfter(`somebody of ${provider}`, provider),
+      people[provider]?.id,
+      provider,
+    );
   }
   for (const [name, { id, session, refresh_token }] of Object.entries({ ...people, second })) {
     const answer = await refresh(refresh_token);
@@ -98,7 +117,10 @@ async function usePeople(service: Service, { people, second, identityId }: Left)
   assert.notEqual(await subjectAfter('leaving', 'provider_f'), people.leaving?.id);
 }
 
-async function useDevices(service: Service, { people, devices, appToken, longLived }: Left): Promise<void> {
+async function useDevices(
+  service: Service,
+  { people, devices, appToken, longLived }: Left,
+): Promise<void> {
   const { register, relate } = service;
   for (const name of ['related', 'disabled', 'withoutOwner', 'imported'])
     for (const token of [appToken, longLived.token]) {
@@ -108,7 +130,9 @@ async function useDevices(service: Service, { people, devices, appToken, longLiv
   const token = people.alice?.access_token ?? '';
   expecting(200, await relate(devices.disabled, token));
   const { id } = expecting(201, await register({ ...installed, ...phone('successor') }, appToken));
-  const ids = expecting(200, await service.listDevices(token)).devices.map((one: { id: string }) => one.id);
+  const ids = expecting(200, await service.listDevices(token)).devices.map(
+    (one: { id: string }) => one.id,
+  );
   assert.deepEqual(ids.toSorted(), [devices.related, devices.disabled, id].toSorted());
 }
 
@@ -116,11 +140,17 @@ async function useEvents(service: Service, { accessRequestId: id, events }: Left
   const repeated = expecting(201, await service.createAccessRequest(withKey('creation')));
   assert.equal(repeated.id, id);
   for (const path of ['comments', 'reviews'] as const) {
-    const again = expecting(201, await service.addEvent(path, drafts[path], { id, ...withKey(path) }));
+    const again = expecting(
+      201,
+      await service.addEvent(path, drafts[path], { id, ...withKey(path) }),
+    );
     assert.equal(again.id, events[path]);
   }
   const { total } = expecting(200, await service.search('', { id }));
-  assert.equal(expecting(201, await service.addEvent('comments', drafts.comments, { id })).id, total + 1);
+  assert.equal(
+    expecting(201, await service.addEvent('comments', drafts.comments, { id })).id,
+    total + 1,
+  );
   assert.equal(expecting(200, await service.search('', { id })).total, total + 1);
   const isToday = await run(service.operate, 'access-requests index').then(
     () => true,
@@ -139,7 +169,13 @@ async function useEvents(service: Service, { accessRequestId: id, events }: Left
 
 /** Carries out the commands that change something, on what was there before. */
 async function operateEverything({ operate, demo }: Service, left: Left): Promise<void> {
-  const { login_app, other_login_app, other_account, account, login_app_without_mobile_application } = demo;
+  const {
+    login_app,
+    other_login_app,
+    other_account,
+    account,
+    login_app_without_mobile_application,
+  } = demo;
   const app = { 'login-app': login_app.login_app_id };
   const other = { 'login-app': other_login_app.login_app_id };
   const request = { 'access-request': left.accessRequestId };
@@ -186,7 +222,10 @@ async function operateEverything({ operate, demo }: Service, left: Left): Promis
     ['login-apps enable', other],
     ['login-apps logout', app],
     ['login-apps undo-logout', app],
-    ...providers.map((provider): (typeof commands)[number] => ['providers check', { ...app, provider }]),
+    ...providers.map((provider): (typeof commands)[number] => [
+      'providers check',
+      { ...app, provider },
+    ]),
     ['providers remove', { ...other, provider: 'provider_a' }],
     ['mobile-applications remove', { ...other, platform: 'ios' }],
     ['mobile-applications set', { ...other, platform: 'ios' }],

@@ -36,8 +36,17 @@ export async function casesOf(service: Service, running: RunningService): Promis
   const ofPhone = (await (await asPhone(service)).logIn(unique('alice'))).body.access_token;
   return [
     { name: 'a Login User Token', token, accepted: true },
-    { name: 'a Login User Token of a service whose clock is ahead', token: fromAhead, accepted: true },
-    { name: 'a Login User Token of a login 20 minutes ago', token: stale, accepted: true, isStale: true },
+    {
+      name: 'a Login User Token of a service whose clock is ahead',
+      token: fromAhead,
+      accepted: true,
+    },
+    {
+      name: 'a Login User Token of a login 20 minutes ago',
+      token: stale,
+      accepted: true,
+      isStale: true,
+    },
     { name: 'a Login User Token after a refresh', token: refreshed, accepted: true },
     { name: 'a Login User Token of a phone', token: ofPhone, accepted: true },
     rejected('an expired token', expired),

@@ -120,7 +120,11 @@ export const envoy =
   async (issuer, tokens) => {
     const directory = workDirectory('envoy');
     writeFileSync(join(directory, 'envoy.yaml'), codeBlock(page, 'yaml', 'Envoy'));
-    await execa('bash', ['-e'], { cwd: directory, env: issuer, input: codeBlock(page, 'sh', 'Envoy') });
+    await execa('bash', ['-e'], {
+      cwd: directory,
+      env: issuer,
+      input: codeBlock(page, 'sh', 'Envoy'),
+    });
     const backend = await serve(({ headers }, response) => {
       response.writeHead(headers.authorization ? 200 : 500).end();
     });
@@ -150,7 +154,11 @@ export async function java(): Promise<Verify> {
   const pom = join(here, 'java/pom.xml');
   const jars = await installed('verifiers-java', pom, (directory) => {
     const options = ['-DincludeScope=runtime', `-DoutputDirectory=${directory}`];
-    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, copyDependencies, ...options], shown);
+    return execa(
+      'mvn',
+      ['--quiet', '--batch-mode', '--file', pom, copyDependencies, ...options],
+      shown,
+    );
   });
   const directory = workDirectory('java');
   const recipeFile = join(directory, 'LoginUserTokens.java');

@@ -47,7 +47,10 @@ runCheck(async () => {
     cleanUps.defer(() => running.stop());
     const service = serviceOf(running.demo, running.directory);
     const cases = await casesOf(service, running);
-    const issuer = { ISSUER: service.demo.base_url, LOGIN_APP_ID: service.demo.login_app.login_app_id };
+    const issuer = {
+      ISSUER: service.demo.base_url,
+      LOGIN_APP_ID: service.demo.login_app.login_app_id,
+    };
     const tokens = cases.map(({ token }) => token);
     const [token = ''] = tokens;
     assert.deepEqual(decodeJwt(token).roles, ['admin', 'reader']);

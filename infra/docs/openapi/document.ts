@@ -29,7 +29,10 @@ const securitySchemes = {
     scheme: 'basic',
     description: `The client id and client secret of a Login App (RFC 6749, section 2.3.1). At the token, revocation and introspection endpoint, a client without a secret sends parameters of the form instead (RFC 7523, section 2.2): \`client_assertion_type=${clients.jwtAssertionType}\`, \`client_assertion\`, a JWT, and \`client_id\`. Algorithms: ${clients.assertionAlgorithms.join(', ')}.`,
   },
-  recipients_token: bearer('A token from the grant `client_credentials` with `scope=recipients`.', 'JWT'),
+  recipients_token: bearer(
+    'A token from the grant `client_credentials` with `scope=recipients`.',
+    'JWT',
+  ),
   dpop_proof: {
     type: 'apiKey',
     in: 'header',
@@ -47,17 +50,28 @@ const securitySchemes = {
     description:
       'The same token in another header: `Authentication: Bearer …`. If both are sent, they must be equal.',
   },
-  account: { type: 'http', scheme: 'basic', description: 'The id and secret of a back-office account.' },
+  account: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'The id and secret of a back-office account.',
+  },
 };
 
 /** The groups of endpoints, in the order in which a client comes to need them. */
 export const tags = [
   {
     name: 'Tokens',
-    description: 'Trade what an identity provider issued for tokens; refresh, revoke and inspect them.',
+    description:
+      'Trade what an identity provider issued for tokens; refresh, revoke and inspect them.',
   },
-  { name: 'People', description: 'What people manage of their own account: identities and sessions.' },
-  { name: 'Devices', description: 'Register devices for push notifications and relate them to people.' },
+  {
+    name: 'People',
+    description: 'What people manage of their own account: identities and sessions.',
+  },
+  {
+    name: 'Devices',
+    description: 'Register devices for push notifications and relate them to people.',
+  },
   {
     name: 'Access requests',
     description: 'Create access requests; add and search their comments and reviews.',
@@ -72,10 +86,16 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
   const paths: Record<string, Json> = {};
   for (const [key, endpoint] of [...endpoints].sort(([, a], [, b]) => byPath(a, b))) {
     const { method, path } = partsOf(endpoint);
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(key, endpoint, sent, received) };
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: operation(key, endpoint, sent, received),
+    };
   }
   const components: [name: string, schema: object][] = [
-    ['GatewayError', { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] }],
+    [
+      'GatewayError',
+      { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+    ],
     ...withNamedAlternatives(sent, { decoded: false }),
     ...withNamedAlternatives(received, { decoded: true }),
   ];
@@ -114,11 +134,19 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
 const byGateway = (description: string, message: string): Json => ({
   description,
   content: {
-    'application/json': { schema: { $ref: '#/components/schemas/GatewayError' }, example: { message } },
+    'application/json': {
+      schema: { $ref: '#/components/schemas/GatewayError' },
+      example: { message },
+    },
   },
 });
 
-function operation(key: string, endpoint: AnyEndpoint, sent: Components, received: Components): Json {
+function operation(
+  key: string,
+  endpoint: AnyEndpoint,
+  sent: Components,
+  received: Components,
+): Json {
   const { summary, description, tag, authenticate, body, example = {} } = endpoint;
   const { scheme, alternative } = authenticate;
   const instead = alternative === 'client_id' ? {} : { [String(alternative)]: [] };
@@ -153,9 +181,14 @@ function operation(key: string, endpoint: AnyEndpoint, sent: Components, receive
 }
 
 const examplesOf = ({ body, bodies }: ExampleRequest): Json =>
-  bodies === undefined ? { example: body } : { examples: mapValues(bodies, (value) => ({ value })) };
+  bodies === undefined
+    ? { example: body }
+    : { examples: mapValues(bodies, (value) => ({ value })) };
 
-const parametersOf = ({ parameters = {}, example = {} }: AnyEndpoint, schemas: Components): Json[] =>
+const parametersOf = (
+  { parameters = {}, example = {} }: AnyEndpoint,
+  schemas: Components,
+): Json[] =>
   (['path', 'query', 'headers'] as const).flatMap((place) =>
     Object.entries(parameters[place] ?? {}).map(([name, schema]) => {
       const { description, ...plain } = jsonSchemaOf(schema, schemas);
@@ -177,7 +210,10 @@ const parametersOf = ({ parameters = {}, example = {} }: AnyEndpoint, schemas: C
 const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
 
 /** The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody` is an object. */
-const linkOf = ({ requestBody, ...link }: Link): Json => ({ ...link, 'x-request-body': requestBody });
+const linkOf = ({ requestBody, ...link }: Link): Json => ({
+  ...link,
+  'x-request-body': requestBody,
+});
 
 const successes = ({ responses, authenticate }: AnyEndpoint, schemas: Components): Json =>
   mapValues(responses, ({ description, body, example, links }) => ({

@@ -10,7 +10,8 @@ type Json = Record<string, unknown>;
 
 export const headerComponents = {
   RequestId: {
-    description: 'Identifies the request in the log of the service. Quote it when you ask for help.',
+    description:
+      'Identifies the request in the log of the service. Quote it when you ask for help.',
     required: true,
     schema: { type: 'string', minLength: 1 },
   },
@@ -48,7 +49,10 @@ export const commonHeaders = {
 export const headersWithProofNonce = { ...commonHeaders, 'DPoP-Nonce': headerRef('ProofNonce') };
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-export function errorsOf({ errors: own, authenticate, body }: AnyEndpoint, received: Components): Json {
+export function errorsOf(
+  { errors: own, authenticate, body }: AnyEndpoint,
+  received: Components,
+): Json {
   const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
   const errors = { ...authenticate.furtherErrors, ...own };
   const { forbidden } = errors;
@@ -56,7 +60,9 @@ export function errorsOf({ errors: own, authenticate, body }: AnyEndpoint, recei
     ...errors,
     ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
     // Any endpoint may answer 403 to a request that does not come through CloudFront; some have a 403 of their own.
-    forbidden: forbidden ? { ...forbidden, when: `${forbidden.when} Or: ${originError.when}` } : originError,
+    forbidden: forbidden
+      ? { ...forbidden, when: `${forbidden.when} Or: ${originError.when}` }
+      : originError,
     internal_server_error: {
       when: 'Something failed in the service or at the identity provider. Try again later.',
       example: 'Something failed on our side. Please quote the request id UbR0vhfEjoEEMaA=.',
@@ -75,7 +81,9 @@ export function errorsOf({ errors: own, authenticate, body }: AnyEndpoint, recei
     const mayBeOfGateway = status === statuses.too_many_requests;
     if (mayBeOfGateway) {
       bodies.push(refTo('GatewayError'));
-      described.push('Or too many requests for the gateway, which answers before the service is asked.');
+      described.push(
+        'Or too many requests for the gateway, which answers before the service is asked.',
+      );
     }
     const header = (name: HeaderName) =>
       mayBeOfGateway ? { ...headerComponents[name], required: undefined } : headerRef(name);
@@ -89,9 +97,13 @@ export function errorsOf({ errors: own, authenticate, body }: AnyEndpoint, recei
       headers: {
         'x-request-id': header('RequestId'),
         'Cache-Control': header('CacheControl'),
-        'WWW-Authenticate': names.some((code) => code in challenges) ? header('Challenge') : undefined,
+        'WWW-Authenticate': names.some((code) => code in challenges)
+          ? header('Challenge')
+          : undefined,
         'DPoP-Nonce': names.includes('use_dpop_nonce') ? header('ProofNonce') : undefined,
-        'Retry-After': names.some((code) => code in retryAfterSeconds) ? header('RetryAfter') : undefined,
+        'Retry-After': names.some((code) => code in retryAfterSeconds)
+          ? header('RetryAfter')
+          : undefined,
       },
       content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
     };
@@ -113,7 +125,9 @@ function errorSchema(codes: string[], isValidation: boolean, received: Component
       },
       ...(isValidation && { errors: fieldErrors }),
     },
-    required: isValidation ? ['error', 'error_description', 'errors'] : ['error', 'error_description'],
+    required: isValidation
+      ? ['error', 'error_description', 'errors']
+      : ['error', 'error_description'],
   });
   return refTo(`${name}Error`);
 }

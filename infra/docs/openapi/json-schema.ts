@@ -24,7 +24,8 @@ function convert(schema: unknown): JsonSchema {
   const { $schema, title, ...plain } = toJsonSchema(v.parse(anySchema, schema), {
     target: 'draft-2020-12',
     typeMode: 'input',
-    overrideSchema: ({ valibotSchema, jsonSchema }) => Reflect.get(valibotSchema, converted) ?? jsonSchema,
+    overrideSchema: ({ valibotSchema, jsonSchema }) =>
+      Reflect.get(valibotSchema, converted) ?? jsonSchema,
   });
   // For generators of clients: a type beside each constant, no choice within a choice, no forbidden property.
   return JSON.parse(JSON.stringify(plain), (_, part) => {
@@ -38,15 +39,18 @@ function convert(schema: unknown): JsonSchema {
 
 /** A forbidden property has no type that a client could use: `propertyNames` rules it out instead. */
 function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema {
-  const { allowed = [], forbidden = [] } = Object.groupBy(Object.entries(properties), ([, schema]) =>
-    JSON.stringify(schema) === '{"not":{}}' ? 'forbidden' : 'allowed',
+  const { allowed = [], forbidden = [] } = Object.groupBy(
+    Object.entries(properties),
+    ([, schema]) => (JSON.stringify(schema) === '{"not":{}}' ? 'forbidden' : 'allowed'),
   );
   const plain = { ...rest, properties: Object.fromEntries(allowed) };
   if (forbidden.length === 0) return plain;
   return { ...plain, propertyNames: { not: { enum: forbidden.map(([name]) => name) } } };
 }
 
-const anySchema = v.custom<v.GenericSchema>((value) => Reflect.get(Object(value), 'kind') === 'schema');
+const anySchema = v.custom<v.GenericSchema>(
+  (value) => Reflect.get(Object(value), 'kind') === 'schema',
+);
 
 /** The metadata that a schema has itself, without what a schema in its pipe has. */
 const ownMetadata = v.pipe(
@@ -55,7 +59,9 @@ const ownMetadata = v.pipe(
   v.object({
     title: v.optional(v.string()),
     description: v.optional(v.string()),
-    metadata: v.optional(v.custom<{ wire: JsonSchemaSource; rules: object }>((is) => is instanceof Object)),
+    metadata: v.optional(
+      v.custom<{ wire: JsonSchemaSource; rules: object }>((is) => is instanceof Object),
+    ),
   }),
 );
 
@@ -89,7 +95,10 @@ export function withNamedAlternatives(components: Components, { decoded }: { dec
     const alternatives = [...components].filter(([name]) =>
       oneOf.some((one) => one instanceof Object && one.$ref === refTo(name).$ref),
     );
-    for (const [property, constants] of Map.groupBy(constantsOf(alternatives), (one) => one.property)) {
+    for (const [property, constants] of Map.groupBy(
+      constantsOf(alternatives),
+      (one) => one.property,
+    )) {
       const values = [...new Set(constants.map(({ value }) => value))];
       if (values.length < 2) continue;
       const enumName = `${title}${pascal(property)}`;
@@ -97,10 +106,15 @@ export function withNamedAlternatives(components: Components, { decoded }: { dec
       for (const { name, value } of constants) {
         const alternative = named.get(name);
         const narrowed = { allOf: [refTo(enumName), { const: value }] };
-        named.set(name, { ...alternative, properties: { ...alternative?.properties, [property]: narrowed } });
+        named.set(name, {
+          ...alternative,
+          properties: { ...alternative?.properties, [property]: narrowed },
+        });
       }
       if (!decoded) continue;
-      const mapping = Object.fromEntries(constants.map(({ name, value }) => [value, refTo(name).$ref]));
+      const mapping = Object.fromEntries(
+        constants.map(({ name, value }) => [value, refTo(name).$ref]),
+      );
       named.set(title, { oneOf, ...rest, discriminator: { propertyName: property, mapping } });
     }
   }

@@ -21,7 +21,9 @@ new Command('npm run docs --')
   .option('--server <url>', 'the base address of the API, as the page shows it', webAddress)
   .action((named: string, { server }: { server?: string }, command: Command) => {
     const folder = fromCaller(named);
-    const { servers: _, ...document } = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
+    const { servers: _, ...document } = JSON.parse(
+      readFileSync(join(root, 'docs/openapi.json'), 'utf8'),
+    );
     if (server !== undefined) document.servers = [{ url: server }];
     const files = pageFiles(false).set('openapi.json', JSON.stringify(document, null, 2));
     try {
@@ -29,7 +31,9 @@ new Command('npm run docs --')
       for (const [name, text] of files) writeFileSync(join(folder, name), text);
     } catch (error) {
       const why = error instanceof Error ? error.message : error;
-      command.error(`The page cannot be written to ${folder} (${why}). Name a folder that you can write to.`);
+      command.error(
+        `The page cannot be written to ${folder} (${why}). Name a folder that you can write to.`,
+      );
     }
     process.stdout.write(`The page is in ${folder}.\n`);
   })

@@ -18,7 +18,10 @@ const resultSchema = v.object({ body: bodySchema });
  * An event for each endpoint of the interface, by the name of its file, with credentials that are valid for an hour.
  * @param routes call the functions, to log a person in and to register the device that the event relates to them
  */
-export async function samEvents(demo: Demo, routes: readonly Route[]): Promise<Map<string, ApiEvent>> {
+export async function samEvents(
+  demo: Demo,
+  routes: readonly Route[],
+): Promise<Map<string, ApiEvent>> {
   const { login_app, account, access_request_id } = demo;
   const asClient = basic(login_app.client_id, login_app.client_secret);
   const asAccount = basic(account.account_id, account.account_secret);
@@ -40,10 +43,14 @@ export async function samEvents(demo: Demo, routes: readonly Route[]): Promise<M
     query: { page: '2', page_size: '1' },
   });
 
-  const getAppToken = event('issue-token', asClient, { body: { grant_type: 'client_credentials' } });
+  const getAppToken = event('issue-token', asClient, {
+    body: { grant_type: 'client_credentials' },
+  });
   const { access_token: appToken } = await invoke(routes, getAppToken);
   const register = (token: string) =>
-    event('register-device', `Bearer ${appToken}`, { body: { device: { platform: 'android', token } } });
+    event('register-device', `Bearer ${appToken}`, {
+      body: { device: { platform: 'android', token } },
+    });
   const { id: device_id } = await invoke(routes, register('sams-phone'));
   const relate = event('relate-device', `Bearer ${userToken}`, { body: { device_id } });
 

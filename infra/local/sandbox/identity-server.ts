@@ -7,7 +7,13 @@ import Provider, { type AccessToken } from 'oidc-provider';
 import * as v from 'valibot';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { readWhole, writeWhole } from '../local-files.ts';
-import { type Apps, type CredentialsQuery, epochSeconds, profile, validity } from './sandbox-provider.ts';
+import {
+  type Apps,
+  type CredentialsQuery,
+  epochSeconds,
+  profile,
+  validity,
+} from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
   /** The URL that it is mounted at. */
@@ -31,14 +37,21 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const privateKey = await importJWK(jwk, alg);
   const claimsOf = new Map<string, object>();
   const reusableGrants = new Set<string>();
-  const provider = new Provider(options.issuer, configurationOf(options, jwk, claimsOf, reusableGrants));
+  const provider = new Provider(
+    options.issuer,
+    configurationOf(options, jwk, claimsOf, reusableGrants),
+  );
   // Otherwise Koa prints a line whenever a caller hangs up.
   provider.silent = true;
   const handle = provider.callback();
 
   /** Gives each token a grant of its own: a replayed code ends its grant, and should end no other token. */
   async function granted({ subject, audience, expired }: CredentialsQuery) {
-    const properties = { accountId: subject, clientId: options.apps[audience].id, ...validity(expired) };
+    const properties = {
+      accountId: subject,
+      clientId: options.apps[audience].id,
+      ...validity(expired),
+    };
     const grant = new provider.Grant(properties);
     grant.addOIDCScope(scope);
     return { ...properties, scope, grantId: await grant.save() };
@@ -46,13 +59,21 @@ export async function createIdentityServer(options: IdentityServerOptions) {
 
   return {
     /** A JWT with exactly these claims. @param typ absent for an id token */
-    signJwt: (claims: JWTPayload, typ?: 'at+jwt' | 'secevent+jwt' | 'logout+jwt'): Promise<string> =>
+    signJwt: (
+      claims: JWTPayload,
+      typ?: 'at+jwt' | 'secevent+jwt' | 'logout+jwt',
+    ): Promise<string> =>
       new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
     issueAccessToken: async (query: CredentialsQuery): Promise<string> =>
       new provider.AccessToken(await granted(query)).save(),
     issueAuthorizationCode: async (query: CredentialsQuery): Promise<string> => {
       const { nonce, code_challenge: codeChallenge } = query;
-      const code = { redirectUri, nonce, codeChallenge, codeChallengeMethod: codeChallenge && 'S256' };
+      const code = {
+        redirectUri,
+        nonce,
+        codeChallenge,
+        codeChallengeMethod: codeChallenge && 'S256',
+      };
       const grant = await granted(query);
       if (query.reusable === 'true') reusableGrants.add(grant.grantId);
       return new provider.AuthorizationCode({ ...grant, ...code }).save();
@@ -60,7 +81,8 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
     /** An unexpired access token. */
-    findAccessToken: (token: string): Promise<AccessToken | undefined> => provider.AccessToken.find(token),
+    findAccessToken: (token: string): Promise<AccessToken | undefined> =>
+      provider.AccessToken.find(token),
     /** Answers a request. @param path below the issuer's own */
     answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
       // As Express mounts it: oidc-provider then finds the prefix of the URLs that it publishes.
@@ -71,9 +93,14 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   };
 }
 
-async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promise<JWK & { kid: string }> {
-  const file = keysFolder && join(keysFolder, `sandbox${new URL(issuer).pathname.replaceAll('/', '-')}.json`);
-  if (file && existsSync(file)) return readWhole(file, v.looseObject({ kty: v.string(), kid: v.string() }));
+async function signingKey({
+  issuer,
+  keysFolder,
+}: IdentityServerOptions): Promise<JWK & { kid: string }> {
+  const file =
+    keysFolder && join(keysFolder, `sandbox${new URL(issuer).pathname.replaceAll('/', '-')}.json`);
+  if (file && existsSync(file))
+    return readWhole(file, v.looseObject({ kty: v.string(), kid: v.string() }));
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg, use: 'sig' };
   if (file) writeWhole(file, jwk);
@@ -113,7 +140,13 @@ function configurationOf(
     },
     issueRefreshToken: () => true,
     clockTolerance: 0,
-    ttl: { AccessToken: hour, AuthorizationCode: hour, Grant: hour, IdToken: hour, RefreshToken: hour },
+    ttl: {
+      AccessToken: hour,
+      AuthorizationCode: hour,
+      Grant: hour,
+      IdToken: hour,
+      RefreshToken: hour,
+    },
   };
 }
 

@@ -1,6 +1,12 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { sendJson } from '../loopback-server.ts';
-import { type App, epochSeconds, newApps, type SandboxProvider, validity } from './sandbox-provider.ts';
+import {
+  type App,
+  epochSeconds,
+  newApps,
+  type SandboxProvider,
+  validity,
+} from './sandbox-provider.ts';
 
 const verifyPath = '/account/verify_credentials.json';
 
@@ -41,28 +47,42 @@ export function createOAuth1Provider(sandboxUrl: string, id: string): SandboxPro
       const token = tokens.get(parameters.get('oauth_token') ?? '');
       const { href } = new URL(target, url);
       if (path !== verifyPath || !token || !isProven(method, href, parameters, token))
-        return sendJson(response, 401, { errors: [{ code: 32, message: 'Could not authenticate you.' }] });
-      const id_str = createHash('sha256').update(token.subject).digest().readBigUInt64BE().toString();
+        return sendJson(response, 401, {
+          errors: [{ code: 32, message: 'Could not authenticate you.' }],
+        });
+      const id_str = createHash('sha256')
+        .update(token.subject)
+        .digest()
+        .readBigUInt64BE()
+        .toString();
       sendJson(response, 200, { id_str, screen_name: token.subject });
     },
   };
 }
 
 /** Whether a token signed a request (RFC 5849, section 3.2). It shares no code with the library that the service signs with. */
-function isProven(method: string, url: string, parameters: ReadonlyMap<string, string>, token: OAuth1Token) {
+function isProven(
+  method: string,
+  url: string,
+  parameters: ReadonlyMap<string, string>,
+  token: OAuth1Token,
+) {
   const { app, exp, secret } = token;
   return (
     exp > epochSeconds() &&
     parameters.get('oauth_consumer_key') === app.id &&
     parameters.get('oauth_signature_method') === 'HMAC-SHA1' &&
-    parameters.get('oauth_signature') === oauth1Signature(method, url, parameters, app.secret, secret)
+    parameters.get('oauth_signature') ===
+      oauth1Signature(method, url, parameters, app.secret, secret)
   );
 }
 
 /** The decoded parameters of an `Authorization: OAuth …` header. @see RFC 5849, section 3.5.1 */
 export function parseOAuth1Header(header = ''): Map<string, string> {
   const pairs = header.matchAll(/(\w+)="([\w.~%-]*)"(?:, *|$)/g);
-  return new Map(Array.from(pairs, ([, name = '', value = '']) => [name, decodeURIComponent(value)]));
+  return new Map(
+    Array.from(pairs, ([, name = '', value = '']) => [name, decodeURIComponent(value)]),
+  );
 }
 
 /** The signature that a request should have. @see RFC 5849, section 3.4 */

@@ -2,7 +2,13 @@ import { createHash, createHmac } from 'node:crypto';
 import type { AccessToken } from 'oidc-provider';
 import { sendJson } from '../loopback-server.ts';
 import { createIdentityServer, redirectUri } from './identity-server.ts';
-import { type App, epochSeconds, newApps, profile, type SandboxProvider } from './sandbox-provider.ts';
+import {
+  type App,
+  epochSeconds,
+  newApps,
+  profile,
+  type SandboxProvider,
+} from './sandbox-provider.ts';
 
 /** The differences between OAuth 2.0 providers. */
 interface Kind {
@@ -11,7 +17,11 @@ interface Kind {
   /** The `id` of a person; by default, a person is known by `sub`. */
   idOf?(subject: string): string;
   /** The answer of its own endpoint `/token_info`. @param accessToken the parameter of that name */
-  tokenInfo?(accessToken: string | null, token: AccessToken | undefined, app: App): [number, object];
+  tokenInfo?(
+    accessToken: string | null,
+    token: AccessToken | undefined,
+    app: App,
+  ): [number, object];
   /** Whether it issues authorization codes, too. @see RFC 6749, section 4.1.3 */
   issuesCodes?: true;
   /** Whether it sends signed requests, as Facebook does. */
@@ -24,7 +34,8 @@ const digestOf = (subject: string): Buffer => createHash('sha256').update(subjec
 const opaqueId = (subject: string): string => `U${digestOf(subject).toString('hex').slice(0, 32)}`;
 
 /** A decimal id of 63 bits, mostly too large for a double. */
-const decimalId = (subject: string): string => (digestOf(subject).readBigUInt64BE() >> 1n).toString();
+const decimalId = (subject: string): string =>
+  (digestOf(subject).readBigUInt64BE() >> 1n).toString();
 
 const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 
@@ -112,8 +123,13 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
       };
     },
     async notify({ event, subject }) {
-      if (!kind.signsRequests || !['deauthorize', 'data_deletion'].includes(event)) return undefined;
-      const claims = { algorithm: 'HMAC-SHA256', issued_at: epochSeconds(), user_id: kind.idOf?.(subject) };
+      if (!kind.signsRequests || !['deauthorize', 'data_deletion'].includes(event))
+        return undefined;
+      const claims = {
+        algorithm: 'HMAC-SHA256',
+        issued_at: epochSeconds(),
+        user_id: kind.idOf?.(subject),
+      };
       const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
       const signature = createHmac('sha256', ours.secret).update(payload).digest('base64url');
       return new URLSearchParams({ signed_request: `${signature}.${payload}` });

@@ -2,7 +2,13 @@ import { createHash, randomUUID } from 'node:crypto';
 import { logoutEvent } from '../../../lib/providers/oidc/notification.ts';
 import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
 import { createIdentityServer, redirectUri } from './identity-server.ts';
-import { epochSeconds, newApps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
+import {
+  epochSeconds,
+  newApps,
+  profile,
+  type SandboxProvider,
+  validity,
+} from './sandbox-provider.ts';
 
 /** An OpenID Connect provider with two issuers; the first takes authorization codes, too, like Apple. @see OpenID Connect Core */
 export async function createOpenIdProvider(sandboxUrl: string, id: string, keysFolder?: string) {
@@ -12,7 +18,13 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
   const issuerAt = async (issuer: string) => ({
     issuer,
     server: await createIdentityServer({ issuer, apps, keysFolder }),
-    settings: { issuer, audiences: [client_id], profile, login_claims: ['acr', 'amr'], notifications: {} },
+    settings: {
+      issuer,
+      audiences: [client_id],
+      profile,
+      login_claims: ['acr', 'amr'],
+      notifications: {},
+    },
   });
   const [first, second] = await Promise.all([issuerAt(url), issuerAt(`${url}/second`)]);
   const codes = {
@@ -39,7 +51,9 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
       const access_token = with_access_token && (await accessTokens[with_access_token]());
       const at_hash = access_token && accessTokenHash(access_token);
       const all = Object.entries({ ...common, azp: aud, nonce, at_hash, ...claims });
-      const id_token = await server.signJwt(Object.fromEntries(all.filter(([, value]) => value !== null)));
+      const id_token = await server.signJwt(
+        Object.fromEntries(all.filter(([, value]) => value !== null)),
+      );
       const authorization_code =
         with_code === 'true' ? await server.issueAuthorizationCode(query) : undefined;
       return { id_token, access_token, authorization_code };
@@ -48,7 +62,13 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
       const iat = epochSeconds();
       const common = { iss: url, aud: client_id, iat, jti: randomUUID() };
       if (event === 'logout') {
-        const claims = { ...common, sub: subject, sid, exp: iat + 120, events: { [logoutEvent]: {} } };
+        const claims = {
+          ...common,
+          sub: subject,
+          sid,
+          exp: iat + 120,
+          events: { [logoutEvent]: {} },
+        };
         const logout_token = await first.server.signJwt(claims, 'logout+jwt');
         return new URLSearchParams({ logout_token });
       }

@@ -24,7 +24,8 @@ export function createRiscApi(
     async answer(path, request, response) {
       const refuse = (code: number, message: string) =>
         sendJson(response, code, { error: { code, message } });
-      if (!isServiceAccount(request.headers.authorization)) return refuse(401, 'Invalid credentials.');
+      if (!isServiceAccount(request.headers.authorization))
+        return refuse(401, 'Invalid credentials.');
       if (path === '/v1beta/stream:update') {
         stream = v.parse(streamSchema, (await readBody(request)).toString());
         return sendJson(response, 200, {});

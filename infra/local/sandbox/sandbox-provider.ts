@@ -18,7 +18,11 @@ export interface SandboxProvider {
 /** Sends a provider's notification to the service. @returns it with the answer */
 export async function post(to: string, body: URLSearchParams | Blob) {
   const response = await fetch(to, { method: 'POST', body, redirect: 'error' });
-  return { sent: await new Response(body).text(), status: response.status, answer: await response.text() };
+  return {
+    sent: await new Response(body).text(),
+    status: response.status,
+    answer: await response.text(),
+  };
 }
 
 /** The setting that keeps every claim of a profile under its own name. */

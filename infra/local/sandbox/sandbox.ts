@@ -34,7 +34,9 @@ export async function startSandbox(
     answer(mounted, stackUrls, request, response).catch((error: unknown) => {
       // The caller hung up.
       if (response.closed || response.headersSent) return;
-      const [status, where] = v.isValiError(error) ? [400, v.getDotPath(error.issues[0])] : [500, 'sandbox'];
+      const [status, where] = v.isValiError(error)
+        ? [400, v.getDotPath(error.issues[0])]
+        : [500, 'sandbox'];
       sendJson(response, status, {
         error: 'invalid_request',
         error_description: `${where}: ${Object(error).message}`,
@@ -52,7 +54,9 @@ export async function startSandbox(
   };
   for (const [id, provider] of Object.entries(providers)) mounted.set(id, provider);
   mounted.set('risc', createRiscApi(providers.provider_f, stackUrls));
-  const settings = Object.fromEntries(Object.entries(providers).map(([id, { settings }]) => [id, settings]));
+  const settings = Object.fromEntries(
+    Object.entries(providers).map(([id, { settings }]) => [id, settings]),
+  );
   return { url, settings, close };
 }
 
@@ -65,7 +69,8 @@ async function answer(
   if (isOfStrangePage(request))
     return sendJson(response, 403, {
       error: 'forbidden',
-      error_description: 'The header Sec-Fetch-Site is cross-site: no other web page may send requests here.',
+      error_description:
+        'The header Sec-Fetch-Site is cross-site: no other web page may send requests here.',
     });
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://sandbox');
   const [, id = '', path = ''] = pathname.match(/^\/(\w+)(\/.*)$/) ?? [];
@@ -76,7 +81,10 @@ async function answer(
   if (path === '/notifications' && notify) {
     if (request.method !== 'POST') {
       response.setHeader('allow', 'POST');
-      return sendJson(response, 405, { error: 'invalid_request', error_description: 'Send a POST.' });
+      return sendJson(response, 405, {
+        error: 'invalid_request',
+        error_description: 'Send a POST.',
+      });
     }
     const wanted = v.parse(sandbox.notificationQuerySchema(stackUrls), query);
     const sent = await notify(wanted);
@@ -84,7 +92,10 @@ async function answer(
     return sendJson(response, 200, await sandbox.post(wanted.to, sent));
   }
   if (answer) return answer(path, request, response);
-  sendJson(response, 404, { error: 'not_found', error_description: 'There are provider_a to provider_f.' });
+  sendJson(response, 404, {
+    error: 'not_found',
+    error_description: 'There are provider_a to provider_f.',
+  });
 }
 
 /** Whether a page of another site loads something, such as an image. One whose `Origin` has been let in is no stranger. */

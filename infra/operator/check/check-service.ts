@@ -60,7 +60,12 @@ export async function checkService(own: Probe): Promise<Step[]> {
   addProblem(token && (await tokenProblem(token, set, own)));
   const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
   const ofAccount = { headers: { authorization: basic(own.account_id, own.account_secret) } };
-  const found = await take(steps, { step: 'search', url: events, init: ofAccount, body: searchSchema });
+  const found = await take(steps, {
+    step: 'search',
+    url: events,
+    init: ofAccount,
+    body: searchSchema,
+  });
   addProblem(found && searchProblem(found));
   const error = v.looseObject({ error: v.string() });
   await take(steps, { step: 'search without credentials', url: events, status: 401, body: error });
@@ -87,7 +92,11 @@ async function take<Schema extends v.GenericSchema>(
   steps.push(taken);
   const begun = performance.now();
   try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(patience), redirect: 'manual' });
+    const response = await fetch(url, {
+      ...init,
+      signal: AbortSignal.timeout(patience),
+      redirect: 'manual',
+    });
     const text = await response.text();
     const { status } = response;
     Object.assign(taken, { status, headers: Object.fromEntries(response.headers) });
@@ -103,7 +112,11 @@ async function take<Schema extends v.GenericSchema>(
   return undefined;
 }
 
-const serviceErrorSchema = v.pipe(v.string(), v.parseJson(), v.object({ error_description: v.string() }));
+const serviceErrorSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ error_description: v.string() }),
+);
 
 function explainStatus(status: number, expected: number, text: string): string {
   const error = v.safeParse(serviceErrorSchema, text);
@@ -112,7 +125,8 @@ function explainStatus(status: number, expected: number, text: string): string {
   if (status === 403 && error.success)
     return `${general} If originSecretHashes is set, CloudFront doesn't add the secret that belongs to it.`;
   if (status === 403) return `${general} CloudFront or AWS WAF may have rejected the request.`;
-  if (status === 404 && !error.success) return `${general} Another service answers at this address.`;
+  if (status === 404 && !error.success)
+    return `${general} Another service answers at this address.`;
   if (status === 429) return `${general} The route is throttled: look at its rate limit.`;
   if (status === 503) return `${general} Read the log of rotate-signing-keys.`;
   if (status >= 500) return `${general} Look for request_failed in the logs of the functions.`;
@@ -122,8 +136,11 @@ function explainStatus(status: number, expected: number, text: string): string {
 function explainNetwork(error: unknown, { hostname }: URL): string {
   const { name, cause }: { name?: string; cause?: { code?: string } } = Object(error);
   const code = cause?.code ?? name ?? 'unknown';
-  if (code === 'ENOTFOUND') return `${hostname} has no DNS record: point one at the output DomainTarget.`;
-  if (code === 'TimeoutError') return `${hostname} didn't answer within ${patience / 1000} seconds.`;
-  if (/CERT|TLS|SSL/.test(code)) return `The certificate of ${hostname} is not valid for it (${code}).`;
+  if (code === 'ENOTFOUND')
+    return `${hostname} has no DNS record: point one at the output DomainTarget.`;
+  if (code === 'TimeoutError')
+    return `${hostname} didn't answer within ${patience / 1000} seconds.`;
+  if (/CERT|TLS|SSL/.test(code))
+    return `The certificate of ${hostname} is not valid for it (${code}).`;
   return `${hostname} can't be reached (${code}).`;
 }

@@ -20,16 +20,31 @@ export async function runCheck(target: Target) {
       'login-app': own.login_app_id,
       client: own.client_id,
       account: own.account_id,
-    }).catch((error) => problems.push(`The probe ${own.login_app_id} was not removed: ${error.message}`)),
+    }).catch((error) =>
+      problems.push(`The probe ${own.login_app_id} was not removed: ${error.message}`),
+    ),
   );
-  problems.unshift(...steps.flatMap(({ step, problem }) => (problem ? [`${step}: ${problem}`] : [])));
+  problems.unshift(
+    ...steps.flatMap(({ step, problem }) => (problem ? [`${step}: ${problem}`] : [])),
+  );
   const stack = target.local ? undefined : await lookAtStack(target.stack);
   problems.push(...(stack?.problems ?? []));
-  return { ok: problems.length === 0, issuer: own.issuer, version: stack?.version, steps, problems };
+  return {
+    ok: problems.length === 0,
+    issuer: own.issuer,
+    version: stack?.version,
+    steps,
+    problems,
+  };
 }
 
 /** The check for a terminal: a line for each call with the response headers below it, then the problems. */
-export function readableCheck({ issuer, version, steps, problems }: Awaited<ReturnType<typeof runCheck>>) {
+export function readableCheck({
+  issuer,
+  version,
+  steps,
+  problems,
+}: Awaited<ReturnType<typeof runCheck>>) {
   const width = Math.max(...steps.map(({ step }) => step.length));
   const lines = steps.flatMap(({ step, status = 'none', milliseconds, headers = {}, problem }) => {
     const mark = problem ? 'WRONG' : 'ok';
@@ -50,11 +65,15 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder) 
   try {
     const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }));
     const { StackStatus: status = '', Parameters = [], Outputs = [] } = stack ?? {};
-    const stage = Parameters.find(({ ParameterKey }) => ParameterKey === 'PinnedStage')?.ParameterValue;
+    const stage = Parameters.find(
+      ({ ParameterKey }) => ParameterKey === 'PinnedStage',
+    )?.ParameterValue;
     const kept = new Map(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
     const problems = pinProblems(StackName, kept, folder);
     if (stage === 'production' && !stack?.EnableTerminationProtection)
-      problems.unshift('The stack is production but has no termination protection: deploy it again.');
+      problems.unshift(
+        'The stack is production but has no termination protection: deploy it again.',
+      );
     if (!/^(CREATE|UPDATE)_COMPLETE$/.test(status))
       problems.unshift(
         `The stack is in the state ${status}: its last deployment hasn't ended, or has failed.`,
@@ -78,7 +97,9 @@ function pinProblems(stack: string, kept: ReadonlyMap<unknown, unknown>, folder:
     const value = kept.get(`${pinName(pin)}Value`);
     const own = pinnedValue(settings, pin);
     if (value !== undefined && value !== own)
-      problems.push(`The stack was deployed with ${pin} ${value}, but deployments/${file} says ${own}.`);
+      problems.push(
+        `The stack was deployed with ${pin} ${value}, but deployments/${file} says ${own}.`,
+      );
   }
   return problems;
 }

@@ -4,8 +4,16 @@ import {
   paginateListStackResources,
   type StackResourceSummary,
 } from '@aws-sdk/client-cloudformation';
-import { CloudWatchClient, type MetricDataQuery, paginateGetMetricData } from '@aws-sdk/client-cloudwatch';
-import { GetAliasCommand, LambdaClient, paginateListVersionsByFunction } from '@aws-sdk/client-lambda';
+import {
+  CloudWatchClient,
+  type MetricDataQuery,
+  paginateGetMetricData,
+} from '@aws-sdk/client-cloudwatch';
+import {
+  GetAliasCommand,
+  LambdaClient,
+  paginateListVersionsByFunction,
+} from '@aws-sdk/client-lambda';
 import { forEachInBatches } from '../../../lib/storage/batches.ts';
 
 /** Many attempts of each call: those for all functions together can exceed Lambda's request limit. */
@@ -15,12 +23,18 @@ export const patiently = { maxAttempts: 8 };
 export async function readRelease(StackName: string) {
   const cloudFormation = new CloudFormationClient(patiently);
   const lambda = new LambdaClient(patiently);
-  const { Stacks: [stack] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
-  const pages = await Array.fromAsync(paginateListStackResources({ client: cloudFormation }, { StackName }));
+  const { Stacks: [stack] = [] } = await cloudFormation.send(
+    new DescribeStacksCommand({ StackName }),
+  );
+  const pages = await Array.fromAsync(
+    paginateListStackResources({ client: cloudFormation }, { StackName }),
+  );
   const resources = pages.flatMap(({ StackResourceSummaries = [] }) => StackResourceSummaries);
   const ofType = (type: string) => resources.filter(({ ResourceType }) => ResourceType === type);
   const deployed = new Map(
-    ofType('AWS::Lambda::Version').map(({ PhysicalResourceId }) => qualifiedName(PhysicalResourceId)),
+    ofType('AWS::Lambda::Version').map(({ PhysicalResourceId }) =>
+      qualifiedName(PhysicalResourceId),
+    ),
   );
   const functions: Served[] = [];
   await forEachInBatches(ofType('AWS::Lambda::Alias'), async (alias) => {
@@ -42,12 +56,18 @@ export type Release = Awaited<ReturnType<typeof readRelease>>;
 export type Served = Awaited<ReturnType<typeof readServed>>;
 
 /** @param deployed the version that CloudFormation deployed last, by the name of the function */
-async function readServed(client: LambdaClient, alias: StackResourceSummary, deployed: Map<string, string>) {
+async function readServed(
+  client: LambdaClient,
+  alias: StackResourceSummary,
+  deployed: Map<string, string>,
+) {
   const [name, Name] = qualifiedName(alias.PhysicalResourceId);
   const { FunctionVersion, RoutingConfig, RevisionId } = await client.send(
     new GetAliasCommand({ FunctionName: name, Name }),
   );
-  const pages = await Array.fromAsync(paginateListVersionsByFunction({ client }, { FunctionName: name }));
+  const pages = await Array.fromAsync(
+    paginateListVersionsByFunction({ client }, { FunctionName: name }),
+  );
   const versions = pages
     .flatMap(({ Versions = [] }) => Versions)
     .map(({ Version, LastModified = '', Environment }) => ({
@@ -99,9 +119,13 @@ export async function showRelease({ stack, status, begunAt, functions }: Release
   const now = Date.now();
   const period = { StartTime: new Date(now - minutes * 60_000), EndTime: new Date(now) };
   const asked = paginateGetMetricData({ client }, { MetricDataQueries: queries, ...period });
-  const found = (await Array.fromAsync(asked)).flatMap(({ MetricDataResults = [] }) => MetricDataResults);
+  const found = (await Array.fromAsync(asked)).flatMap(
+    ({ MetricDataResults = [] }) => MetricDataResults,
+  );
   const sumOf = (id: string): number =>
-    found.flatMap(({ Id, Values = [] }) => (Id === id ? Values : [])).reduce((sum, value) => sum + value, 0);
+    found
+      .flatMap(({ Id, Values = [] }) => (Id === id ? Values : []))
+      .reduce((sum, value) => sum + value, 0);
   return {
     stack,
     status,
@@ -122,8 +146,16 @@ export async function showRelease({ stack, status, begunAt, functions }: Release
 
 /** Requests, responses with a 5xx, and invocations that ended without a response. */
 function queriesOf(stack: string, { name, live }: Served, place: number): MetricDataQuery[] {
-  const query = (id: string, Namespace: string, MetricName: string, dimensions: object): MetricDataQuery => {
-    const Dimensions = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value: String(Value) }));
+  const query = (
+    id: string,
+    Namespace: string,
+    MetricName: string,
+    dimensions: object,
+  ): MetricDataQuery => {
+    const Dimensions = Object.entries(dimensions).map(([Name, Value]) => ({
+      Name,
+      Value: String(Value),
+    }));
     const Metric = { Namespace, MetricName, Dimensions };
     return { Id: `${id}${place}`, MetricStat: { Metric, Period: 60, Stat: 'Sum' } };
   };

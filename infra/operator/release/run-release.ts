@@ -1,4 +1,8 @@
-import { CodeDeployClient, ListDeploymentsCommand, StopDeploymentCommand } from '@aws-sdk/client-codedeploy';
+import {
+  CodeDeployClient,
+  ListDeploymentsCommand,
+  StopDeploymentCommand,
+} from '@aws-sdk/client-codedeploy';
 import { LambdaClient, UpdateAliasCommand } from '@aws-sdk/client-lambda';
 import { forEachInBatches } from '../../../lib/storage/batches.ts';
 import { ask, type Terminal } from '../confirm.ts';
@@ -22,10 +26,12 @@ export async function runRelease(
   });
   if (about === 'release show') return { ok: true, ...(await showRelease(release)) };
   const confirm = async (what: string): Promise<void> => {
-    if (!isConfirmed) await ask(`${about} ${what}, on the deployed stack ${release.stack}.`, terminal);
+    if (!isConfirmed)
+      await ask(`${about} ${what}, on the deployed stack ${release.stack}.`, terminal);
   };
   const isInCanary =
-    release.status === 'UPDATE_IN_PROGRESS' && release.functions.some(({ isShifting }) => isShifting);
+    release.status === 'UPDATE_IN_PROGRESS' &&
+    release.functions.some(({ isShifting }) => isShifting);
   return about === 'release back' && functions.length === 0 && isInCanary
     ? endDeployment(release, confirm)
     : move(release, about, functions, confirm);
@@ -51,7 +57,8 @@ async function endDeployment({ stack, functions }: Release, confirm: Confirm) {
       stopped.push(key);
     }
   });
-  const warnings = stopped.length > 0 ? [] : ['CodeDeploy runs no deployment: look again with release show.'];
+  const warnings =
+    stopped.length > 0 ? [] : ['CodeDeploy runs no deployment: look again with release show.'];
   return { ok: stopped.length > 0, warnings, stack, stopped_canaries: stopped };
 }
 
@@ -107,7 +114,12 @@ const unsettled = ({ status, stack }: Release): string =>
     ? `A deployment is under way. Roll it back as a whole: with release back alone while it has a canary, else with aws cloudformation cancel-update-stack --stack-name ${stack}.`
     : `The stack is in the state ${status}: see docs/maintenance.md, "When an update can't be rolled back".`;
 
-async function move(release: Release, direction: Direction, names: readonly string[], confirm: Confirm) {
+async function move(
+  release: Release,
+  direction: Direction,
+  names: readonly string[],
+  confirm: Confirm,
+) {
   const { stack } = release;
   const { moves, stuck } = planMoves(release, direction, names);
   const described = moves.map(({ key, from, to }) => `${key} from version ${from} to ${to}`);

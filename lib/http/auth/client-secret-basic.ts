@@ -1,6 +1,10 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-import { type AuthenticatedClient, authenticateClient, findPublicClient } from '../../login-apps/clients.ts';
+import {
+  type AuthenticatedClient,
+  authenticateClient,
+  findPublicClient,
+} from '../../login-apps/clients.ts';
 import type { Authentication } from '../endpoint.ts';
 import { basicCaller, mismatch } from './credentials.ts';
 

@@ -31,7 +31,8 @@ const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient
 
     // 2. An assertion.
     if (assertionParameters.some((name) => parameter(form, name))) {
-      if (sendsBasic) throw invalid('Authenticate by HTTP Basic or by a client assertion, not both.');
+      if (sendsBasic)
+        throw invalid('Authenticate by HTTP Basic or by a client assertion, not both.');
       return clientOfAssertion(form);
     }
 
@@ -51,7 +52,8 @@ const clientAuthentication = (prove?: Prove): Authentication<AuthenticatedClient
   },
 });
 
-const ofServers = 'the client id and the client secret with HTTP Basic authentication, or a client assertion';
+const ofServers =
+  'the client id and the client secret with HTTP Basic authentication, or a client assertion';
 const onlyForServers = `Send ${ofServers}. A public client can't call this endpoint.`;
 const secretInForm = `Send ${ofServers}. A client secret in the form is not accepted.`;
 const noClientId = `Send the client_id of a public client in the form or, from a server, ${ofServers}.`;

@@ -32,7 +32,8 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
 /** The id of the Login App; undefined once the client is revoked. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { claims, reason } = await readAccessTokenFor('login_app', token);
-  if (!claims) throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', reason);
+  if (!claims)
+    throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', reason);
   annotateLog({ client_id: claims.client_id });
   return (await findCurrentClient(claims.client_id)) ? claims.aud : undefined;
 }

@@ -20,15 +20,25 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
   },
   furtherErrors: {
     forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
-    not_found: { when: 'The Login User does not exist.', example: 'The Login User does not exist.' },
+    not_found: {
+      when: 'The Login User does not exist.',
+      example: 'The Login User does not exist.',
+    },
   },
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'], login_users: ['BatchGetItem'] },
   identify: async (headers) => {
-    const token = requiredBearerToken('Login User Token', [headers.authentication, headers.authorization]);
+    const token = requiredBearerToken('Login User Token', [
+      headers.authentication,
+      headers.authorization,
+    ]);
     const { claims, reason } = await readAccessTokenFor('login_user', token);
     if (!claims)
       throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.', reason);
-    annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
+    annotateLog({
+      client_id: claims.client_id,
+      login_app_id: claims.aud,
+      login_user_id: claims.sub,
+    });
     const [{ user, isDeleted, session }, client, status] = await Promise.all([
       readLoginUserWithSession(claims.sub, claims.sid),
       findCurrentClient(claims.client_id),

@@ -40,4 +40,8 @@ async function clientOfToken(header: string | undefined): Promise<AuthenticatedC
 }
 
 const notValid = (reason: LogReason | undefined): ServiceError =>
-  new ServiceError('invalid_token', 'The token is not a valid token with the scope recipients.', reason);
+  new ServiceError(
+    'invalid_token',
+    'The token is not a valid token with the scope recipients.',
+    reason,
+  );

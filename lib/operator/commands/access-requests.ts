@@ -1,5 +1,14 @@
-import { type AccessRequest, accessRequestItem, eventLists } from '../../access-requests/access-request.ts';
-import { accessItem, grantAccess, readAccesses, revokeAccess } from '../../access-requests/accesses.ts';
+import {
+  type AccessRequest,
+  accessRequestItem,
+  eventLists,
+} from '../../access-requests/access-request.ts';
+import {
+  accessItem,
+  grantAccess,
+  readAccesses,
+  revokeAccess,
+} from '../../access-requests/accesses.ts';
 import { addEvents } from '../../access-requests/add-events.ts';
 import { createAccessRequest } from '../../access-requests/create-access-request.ts';
 import { currentOf } from '../../access-requests/decision.ts';
@@ -25,8 +34,16 @@ const event = {
   'actor-id': text("The author's id"),
 };
 
-async function add(flags: Record<string, unknown> & { 'access-request': AccessRequest }, operator: string) {
-  const { 'access-request': request, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
+async function add(
+  flags: Record<string, unknown> & { 'access-request': AccessRequest },
+  operator: string,
+) {
+  const {
+    'access-request': request,
+    'actor-type': actor_type,
+    'actor-id': actor_id,
+    ...rest
+  } = flags;
   const read = validated(newEventSchema, { ...rest, actor_type, actor_id }, unprocessableEntity);
   const [added] = await addEvents(request, [{ event: read, writer: { operator } }]);
   return { ...added?.event };
@@ -34,7 +51,9 @@ async function add(flags: Record<string, unknown> & { 'access-request': AccessRe
 
 /** The columns of events as CSV. */
 const eventColumns =
-  'id access_request_id type actor_type actor_id status counts comment created_at updated_at'.split(' ');
+  'id access_request_id type actor_type actor_id status counts comment created_at updated_at'.split(
+    ' ',
+  );
 
 export const accessRequestCommands = defineCommands({
   'access-requests list': {
@@ -46,20 +65,28 @@ export const accessRequestCommands = defineCommands({
       const ids = accesses.map((access) => access.access_request_id);
       const found = await readShown(account_id, ids);
       const access_requests = accesses.map(({ access_request_id, granted_at }) => {
-        const { id: _, created_at: __, ...fields } = found.find(({ id }) => id === access_request_id) ?? {};
+        const {
+          id: _,
+          created_at: __,
+          ...fields
+        } = found.find(({ id }) => id === access_request_id) ?? {};
         return { access_request_id, granted_at, ...fields };
       });
       return { account_id, access_requests, ...page };
     },
   },
   'access-requests show': {
-    summary: 'Show an access request, its decision, who has access to it and how many events it has',
+    summary:
+      'Show an access request, its decision, who has access to it and how many events it has',
     flags: { 'access-request': accessRequest },
     run: async ({ 'access-request': found }) => {
       const request = await currentOf(found);
       const { access_request_id, account_id, operator } = request;
       const { id, ...fields } = shown(request);
-      const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(eventLists(id).all)]);
+      const [accesses, events] = await Promise.all([
+        readAccesses(id),
+        readLastOrdinal(eventLists(id).all),
+      ]);
       const accounts = accesses.map(({ account_id, granted_at }) => ({ account_id, granted_at }));
       return { access_request_id, account_id, operator, ...fields, events, accounts };
     },
@@ -70,7 +97,10 @@ export const accessRequestCommands = defineCommands({
     run: async ({ account: { account_id }, 'imported-id': importedId }) => {
       const access_request_id = await findImported(account_id, importedId);
       if (access_request_id !== undefined) return { account_id, access_request_id };
-      throw new ServiceError('not_found', 'The account has imported no access request with this id.');
+      throw new ServiceError(
+        'not_found',
+        'The account has imported no access request with this id.',
+      );
     },
   },
   'access-requests create': {
@@ -90,8 +120,10 @@ export const accessRequestCommands = defineCommands({
       'dry-run': dryRun,
     },
     files: { 'ids-to': 'Write which id became which to this file, for events import (optional)' },
-    run: ({ account: { account_id }, 'access-requests': lines, 'dry-run': dryRun = false }, operator) =>
-      importAccessRequests(account_id, lines, operator, { dryRun }),
+    run: (
+      { account: { account_id }, 'access-requests': lines, 'dry-run': dryRun = false },
+      operator,
+    ) => importAccessRequests(account_id, lines, operator, { dryRun }),
   },
   'access-requests index': {
     summary:
@@ -134,31 +166,45 @@ export const accessRequestCommands = defineCommands({
       status: choice(reviewStatuses, 'The verdict'),
       comment: optional(textOrNone('A comment')),
     },
-    run: (flags, operator) => add({ ...flags, type: 'review', comment: flags.comment ?? '' }, operator),
+    run: (flags, operator) =>
+      add({ ...flags, type: 'review', comment: flags.comment ?? '' }, operator),
   },
   'events list': {
     summary: 'List the events of an access request, 100 at a time, each with who wrote it',
     flags: { 'access-request': accessRequest, after: optional(number(nextPage)) },
     run: async ({ 'access-request': request, after = 0 }) => {
       const { access_request_id: id, account_id, operator, created_at } = request;
-      return { access_request_id: id, account_id, operator, created_at, ...(await listEvents(id, after)) };
+      return {
+        access_request_id: id,
+        account_id,
+        operator,
+        created_at,
+        ...(await listEvents(id, after)),
+      };
     },
   },
   'events import': {
-    summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
+    summary:
+      'Add the comments and reviews of a file; run it again to continue after an interruption',
     flags: {
       events: lines('A file of JSON objects, one per line, like search results'),
       'dry-run': dryRun,
     },
-    files: { 'ids-from': 'Replace the access_request_id of each line by what this file says (optional)' },
-    run: ({ events, 'dry-run': dryRun = false }, operator) => importEvents(events, { operator }, { dryRun }),
+    files: {
+      'ids-from': 'Replace the access_request_id of each line by what this file says (optional)',
+    },
+    run: ({ events, 'dry-run': dryRun = false }, operator) =>
+      importEvents(events, { operator }, { dryRun }),
   },
   'events export': {
-    summary: 'Print the comments and reviews of an access request, as import reads them or for a spreadsheet',
+    summary:
+      'Print the comments and reviews of an access request, as import reads them or for a spreadsheet',
     flags: {
       'access-request': accessRequest,
       'after-event': optional(number('Only those after this id')),
-      format: optional(choice(['ndjson', 'csv'], 'JSON objects, one per line (default), or CSV (RFC 4180)')),
+      format: optional(
+        choice(['ndjson', 'csv'], 'JSON objects, one per line (default), or CSV (RFC 4180)'),
+      ),
     },
     pages: { members: 'events', from: 'after-event', columns: eventColumns },
     run: async ({ 'access-request': { access_request_id }, 'after-event': after = 0 }) => {

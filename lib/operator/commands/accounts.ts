@@ -8,11 +8,20 @@ import { readPage } from '../pages.ts';
 import { account, accountId, after, name, namePrefix, secretOf, secretTo } from './shared.ts';
 
 async function disable(account_id: string, disabled: boolean) {
-  existing(await setTimestamp(accounts.accountItem(account_id), 'disabled_at', disabled), 'account');
+  existing(
+    await setTimestamp(accounts.accountItem(account_id), 'disabled_at', disabled),
+    'account',
+  );
   return { account_id, disabled };
 }
 
-const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: accounts.Account) => ({
+const accountShown = ({
+  account_id,
+  name,
+  disabled_at,
+  read_only,
+  created_at,
+}: accounts.Account) => ({
   account_id,
   name,
   access: read_only ? 'read' : 'read-write',
@@ -42,7 +51,10 @@ export const accountCommands = defineCommands({
   'accounts show': {
     summary: 'Show an account, its secrets and whether it is disabled',
     flags: { account },
-    run: async ({ account }) => ({ ...accountShown(account), secrets: account.secrets.map(shownSecret) }),
+    run: async ({ account }) => ({
+      ...accountShown(account),
+      secrets: account.secrets.map(shownSecret),
+    }),
   },
   'accounts create': {
     summary: 'Create an account; its secret is shown only once',
@@ -97,7 +109,10 @@ export const accountCommands = defineCommands({
     flags: { account, secret: secretOf('accounts show') },
     run: async ({ account, secret }) => {
       const { account_id } = account;
-      return { account_id, ...(await revokeSecretOf(accounts.accountItem(account_id), account, secret)) };
+      return {
+        account_id,
+        ...(await revokeSecretOf(accounts.accountItem(account_id), account, secret)),
+      };
     },
   },
 });

@@ -14,7 +14,17 @@ import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
 import { deleteItem, putItem, updateOwnItem } from '../../storage/items.ts';
-import { defineCommands, id, json, onOff, optional, secret, some, subset, text } from '../command.ts';
+import {
+  defineCommands,
+  id,
+  json,
+  onOff,
+  optional,
+  secret,
+  some,
+  subset,
+  text,
+} from '../command.ts';
 import { pageOf } from '../pages.ts';
 import { client, existingOf, loginApp, nextPage, platform, secretOf, secretTo } from './shared.ts';
 
@@ -122,36 +132,70 @@ export const clientCommands = defineCommands({
       'grant-types': optional(allowedGrants),
       recipients: mayReadRecipients,
       'jwks-file': optional(jwksFile),
-      public: onOff('Without a credential: for the app of a phone, which proves a key of its own (RFC 9449)'),
+      public: onOff(
+        'Without a credential: for the app of a phone, which proves a key of its own (RFC 9449)',
+      ),
       platform: optional({ ...platform, help: 'With --public: the platform of the app' }),
       providers: optional({ ...atProviders, help: `With --public: ${atProviders.help}` }),
-      issuer: optional(text('The iss of the tokens that authenticate the client, such as that of a cluster')),
+      issuer: optional(
+        text('The iss of the tokens that authenticate the client, such as that of a cluster'),
+      ),
       subject: optional(text('With --issuer: the sub of these tokens, exactly')),
     },
     files: secretTo,
-    run: async ({ 'login-app': app, 'grant-types': grant_types, recipients, providers, ...flags }) => {
+    run: async ({
+      'login-app': app,
+      'grant-types': grant_types,
+      recipients,
+      providers,
+      ...flags
+    }) => {
       const { login_app_id } = app;
       const more = { grant_types, recipients };
       if (flags.public || flags.platform) {
-        const isAlone = !grant_types && !recipients && Object.values(flags).filter(Boolean).length === 2;
+        const isAlone =
+          !grant_types && !recipients && Object.values(flags).filter(Boolean).length === 2;
         if (!flags.public || !flags.platform || !isAlone)
           throw invalid('Give --public with --platform, and neither rights nor credentials.');
-        const client = { grant_types: appClients.publicGrantTypes, public_on: flags.platform, providers };
+        const client = {
+          grant_types: appClients.publicGrantTypes,
+          public_on: flags.platform,
+          providers,
+        };
         const client_id = await appClients.createSecretlessClient(login_app_id, client);
         return { login_app_id, client_id, ...client, providers: providersOf(client) };
       }
-      if (providers) throw invalid('--providers is for --public: other clients may use any provider.');
-      const credential = await secretlessCredential(flags['jwks-file'], flags.issuer, flags.subject);
-      if (!credential) return { login_app_id, ...(await appClients.createClient(login_app_id, more)) };
-      const client_id = await appClients.createSecretlessClient(login_app_id, { ...more, ...credential });
+      if (providers)
+        throw invalid('--providers is for --public: other clients may use any provider.');
+      const credential = await secretlessCredential(
+        flags['jwks-file'],
+        flags.issuer,
+        flags.subject,
+      );
+      if (!credential)
+        return { login_app_id, ...(await appClients.createClient(login_app_id, more)) };
+      const client_id = await appClients.createSecretlessClient(login_app_id, {
+        ...more,
+        ...credential,
+      });
       const { keys, workload_identity } = credential;
-      return { login_app_id, client_id, key_thumbprints: keys && thumbprintsOf(keys), ...workload_identity };
+      return {
+        login_app_id,
+        client_id,
+        key_thumbprints: keys && thumbprintsOf(keys),
+        ...workload_identity,
+      };
     },
   },
   'clients update': {
     summary:
       'Change which grants a client may use, and whether it may read recipients; takes up to 30 seconds',
-    flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants, recipients: mayReadRecipients },
+    flags: {
+      'login-app': loginApp,
+      client,
+      'grant-types': allowedGrants,
+      recipients: mayReadRecipients,
+    },
     run: async ({ 'login-app': app, client, 'grant-types': allowed, recipients = false }) => {
       const { login_app_id } = app;
       const { client_id, public_on } = clientOf(app, client);
@@ -182,7 +226,8 @@ export const clientCommands = defineCommands({
     },
   },
   'clients rotate': {
-    summary: 'Give a client a second secret, or a further key; the old one stays valid until it is revoked',
+    summary:
+      'Give a client a second secret, or a further key; the old one stays valid until it is revoked',
     flags: { 'login-app': loginApp, client, 'jwks-file': optional(jwksFile) },
     files: secretTo,
     run: async ({ 'login-app': app, client, 'jwks-file': keySet }) => {
@@ -217,7 +262,8 @@ export const clientCommands = defineCommands({
       const { login_app_id } = app;
       const found = clientOf(app, client);
       const { client_id, keys = [] } = found;
-      if (secret !== undefined && key !== undefined) throw invalid('Give --secret or --key, not both.');
+      if (secret !== undefined && key !== undefined)
+        throw invalid('Give --secret or --key, not both.');
       if (secret !== undefined) {
         const item = appClients.clientItem(login_app_id, client_id);
         const left = await revokeSecretOf(item, found, secret, { needsOne: keys.length === 0 });
@@ -237,7 +283,10 @@ export const clientCommands = defineCommands({
     summary: 'Allow devices of a platform to register',
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': { login_app_id }, platform }) => {
-      await putItem(mobileApplicationItem(login_app_id, platform), { platform, created_at: timestamp() });
+      await putItem(mobileApplicationItem(login_app_id, platform), {
+        platform,
+        created_at: timestamp(),
+      });
       return { login_app_id, platform };
     },
   },
@@ -245,7 +294,11 @@ export const clientCommands = defineCommands({
     summary: 'Stop devices of a platform from registering',
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': { login_app_id, mobileApplications }, platform }) => {
-      existingOf(mobileApplications, mobileApplications.has(platform), `mobile application for ${platform}`);
+      existingOf(
+        mobileApplications,
+        mobileApplications.has(platform),
+        `mobile application for ${platform}`,
+      );
       await deleteItem(mobileApplicationItem(login_app_id, platform));
       return { login_app_id, platform, removed: true };
     },

@@ -20,20 +20,25 @@ const revocationAnswerSchema = v.union([
 export const deploymentCommands = defineCommands({
   // The rotation function does it: nothing else may write the keys.
   'signing-keys revoke': {
-    summary: 'Revoke a signing key that has leaked; another one signs, and its tokens stop within 5 minutes',
+    summary:
+      'Revoke a signing key that has leaked; another one signs, and its tokens stop within 5 minutes',
     flags: { kid: id('k_…', 'The id of the key: the kid of its tokens') },
     run: async ({ kid }) => {
       const call = { FunctionName: rotationFunction(), Payload: JSON.stringify({ revoke: kid }) };
       const { Payload, FunctionError } = await lambda.send(new InvokeCommand(call));
       if (FunctionError) throw new Error('The rotation function failed. Its log says why.');
-      const answer = v.parse(revocationAnswerSchema, JSON.parse(Payload?.transformToString() ?? ''));
+      const answer = v.parse(
+        revocationAnswerSchema,
+        JSON.parse(Payload?.transformToString() ?? ''),
+      );
       if ('error' in answer) throw invalid(answer.error);
       return { kid, revoked: true, ...answer };
     },
   },
   // For `check`, which tries a deployment out as a client and an account of its own.
   'probes create': {
-    summary: 'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
+    summary:
+      'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
     flags: {},
     run: async () => {
       const { expires_at: _, ...probe } = await createProbe();
@@ -44,7 +49,8 @@ export const deploymentCommands = defineCommands({
     summary: 'Remove a probe, if a check has left one behind',
     flags: { 'login-app': loginAppId, client, account: accountId },
     run: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
-      const isLoginApp = loginAppId.startsWith(probeIds.loginApp) && clientId.startsWith(loginAppId);
+      const isLoginApp =
+        loginAppId.startsWith(probeIds.loginApp) && clientId.startsWith(loginAppId);
       if (!isLoginApp || !accountId.startsWith(probeIds.account))
         throw invalid('These are not the ids of a probe.');
       await removeProbe(loginAppId, accountId);

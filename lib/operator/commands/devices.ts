@@ -29,7 +29,10 @@ export const deviceCommands = defineCommands({
     run: async ({ 'login-user': login_user_id, 'login-app': login_app_id, after }) => {
       if (login_user_id !== undefined && login_app_id === undefined) {
         if (after !== undefined) throw invalid(onePage);
-        return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
+        return {
+          login_user_id,
+          devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken),
+        };
       }
       if (login_app_id !== undefined && login_user_id === undefined)
         return {
@@ -54,8 +57,12 @@ export const deviceCommands = defineCommands({
     run: async ({ 'login-app': { login_app_id }, platform, token }) => {
       // Of this type, any token is valid; the id doesn't depend on it.
       const given = { platform, token, token_type: 'fcm' };
-      const asked = validated(newDeviceSchema, given, ([first]) => invalid(`device.${first?.message}`));
-      return deviceShown(existing(await devices.readDevice(deviceIdOf(login_app_id, asked)), 'device'));
+      const asked = validated(newDeviceSchema, given, ([first]) =>
+        invalid(`device.${first?.message}`),
+      );
+      return deviceShown(
+        existing(await devices.readDevice(deviceIdOf(login_app_id, asked)), 'device'),
+      );
     },
   },
   'devices disable': {
@@ -89,11 +96,18 @@ async function devicesPage(
   after: string | undefined,
   toShown: (found: devices.Device) => Record<string, unknown>,
 ) {
-  const { members, ...page } = await readPageAcross(shards, after, async (shard, { limit, start }) => {
-    if (start && !v.is(placeSchema, start)) throw wrongPlace();
-    const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, { limit, after: start });
-    return { members: recipients, next };
-  });
+  const { members, ...page } = await readPageAcross(
+    shards,
+    after,
+    async (shard, { limit, start }) => {
+      if (start && !v.is(placeSchema, start)) throw wrongPlace();
+      const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, {
+        limit,
+        after: start,
+      });
+      return { members: recipients, next };
+    },
+  );
   return { devices: members.map(toShown), ...page };
 }
 

@@ -22,7 +22,10 @@ import { clientShown } from './clients.ts';
 import { after, existingOf, loginApp, loginAppId, name, namePrefix, secretTo } from './shared.ts';
 
 async function disable(login_app_id: string, disabled: boolean) {
-  existing(await setTimestamp(loginApps.loginAppItem(login_app_id), 'disabled_at', disabled), 'Login App');
+  existing(
+    await setTimestamp(loginApps.loginAppItem(login_app_id), 'disabled_at', disabled),
+    'Login App',
+  );
   return { login_app_id, disabled };
 }
 
@@ -36,11 +39,18 @@ const loginAppShown = (app: loginApps.LoginAppItem) => ({
   created_at: app.created_at,
 });
 
-const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({ token_id, name, created_at });
+const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({
+  token_id,
+  name,
+  created_at,
+});
 
 async function loginAppsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
-  return { login_apps: items.map((item) => loginAppShown(loginApps.loginAppItem.parse(item))), ...page };
+  return {
+    login_apps: items.map((item) => loginAppShown(loginApps.loginAppItem.parse(item))),
+    ...page,
+  };
 }
 
 export const loginAppCommands = defineCommands({
@@ -55,7 +65,8 @@ export const loginAppCommands = defineCommands({
     run: ({ name, after }) => loginAppsPage(after, prefixOf(name)),
   },
   'login-apps show': {
-    summary: 'Show a Login App, what is set up for it, how people log in and whether it is disabled',
+    summary:
+      'Show a Login App, what is set up for it, how people log in and whether it is disabled',
     flags: { 'login-app': loginApp },
     run: async ({ 'login-app': app }) => ({
       ...loginAppShown(app),
@@ -70,7 +81,10 @@ export const loginAppCommands = defineCommands({
     summary: 'Print a page for app developers: which provider is which company, and what to send',
     flags: { 'login-app': loginApp },
     text: 'page',
-    run: async ({ 'login-app': app }) => ({ login_app_id: app.login_app_id, page: pageOfLogins(app) }),
+    run: async ({ 'login-app': app }) => ({
+      login_app_id: app.login_app_id,
+      page: pageOfLogins(app),
+    }),
   },
   'login-apps rename': {
     summary: 'Give a Login App another name',
@@ -100,7 +114,8 @@ export const loginAppCommands = defineCommands({
     run: ({ name }) => loginApps.createLoginApp(name),
   },
   'login-apps disable': {
-    summary: 'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
+    summary:
+      'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
     flags: { 'login-app': loginAppId },
     run: ({ 'login-app': id }) => disable(id, true),
   },
@@ -179,10 +194,19 @@ function pageOfLogins(app: loginApps.LoginApp): string {
     login.companies.map(literal).join(', '),
     protocolOf(login.provider).title,
     code(login.grant_type),
-    [...login.required.map(code), ...login.optional.map((name) => `${code(name)} (optional)`)].join(', '),
+    [...login.required.map(code), ...login.optional.map((name) => `${code(name)} (optional)`)].join(
+      ', ',
+    ),
     login.issuers.map(literal).join(', '),
   ]);
-  const heading = ['Provider', 'Company', 'Protocol', '`grant_type`', 'Parameters', 'Issuers of id tokens'];
+  const heading = [
+    'Provider',
+    'Company',
+    'Protocol',
+    '`grant_type`',
+    'Parameters',
+    'Issuers of id tokens',
+  ];
   return [
     `# How to log in to ${literal(app.name)}`,
     '',
@@ -196,7 +220,9 @@ function pageOfLogins(app: loginApps.LoginApp): string {
 
 /** The section for those who write an app that is a public client; no lines if there is none. */
 function aboutPublicClients(app: loginApps.LoginApp): string[] {
-  const publicClients = [...app.clients.values()].filter(({ public_on }) => public_on !== undefined);
+  const publicClients = [...app.clients.values()].filter(
+    ({ public_on }) => public_on !== undefined,
+  );
   if (publicClients.length === 0) return [];
   const lines = publicClients.flatMap((client) =>
     loginsOfPublicClient(app, client).map(({ provider, grant_type, required }) => [
@@ -244,4 +270,5 @@ const tableOf = (heading: string[], rows: string[][]): string[] =>
 const code = (name: string): string => `\`${name}\``;
 
 /** Text in Markdown that stands for itself, on one line. */
-const literal = (text: string): string => text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_[\]<>|#]/g, '\\$&');
+const literal = (text: string): string =>
+  text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_[\]<>|#]/g, '\\$&');

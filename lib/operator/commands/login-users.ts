@@ -44,20 +44,27 @@ export const loginUserCommands = defineCommands({
       'login-app': loginApp,
       provider: optional(provider),
       subject: optional(subject),
-      issuer: optional(text('Who vouches for them, if the provider has several issuers or was removed')),
+      issuer: optional(
+        text('Who vouches for them, if the provider has several issuers or was removed'),
+      ),
       'external-id': optional(text('Their id in the system that they were imported from')),
     },
     example: '--login-app "$LOGIN_APP" --provider provider_a --subject "$SUBJECT"',
     run: async ({ 'login-app': app, provider, subject, issuer, 'external-id': externalId }) => {
       if (externalId !== undefined && provider === undefined && subject === undefined)
-        return overview(existing((await findExternalId(app.login_app_id, externalId)).user, 'Login User'));
+        return overview(
+          existing((await findExternalId(app.login_app_id, externalId)).user, 'Login User'),
+        );
       if (provider === undefined || subject === undefined || externalId !== undefined)
         throw invalid('Give --provider and --subject, or --external-id.');
-      return overview(existing(await findLoginUser(app, { provider, subject, issuer }), 'Login User'));
+      return overview(
+        existing(await findLoginUser(app, { provider, subject, issuer }), 'Login User'),
+      );
     },
   },
   'login-users import': {
-    summary: 'Add the people of a file with their identities; run it again to continue after an interruption',
+    summary:
+      'Add the people of a file with their identities; run it again to continue after an interruption',
     flags: {
       'login-app': loginApp,
       people: lines(
@@ -96,7 +103,8 @@ export const loginUserCommands = defineCommands({
   'login-users delete': {
     summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
     flags: { 'login-user': loginUserId },
-    run: async ({ 'login-user': id }) => existing(await deleteLoginUser(id, 'operator'), 'Login User'),
+    run: async ({ 'login-user': id }) =>
+      existing(await deleteLoginUser(id, 'operator'), 'Login User'),
   },
   'login-users finish-deletions': {
     summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
@@ -141,8 +149,16 @@ export const loginUserCommands = defineCommands({
     run: async ({ 'login-user': user, provider, subject, issuer, move = false }) => {
       const namespace = namespaceOf(await loginApp.find(user.login_app_id), { provider, issuer });
       const verified = { namespace, subject };
-      const { isNew, identity } = await linkIdentity(user, provider, verified, { byOperator: true, move });
-      return { login_user_id: user.login_user_id, identity_id: identity.id, provider, added: isNew };
+      const { isNew, identity } = await linkIdentity(user, provider, verified, {
+        byOperator: true,
+        move,
+      });
+      return {
+        login_user_id: user.login_user_id,
+        identity_id: identity.id,
+        provider,
+        added: isNew,
+      };
     },
   },
   'sessions list': {

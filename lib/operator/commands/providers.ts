@@ -14,7 +14,12 @@ import { protocolOf } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import { readLoginSettings, removedIssuers } from '../../providers/settings/issuers.ts';
-import { checkSettings, lookAtIssuers, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
+import {
+  checkSettings,
+  lookAtIssuers,
+  mergeSettings,
+  warnOfSpaces,
+} from '../../providers/settings/merge.ts';
 import { changeProviderSettings, providerSettingsItem } from '../../providers/settings/stored.ts';
 import { deleteItem } from '../../storage/items.ts';
 import { issuer, notificationsPath } from '../../tokens/issuer.ts';
@@ -37,7 +42,10 @@ function providerOf({ login_app_id, providers }: LoginApp, provider: ProviderId)
 }
 
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */
-function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): SettingsInput {
+function settingsFrom(
+  provider: ProviderId,
+  flags: FlagValues<typeof settingsFlags>,
+): SettingsInput {
   const { settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined))
     throw invalid('Give either --settings or --preset.');
@@ -45,7 +53,10 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
   const { namespace, issuer, 'jwks-uri': jwks_uri } = flags;
   if (preset !== 'oidc' && (issuer ?? jwks_uri) !== undefined)
     throw invalid('--issuer and --jwks-uri are for the preset oidc.');
-  const lists = { 'app-id': listOf(flags['app-id']), 'redirect-uri': listOf(flags['redirect-uri']) };
+  const lists = {
+    'app-id': listOf(flags['app-id']),
+    'redirect-uri': listOf(flags['redirect-uri']),
+  };
   const applied = applyPreset(preset, provider, { ...flags, ...lists });
   const named = definedOnly({ namespace, jwks_uri });
   return { settings: accepted(provider, applied), named };
@@ -66,7 +77,9 @@ const settingsFlags = {
   preset: optional(choice(presetNames, 'Or: a well-known provider')),
   'app-id': optional(text('With --preset: our app ids, separated by commas')),
   'app-secret': optional(
-    secret('With --preset: a file with the secret of our app, or its private key; - for standard input'),
+    secret(
+      'With --preset: a file with the secret of our app, or its private key; - for standard input',
+    ),
   ),
   'redirect-uri': optional(text('With --preset: our redirect URIs, separated by commas')),
   tenant: optional(text('With --preset microsoft: the tenant id')),
@@ -74,27 +87,42 @@ const settingsFlags = {
   'key-id': optional(text('With --preset apple: the id of the private key')),
   issuer: optional(text('With --preset oidc: the iss of the id tokens')),
   'jwks-uri': optional(text("With --preset oidc: where the issuer's keys are, if on another host")),
-  namespace: optional(text('With --preset: who vouches for the people; needed when the host changes')),
-  notifications: optional(json('With --preset: a JSON file with the setting notifications, such as {}')),
+  namespace: optional(
+    text('With --preset: who vouches for the people; needed when the host changes'),
+  ),
+  notifications: optional(
+    json('With --preset: a JSON file with the setting notifications, such as {}'),
+  ),
 };
 
 const setFlags = { 'login-app': loginApp, provider, ...settingsFlags };
 
 /** The settings by provider, as `providers show` shows them. */
-const shownSchema = v.object({ providers: v.record(v.string(), v.record(v.string(), v.unknown())) });
+const shownSchema = v.object({
+  providers: v.record(v.string(), v.record(v.string(), v.unknown())),
+});
 
 /** Issuers and namespaces that `providers set` would remove. @param shown the result of `providers show` before */
-export function issuersRemovedBy(flags: Record<string, unknown>, shown: Record<string, unknown>): string[] {
+export function issuersRemovedBy(
+  flags: Record<string, unknown>,
+  shown: Record<string, unknown>,
+): string[] {
   const given = readFlags('providers set', setFlags, flags);
   const { provider } = given;
   const before = v.parse(shownSchema, shown).providers[provider];
-  const merged = mergeSettings(provider, settingsFrom(provider, given), before && withoutExchanges(before));
+  const merged = mergeSettings(
+    provider,
+    settingsFrom(provider, given),
+    before && withoutExchanges(before),
+  );
   return 'settings' in merged ? removedIssuers(before, merged.settings) : [];
 }
 
 /** Shown settings without what holds masked secrets, which are no valid ones. It names no issuer. */
 const withoutExchanges = (shown: object): object =>
-  JSON.parse(JSON.stringify(shown, (name, value) => (name === 'code_exchange' ? undefined : value)));
+  JSON.parse(
+    JSON.stringify(shown, (name, value) => (name === 'code_exchange' ? undefined : value)),
+  );
 
 export const providerCommands = defineCommands({
   'providers set': {
@@ -149,7 +177,9 @@ export const providerCommands = defineCommands({
       ),
       verify: onOff('Ask for an event that shows whether they arrive'),
       status: onOff('Show what is registered'),
-      'api-url': optional(text("Where the provider's API is, if not at Google: the sandbox has one")),
+      'api-url': optional(
+        text("Where the provider's API is, if not at Google: the sandbox has one"),
+      ),
     },
     example:
       '--login-app "$LOGIN_APP" --provider provider_f --preset google --service-account-file service-account.json --api-url "$API_URL"',
@@ -171,7 +201,8 @@ export const providerCommands = defineCommands({
       const isHeard = readLoginSettings(stored.settings).idTokens.some(
         (one) => one.notifications && companyAt(one.issuer) === 'Google',
       );
-      const warning = 'they are rejected until Google has the setting notifications: see providers set';
+      const warning =
+        'they are rejected until Google has the setting notifications: see providers set';
       return { ...told, registered: true, url, warnings: isHeard ? [] : [warning] };
     },
   },

@@ -15,13 +15,18 @@ export const accountId = id('ac_…', 'The account', 'accounts list or accounts 
 export const account = found(accountId, 'account', readAccount);
 const accessRequestId = number('The id of the access request');
 export const accessRequest = found(accessRequestId, 'access request', readAccessRequest);
-export const loginUserId = id('lu_…', 'The Login User: the sub of their tokens', 'login-users find');
+export const loginUserId = id(
+  'lu_…',
+  'The Login User: the sub of their tokens',
+  'login-users find',
+);
 export const loginUser = found(loginUserId, 'Login User', readLoginUser);
 export const provider = choice(providerIds, 'The provider');
 export const platform = choice(platforms, 'The platform');
 export const secretOf = (from: string) => id('sec_…', 'The secret', from);
 export const secretTo = {
-  'secret-to': 'Write the secret to this new file, which only you can read, instead of showing it (optional)',
+  'secret-to':
+    'Write the secret to this new file, which only you can read, instead of showing it (optional)',
 };
 /** For imports. */
 export const dryRun = onOff('Change nothing: compare the lines with what is there, and count them');
@@ -32,7 +37,11 @@ export const name = text('A name for people to recognise it by');
 export const client = id('la_….c_…', 'The client', 'clients list');
 
 /** Returns what a Login App has. @throws ServiceError naming those that it has, when this is undefined or false */
-export function existingOf<Found>(names: Iterable<string>, found: Found | undefined | false, kind: string) {
+export function existingOf<Found>(
+  names: Iterable<string>,
+  found: Found | undefined | false,
+  kind: string,
+) {
   if (found) return found;
   const known = [...names].join(', ') || 'none';
   throw new ServiceError('not_found', `The Login App has no ${kind}; it has ${known}.`);

@@ -39,7 +39,11 @@ export async function actOn(
 }
 
 /** Whether the person has logged in with the identity since the notification, or since they were first read. */
-function isOutdated({ identity }: IdentityOwner, first: IdentityOwner, { issuedAt }: Notification): boolean {
+function isOutdated(
+  { identity }: IdentityOwner,
+  first: IdentityOwner,
+  { issuedAt }: Notification,
+): boolean {
   if (issuedAt < latestLogin(identity)) return true;
   return identity.last_login_at !== first.identity.last_login_at;
 }
@@ -95,7 +99,9 @@ async function noteHijacking(loginUserId: string, issuedAt: number): Promise<voi
 }
 
 /** Conditions that a person has not logged in since they were read. */
-const noLoginSince = ({ sessions_begun }: LoginUser) => ({ sessions_begun: { is: sessions_begun } });
+const noLoginSince = ({ sessions_begun }: LoginUser) => ({
+  sessions_begun: { is: sessions_begun },
+});
 
 /** Deletes a person, unless they have logged in or linked another identity since they were read. */
 async function deleteUnchanged(user: LoginUser, signal: AbortSignal | undefined): Promise<boolean> {
@@ -116,7 +122,12 @@ async function endAtProvider(
   { kind, providerSession, issuedAt, action }: Notification,
 ): Promise<Outcome | undefined> {
   if (action !== 'end_sessions' || providerSession === undefined) return undefined;
-  const login_user_id = await endSessionsAtProvider(loginAppId, loginUserId, providerSession, issuedAt);
+  const login_user_id = await endSessionsAtProvider(
+    loginAppId,
+    loginUserId,
+    providerSession,
+    issuedAt,
+  );
   if (login_user_id === undefined) return undefined;
   annotateLog({ login_user_id });
   return { kind, outcome: 'session_ended', login_user_id };

@@ -39,10 +39,13 @@ type Pages = AsyncGenerator<Item[]>;
 
 const firstPage = async (pages: Pages): Promise<Item[]> => (await pages.next()).value ?? [];
 
-const peopleOf = (loginAppId: string) => peopleLists(loginAppId).map((list) => readMemberPages(list));
+const peopleOf = (loginAppId: string) =>
+  peopleLists(loginAppId).map((list) => readMemberPages(list));
 
 const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
-  shards.map((shard) => readGlobalPages('by_shard', keys.devicesOfLoginAppShard(loginAppId, shard), limit));
+  shards.map((shard) =>
+    readGlobalPages('by_shard', keys.devicesOfLoginAppShard(loginAppId, shard), limit),
+  );
 
 /**
  * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, and deletes its own item
@@ -72,11 +75,18 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const noDevices = await forEachOfLists(devicesOf(login_app_id), removeDevice, hasTime);
   const isAll = noPeople && noDevices;
   const isStuck = isAll || removed.login_users + removed.devices === 0;
-  if (tokens_not_revoked > 0 && isStuck) return { login_app_id, deleted: false, removed, tokens_not_revoked };
+  if (tokens_not_revoked > 0 && isStuck)
+    return { login_app_id, deleted: false, removed, tokens_not_revoked };
   if (!isAll) return { login_app_id, deleted: false, removed, again_after_seconds: 0 };
-  const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
+  const since =
+    disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
   if (since < settledAfter)
-    return { login_app_id, deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
+    return {
+      login_app_id,
+      deleted: false,
+      removed,
+      again_after_seconds: Math.ceil(settledAfter - since),
+    };
   const items = await readPartition(keys.loginAppPartition(login_app_id));
   const root = keys.loginAppKey(login_app_id);
   const members = items.filter(({ sk }) => sk !== root.sk);
@@ -88,7 +98,9 @@ export async function deleteLoginApp(loginApp: LoginApp) {
 /** Deletes a person, or what is left of one, but for tokens that can still be revoked. */
 async function deletePerson(loginApp: LoginApp, id: string) {
   const deletion = await deleteLoginUser(id, 'operator');
-  const notRevoked = deletion ? deletion.tokens_not_revoked : (await retryRevocations(id))?.not_revoked;
+  const notRevoked = deletion
+    ? deletion.tokens_not_revoked
+    : (await retryRevocations(id))?.not_revoked;
   const tokensLeft = canRevoke(loginApp) ? (notRevoked ?? 0) : 0;
   if (tokensLeft === 0) await deleteItem(keys.loginUserKey(id));
   return { isNew: deletion !== undefined, tokensLeft };

@@ -3,7 +3,12 @@ import { endRelationsWhere } from '../../devices/relate-device.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
 import { identitiesIn } from '../../login-users/linked-identity.ts';
-import { blockedError, listAttributes, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
+import {
+  blockedError,
+  listAttributes,
+  loginUserItem,
+  newIndexId,
+} from '../../login-users/login-user.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import type { Conditions } from '../../storage/expressions.ts';
 import { deleteItem, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
@@ -48,7 +53,9 @@ export async function deleteLoginUser(
 
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
-  await forEachInBatches(others, ({ session_id }) => deleteItem(sessionItem(loginUserId, session_id)));
+  await forEachInBatches(others, ({ session_id }) =>
+    deleteItem(sessionItem(loginUserId, session_id)),
+  );
   const relations = await endRelationsWhere(loginUserId);
   const stored = isStored ? await removeWhatIsStored(loginUserId, signal) : nothingStored;
   if (last !== undefined) await deleteItem(sessionItem(loginUserId, last));
@@ -58,7 +65,11 @@ export async function deleteLoginUser(
   return {
     login_user_id: loginUserId,
     sessions_ended: sessions.filter(isOpen).length,
-    removed: { sessions: sessions.length, device_relations: relations, identities: stored.identities },
+    removed: {
+      sessions: sessions.length,
+      device_relations: relations,
+      identities: stored.identities,
+    },
     tokens_revoked: stored.revoked || undefined,
     tokens_not_revoked: stored.not_revoked || undefined,
     deleted: true,
@@ -90,7 +101,9 @@ const nothingStored = { identities: 0, revoked: 0, not_revoked: 0 };
 async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | undefined) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const identities = identitiesIn(item);
-  await Promise.all(identities.map(({ slot, identity_id }) => slot && releaseIdentity(slot, identity_id)));
+  await Promise.all(
+    identities.map(({ slot, identity_id }) => slot && releaseIdentity(slot, identity_id)),
+  );
   if (typeof item.external_id === 'string')
     await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
   const revocations = await revokeStoredTokens(item, signal);
@@ -99,7 +112,10 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);
   const remove = Object.keys(item).filter((name) => !remains(name));
   if (remove.length > 0)
-    await updateItem(loginUserItem(loginUserId), { remove, when: { deleted_at: { exists: true } } });
+    await updateItem(loginUserItem(loginUserId), {
+      remove,
+      when: { deleted_at: { exists: true } },
+    });
   return { identities: identities.length, ...revocations };
 }
 

@@ -7,7 +7,15 @@ import { readSessions } from '../sessions/session.ts';
 
 /** Everything that is known about a person, but for push tokens, with which anybody could send to the device. */
 export async function exportLoginUser(user: LoginUser): Promise<Record<string, unknown>> {
-  const { login_user_id, login_app_id, external_id, created_at, imported_at, blocked_at, hijacked_at } = user;
+  const {
+    login_user_id,
+    login_app_id,
+    external_id,
+    created_at,
+    imported_at,
+    blocked_at,
+    hijacked_at,
+  } = user;
   const last_login_at = latestLoginOf(user);
   const [sessions, devices] = await Promise.all([
     readSessions(login_user_id),

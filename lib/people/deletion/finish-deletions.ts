@@ -17,7 +17,9 @@ const underWayFor = 600_000;
  * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next call goes on. One that fails is
  * marked anew, so it comes last. Links that 1.0.0 did not finish are removed, too.
  */
-export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
+export async function finishDeletions(
+  by: { caller: 'schedule' } | { caller: 'operator'; operator: string },
+) {
   const writeAuditLine = (mark: Item, result: 'done' | 'failed') =>
     logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
   const removed = { login_users: 0, links: 0 };
@@ -47,7 +49,8 @@ export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'op
 }
 
 async function* readInterrupted(): AsyncGenerator<Item> {
-  for await (const interrupted of readMemberPages(unfinishedList, ago(underWayFor))) yield* interrupted;
+  for await (const interrupted of readMemberPages(unfinishedList, ago(underWayFor)))
+    yield* interrupted;
 }
 
 /** The mark of a link, which 1.0.0 wrote before it, and removed after it. */

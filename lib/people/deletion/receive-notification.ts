@@ -37,7 +37,11 @@ const patience = 1_500;
  * identity since. @returns the answer to a request to delete somebody's data
  * @throws ServiceError `invalid_request` for a message that is not the provider's, ProviderFailure
  */
-export async function receiveNotification(loginAppId: string, provider: ProviderId, message: Message) {
+export async function receiveNotification(
+  loginAppId: string,
+  provider: ProviderId,
+  message: Message,
+) {
   // Apple waits.
   const signal = message.form === 'payload' ? undefined : AbortSignal.timeout(patience);
   const stored = await findProviderSettingsForAnybody(loginAppId, provider);

@@ -60,12 +60,14 @@ export function changeOfIdentities(
   { login_user_id, identities, linked_identities }: LoginUser,
   { added = [], removed = [], nextIndexId = newIndexId() }: IdentityChange,
 ) {
-  const change: Change<LoginUserItem> & Required<Pick<Change<LoginUserItem>, 'set' | 'remove' | 'when'>> = {
+  const change: Change<LoginUserItem> &
+    Required<Pick<Change<LoginUserItem>, 'set' | 'remove' | 'when'>> = {
     set: {},
     remove: [],
     when: {},
   };
-  for (const identity of added) change.set[identityAttributes.linked(identity.identity_id)] = identity;
+  for (const identity of added)
+    change.set[identityAttributes.linked(identity.identity_id)] = identity;
   for (const identity of removed) {
     const { identity_id } = identity;
     change.remove.push(...attributesWithoutToken(identity_id));
@@ -83,6 +85,7 @@ export function changeOfIdentities(
     return change;
   }
   change.count = { linked_identities: { by: more } };
-  if (added.length > 0) change.when.linked_identities = { isNotFrom: mostLinked - added.length + 1 };
+  if (added.length > 0)
+    change.when.linked_identities = { isNotFrom: mostLinked - added.length + 1 };
   return change;
 }

@@ -12,7 +12,10 @@ export const shownIdentitySchema = v.pipe(
     provider: v.string(),
     linked_at: described(timestampField, 'For the first identity: when the account was created.'),
     last_login_at: v.exactOptional(
-      described(timestampField, 'Absent until the first login with an identity that was linked or imported.'),
+      described(
+        timestampField,
+        'Absent until the first login with an identity that was linked or imported.',
+      ),
     ),
     profile: v.exactOptional(
       described(
@@ -39,7 +42,8 @@ export const shownIdentitySchema = v.pipe(
 export function shownIdentity(identity: UserIdentity) {
   const { identity_id: id, profile: said = {}, told_by_app: told = {} } = identity;
   // The provider's claims win; it has verified its own address.
-  const isShown = (name: string) => !(name in said || (name === 'email' && 'email_verified' in said));
+  const isShown = (name: string) =>
+    !(name in said || (name === 'email' && 'email_verified' in said));
   const added = Object.entries(told).filter(([name]) => isShown(name));
   const known = { ...Object.fromEntries(added), ...said };
   const profile = Object.keys(known).length > 0 ? known : undefined;
@@ -55,7 +59,10 @@ export const shownLoginUserSchema = v.pipe(
     external_id: v.exactOptional(
       textField('Their id in the system that they were imported from. Absent if they were not.'),
     ),
-    identities: described(v.array(shownIdentitySchema), 'What the person can log in with, the oldest first.'),
+    identities: described(
+      v.array(shownIdentitySchema),
+      'What the person can log in with, the oldest first.',
+    ),
   }),
   v.title('LoginUser'),
 );

@@ -5,9 +5,21 @@ import {
   identityIndexItem,
   type UserIdentity,
 } from '../../login-users/linked-identity.ts';
-import { firstIndexId, type LoginUser, loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
+import {
+  firstIndexId,
+  type LoginUser,
+  loginUserItem,
+  readLoginUser,
+} from '../../login-users/login-user.ts';
 import type { Conditions } from '../../storage/expressions.ts';
-import { deleteItem, type Item, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
+import {
+  deleteItem,
+  type Item,
+  type ItemOf,
+  itemKind,
+  readItem,
+  updateItem,
+} from '../../storage/items.ts';
 import { externalIdKey } from '../../storage/keys.ts';
 import { put, type TransactionWrite, update } from '../../storage/transactions.ts';
 
@@ -43,7 +55,10 @@ export async function findIndexItem(loginAppId: string, identity: Identity, know
     steps += 1;
   }
   if (steps > 1)
-    await updateItem(loginUserItem(first), { set: { next_slot: id }, when: { next_slot: { exists: true } } });
+    await updateItem(loginUserItem(first), {
+      set: { next_slot: id },
+      when: { next_slot: { exists: true } },
+    });
   const { created_at, external_id, blocked_at, linked_to, identity_id } = item;
   const ofFirst = created_at === undefined ? undefined : ownerOfFirst(id);
   const isLinked = linked_to !== undefined && identity_id !== undefined;

@@ -57,7 +57,10 @@ const lineSchema = v.pipe(
     },
     keyRequired(),
   ),
-  v.check(({ issuer, namespace }) => (issuer === undefined) !== (namespace === undefined), oneOfBoth),
+  v.check(
+    ({ issuer, namespace }) => (issuer === undefined) !== (namespace === undefined),
+    oneOfBoth,
+  ),
 );
 
 const personSchema = v.object({
@@ -72,7 +75,10 @@ export function personOfLine(line: object): { group: string; member: string } | 
   const { success, output } = v.safeParse(personSchema, line);
   if (!success) return undefined;
   const { external_id, subject, issuer, namespace } = output;
-  return { group: external_id, member: JSON.stringify([canonicalIssuer(issuer || namespace), subject]) };
+  return {
+    group: external_id,
+    member: JSON.stringify([canonicalIssuer(issuer || namespace), subject]),
+  };
 }
 
 interface ImportedIdentity extends Identity {
@@ -96,7 +102,10 @@ interface Options {
  */
 export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
   const { read, result, note } = readLines(lines, lineSchema);
-  const issuers = new Map<string, { provider: ProviderId; issuer: string; lines: number; known: boolean }>();
+  const issuers = new Map<
+    string,
+    { provider: ProviderId; issuer: string; lines: number; known: boolean }
+  >();
   const found = read.map(({ line, content }) => {
     const { provider, subject, external_id, profile } = content;
     const { namespace, isKnown: known } = importedNamespace(loginApp, content);
@@ -169,7 +178,9 @@ async function importPerson(
     writes.push(claimExternalId(login_app_id, externalId, login_user_id, holder.item));
   if (writes.length === 0) return plan.outcomes;
   writes.push(
-    user ? changeOf(user, externalId, links, replaced) : creation(plan.first, person, externalId, links),
+    user
+      ? changeOf(user, externalId, links, replaced)
+      : creation(plan.first, person, externalId, links),
   );
   const { done } = await writeTogether(writes);
   if (!done) return undefined;
@@ -194,7 +205,9 @@ function problemWith(
     return `The external_id belongs to several people: see ${named}.`;
   }
   const known = people[0]?.external_id;
-  return known === undefined || known === externalId ? undefined : 'The person has another external_id.';
+  return known === undefined || known === externalId
+    ? undefined
+    : 'The person has another external_id.';
 }
 
 /** The identities that a person gets, as long as there is room, and the outcome for each line. */

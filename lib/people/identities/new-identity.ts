@@ -24,7 +24,11 @@ const credentialForms = providerIds.map((provider) => {
   const title = `Provider${provider.slice(-1).toUpperCase()}Identity`;
   return v.pipe(protocolOf(provider).form(provider, noCode, {}), v.title(title));
 });
-const credentialFormSchema = v.variant('provider', credentialForms, choiceProblem({ provider: providerIds }));
+const credentialFormSchema = v.variant(
+  'provider',
+  credentialForms,
+  choiceProblem({ provider: providerIds }),
+);
 const codeFormSchema = v.pipe(
   parameters({
     ...codeParameters,
@@ -44,7 +48,9 @@ export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
   v.lazy((form) => (isCodeAlone(Object(form)) ? codeFormSchema : credentialFormSchema)),
-  jsonSchema(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
+  jsonSchema(
+    v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest')),
+  ),
 );
 
 const mostRejected = 10;
@@ -68,7 +74,9 @@ export async function verifyNewIdentity(
   const { rejected_credentials = 0, rejected_since = 0 } = user;
   const secondsLeft = rejected_since + windowSeconds - epochSeconds();
   if (rejected_credentials >= mostRejected && secondsLeft > 0)
-    throw new ServiceError('too_many_requests', tooManyRejected.example, { retryAfterSeconds: secondsLeft });
+    throw new ServiceError('too_many_requests', tooManyRejected.example, {
+      retryAfterSeconds: secondsLeft,
+    });
   const { login_app_id: loginAppId, login_user_id: linksTo } = user;
   const client = { clientId: client_id, proofKey: proof_key, providers: client_providers };
   const caller = { loginAppId, ...client, linksTo };

@@ -28,7 +28,8 @@ const tokenSchema = v.object({
 
 type PlacedToken = RevocableToken & { place: TokenPlace };
 
-export const isStoredToken = (attribute: string) => attribute.startsWith(identityAttributes.storedToken(''));
+export const isStoredToken = (attribute: string) =>
+  attribute.startsWith(identityAttributes.storedToken(''));
 
 /**
  * The change of a Login User by a login or a link with an identity. Claims from the app stay until there are newer ones: Apple
@@ -43,7 +44,8 @@ export async function changeBy(
   const set: IdentityAttributes = {};
   set[identityAttributes.profile(identity_id)] = profile;
   if (told_by_app) set[identityAttributes.toldByApp(identity_id)] = told_by_app;
-  if (code) set[identityAttributes.codeFailed(identity_id)] = code === 'not_exchanged' ? true : undefined;
+  if (code)
+    set[identityAttributes.codeFailed(identity_id)] = code === 'not_exchanged' ? true : undefined;
   if (token === undefined) return { set, copy: {} };
   const item = (await readItem(loginUserItem(login_user_id))) ?? {};
   const name = identityAttributes.storedToken(identity_id);
@@ -54,7 +56,10 @@ export async function changeBy(
     return { set, copy: {} };
   }
   const { text: token_secret, issuer } = token;
-  set[name] = await encryptSecrets(definedOnly({ provider: place.provider, issuer, token_secret }), place);
+  set[name] = await encryptSecrets(
+    definedOnly({ provider: place.provider, issuer, token_secret }),
+    place,
+  );
   // One that can't be read counts as another one.
   const known = current ? await readToken(current, place.loginAppId).catch(() => undefined) : token;
   const isNew = token_secret !== known?.text;

@@ -36,7 +36,10 @@ export async function endSession(
     when: { session_id: { is: sessionId }, ended_at: { exists: false } },
   });
   if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
-  await endRelationsWhere(loginUserId, ({ related_session_id }) => related_session_id === sessionId);
+  await endRelationsWhere(
+    loginUserId,
+    ({ related_session_id }) => related_session_id === sessionId,
+  );
 }
 
 /** Ends a session that a person names. @throws ServiceError `not_found` when it is not theirs or over */
@@ -62,7 +65,10 @@ export async function endSessions(
   except?: string,
 ): Promise<void> {
   const { sessions_begun = 0 } = countersIn(person);
-  await endRelationsWhere(loginUserId, ({ related_session_id: id }) => id !== undefined && id !== except);
+  await endRelationsWhere(
+    loginUserId,
+    ({ related_session_id: id }) => id !== undefined && id !== except,
+  );
   const { done } = await updateItem(loginUserItem(loginUserId), {
     set: {
       sessions_ended_at: timestamp(),
@@ -85,7 +91,9 @@ export async function endSessionsAtProvider(
   providerSession: string,
   time: number,
 ): Promise<string | undefined> {
-  const all = await (loginUserId ? readSessions(loginUserId) : findAtProvider(loginAppId, providerSession));
+  const all = await (loginUserId
+    ? readSessions(loginUserId)
+    : findAtProvider(loginAppId, providerSession));
   const found = all.filter(({ provider_session }) => provider_session === providerSession);
   const ending = found.filter((session) => isOpen(session) && session.started_at <= time);
   await forEachInBatches(ending, ({ login_user_id, session_id }) =>
@@ -112,7 +120,9 @@ export async function endSessionsBegunBy(
   const { person, sessions } = await readPersonWithSessions(loginUserId);
   const isOf = (identityId: string | undefined, begunAt: string): boolean => {
     if (!identity) return true;
-    return identityId === undefined ? begunAt >= identity.linked_at : identityId === identity.identity_id;
+    return identityId === undefined
+      ? begunAt >= identity.linked_at
+      : identityId === identity.identity_id;
   };
   const isEnding = ({ started_at, identity_id, created_at }: Session): boolean =>
     started_at <= time && isOf(identity_id, created_at);
@@ -120,7 +130,9 @@ export async function endSessionsBegunBy(
   const ending = open.filter(isEnding);
   if (!identity && ending.length > 0 && ending.length === open.length)
     return endSessions(loginUserId, person, 'provider');
-  await forEachInBatches(ending, ({ session_id }) => endSession(loginUserId, session_id, 'provider'));
+  await forEachInBatches(ending, ({ session_id }) =>
+    endSession(loginUserId, session_id, 'provider'),
+  );
   await endRelationsWhere(loginUserId, ({ related_session_id: id, related_at = '' }) => {
     if (id === undefined) return false;
     const stored = sessions.find(({ session_id }) => session_id === id);

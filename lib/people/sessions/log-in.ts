@@ -105,8 +105,8 @@ export async function logIn(
       sessions_ended_except: counters.sessions_ended_except,
     };
   };
-  return retryOnConflict(logInOnce, 'Others keep linking and unlinking the identity.').catch((error) =>
-    revokeUnlessStored(error, owner.login_user_id, place, verified),
+  return retryOnConflict(logInOnce, 'Others keep linking and unlinking the identity.').catch(
+    (error) => revokeUnlessStored(error, owner.login_user_id, place, verified),
   );
 }
 
@@ -171,9 +171,11 @@ async function nextOwner(expected: Owner, login: Login, found: Item | undefined)
   const withFirst = isFirst(expected);
   const isTheirs = withFirst
     ? found?.next_slot === undefined && found?.linked_to === undefined
-    : found?.deleted_at === undefined && found?.[identityAttributes.linked(identity_id)] !== undefined;
+    : found?.deleted_at === undefined &&
+      found?.[identityAttributes.linked(identity_id)] !== undefined;
   if (isTheirs && found?.blocked_at !== undefined) throw refusalOfBlocked(expected);
-  const known = login_user_id === firstIndexId(loginAppId, verified) && withFirst ? found : undefined;
+  const known =
+    login_user_id === firstIndexId(loginAppId, verified) && withFirst ? found : undefined;
   const indexItem = await findIndexItem(loginAppId, verified, known);
   if (withFirst || indexItem.owner?.identity_id !== identity_id) return ownerAt(indexItem, login);
   // The index item leads to somebody who no longer has the identity.

@@ -34,7 +34,10 @@ const mostGenerations = 3;
  * comes back late in several generations in a row: somebody else has a copy. @see RFC 9700 section 4.14.2
  * @throws ServiceError `invalid_grant`, `invalid_dpop_proof` for another key, `unauthorized_client` for a blocked person
  */
-export async function refreshSession(client: AuthenticatedClient, content: SessionGeneration | undefined) {
+export async function refreshSession(
+  client: AuthenticatedClient,
+  content: SessionGeneration | undefined,
+) {
   // 1. The token is one of ours.
   if (!content) throw invalidToken('refresh_token_malformed');
   const { login_user_id, session_id } = content;
@@ -84,7 +87,11 @@ export async function refreshSession(client: AuthenticatedClient, content: Sessi
   };
   const update = await updateItem(sessionItem(login_user_id, session_id), {
     set: change,
-    when: { session_id: { is: session_id }, generation: { is: generation }, ended_at: { exists: false } },
+    when: {
+      session_id: { is: session_id },
+      generation: { is: generation },
+      ended_at: { exists: false },
+    },
   });
   if (update.done) return { ...session, ...change };
 
@@ -98,20 +105,29 @@ export async function refreshSession(client: AuthenticatedClient, content: Sessi
  * The session of an item that did not meet a condition.
  * @throws ServiceError `invalid_grant` unless it is active
  */
-function activeSessionIn(found: Item | undefined, { session_id }: Session, status: LoginAppStatus): Session {
+function activeSessionIn(
+  found: Item | undefined,
+  { session_id }: Session,
+  status: LoginAppStatus,
+): Session {
   const session = sessionWithId(session_id, found && sessionItem.parse(found));
   if (!session || !isActive(session, status)) throw invalidToken('session_ended');
   return session;
 }
 
 /** Whether a predecessor that comes now is late: a lost response would have been asked for before. */
-const isLate = ({ refreshed_at = 0 }: Session): boolean => epochSeconds() - refreshed_at > replaySeconds();
+const isLate = ({ refreshed_at = 0 }: Session): boolean =>
+  epochSeconds() - refreshed_at > replaySeconds();
 
 /**
  * Gives a late predecessor the same successor again, with the claims that the login hook gives now.
  * @throws ServiceError `invalid_grant` when it comes back once too often, or the hook refuses
  */
-async function repeatLate(session: Session, user: LoginUser, status: LoginAppStatus): Promise<Session> {
+async function repeatLate(
+  session: Session,
+  user: LoginUser,
+  status: LoginAppStatus,
+): Promise<Session> {
   const { login_user_id, session_id, generation, replayed_generation } = session;
 
   // 1. One late replay may be a lost response. Several in a row are two parties who take turns.
@@ -149,11 +165,17 @@ function lateReplaysOf({ generation, replayed_generation, late_replays = 0 }: Se
 }
 
 /** The claims that the login hook gives at a refresh; none of them where it is not asked. */
-const claimsAtRefresh = async (session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> =>
+const claimsAtRefresh = async (
+  session: Session,
+  user: LoginUser,
+): Promise<Pick<Session, 'hook_claims'>> =>
   hasLoginHook(session.login_app_id) && !asksAtLoginOnly() ? askAboutRefresh(session, user) : {};
 
 /** Asks the login hook about a refresh. A refusal ends the session; a failure is `temporarily_unavailable`. */
-async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> {
+async function askAboutRefresh(
+  session: Session,
+  user: LoginUser,
+): Promise<Pick<Session, 'hook_claims'>> {
   const { login_app_id, login_user_id, session_id, client_id, identity_id, hook_claims } = session;
   const { external_id } = user;
   const about = { login_app_id, login_user_id, external_id, session_id, client_id };
@@ -161,10 +183,15 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
   const provider = providerIds.find((one) => one === identity?.provider);
   const known = identity && provider && { ...identity, provider };
   try {
-    const event = { event: 'refresh', ...about, previous_claims: hookClaimsIn(hook_claims) } as const;
+    const event = {
+      event: 'refresh',
+      ...about,
+      previous_claims: hookClaimsIn(hook_claims),
+    } as const;
     return { hook_claims: await askLoginHook(event, known) };
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw new ServiceError('temporarily_unavailable', noAnswer);
+    if (!(error instanceof ServiceError))
+      throw new ServiceError('temporarily_unavailable', noAnswer);
     await endSession(login_user_id, session_id, 'hook', 'hook');
     throw error;
   }

@@ -28,7 +28,10 @@ const shownSessionSchema = v.pipe(
 
 export const sessionListSchema = v.object({
   sessions: v.array(shownSessionSchema),
-  next_cursor: described(v.optional(v.string()), 'The `cursor` of the next page; absent on the last one.'),
+  next_cursor: described(
+    v.optional(v.string()),
+    'The `cursor` of the next page; absent on the last one.',
+  ),
 });
 
 export const sessionsQuery = {
@@ -50,7 +53,10 @@ export async function listSessions(
   { login_user_id, login_app_id }: LoginUser,
   { current, limit = Infinity, cursor }: { current: string } & SessionsQuery,
 ): Promise<v.InferOutput<typeof sessionListSchema>> {
-  const [sessions, status] = await Promise.all([readSessions(login_user_id), findStatus(login_app_id)]);
+  const [sessions, status] = await Promise.all([
+    readSessions(login_user_id),
+    findStatus(login_app_id),
+  ]);
   const active = sessions
     .filter((session) => isActive(session, status))
     .map((session) => ({ session, position: positionOf(session) }))
@@ -63,7 +69,8 @@ export async function listSessions(
       current: session.session_id === current,
       name: session.name,
       created_at: session.created_at,
-      last_used_at: session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
+      last_used_at:
+        session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
       expires_at: isoTime(session.expires_at),
     })),
     next_cursor: active.length > limit ? page.at(-1)?.position : undefined,

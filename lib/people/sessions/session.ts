@@ -56,7 +56,9 @@ export const sessionItem = itemKind(
 );
 export type Session = ItemOf<typeof sessionItem>;
 
-export const externalIdForTokens = (person: { external_id?: unknown } | undefined): string | undefined =>
+export const externalIdForTokens = (
+  person: { external_id?: unknown } | undefined,
+): string | undefined =>
   optionalEnvironment('EXTERNAL_ID_IN_TOKENS') === 'true'
     ? v.parse(v.optional(v.string()), person?.external_id)
     : undefined;
@@ -65,12 +67,17 @@ export const externalIdForTokens = (person: { external_id?: unknown } | undefine
 export type SessionGeneration = Pick<Session, 'login_user_id' | 'session_id' | 'generation'>;
 
 /** A session as stored, even if it has expired or ended together with others. */
-export const readSession = async (loginUserId: string, sessionId: string): Promise<Session | undefined> =>
+export const readSession = async (
+  loginUserId: string,
+  sessionId: string,
+): Promise<Session | undefined> =>
   sessionWithId(sessionId, await readItem(sessionItem(loginUserId, sessionId)));
 
 /** The session read from a place, unless another one has taken the place. */
-export const sessionWithId = (sessionId: string, session: Session | undefined): Session | undefined =>
-  session?.session_id === sessionId ? session : undefined;
+export const sessionWithId = (
+  sessionId: string,
+  session: Session | undefined,
+): Session | undefined => (session?.session_id === sessionId ? session : undefined);
 
 export const readSessions = async (loginUserId: string): Promise<Session[]> =>
   (await readPersonWithSessions(loginUserId)).sessions;
@@ -80,7 +87,10 @@ export async function readPersonWithSessions(loginUserId: string) {
   const items = await readPartition(loginUserPartition(loginUserId));
   const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
   const stored = items.filter(({ sk }) => String(sk).startsWith(sessionPrefix));
-  return { person, sessions: stored.map((item) => withCurrentEnd(person, sessionItem.parse(item))) };
+  return {
+    person,
+    sessions: stored.map((item) => withCurrentEnd(person, sessionItem.parse(item))),
+  };
 }
 
 function withCurrentEnd(person: Item | undefined, session: Session): Session {
@@ -115,7 +125,10 @@ export function stateOfGeneration(session: Session, generation: number) {
 
 /** Reads a Login User and one of their sessions, in one request. */
 export async function readLoginUserWithSession(loginUserId: string, sessionId: string) {
-  const [person, found] = await readItems([loginUserItem(loginUserId), sessionItem(loginUserId, sessionId)]);
+  const [person, found] = await readItems([
+    loginUserItem(loginUserId),
+    sessionItem(loginUserId, sessionId),
+  ]);
   const session = sessionWithId(sessionId, found);
   return {
     user: loginUserIn(person),

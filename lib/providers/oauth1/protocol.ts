@@ -8,7 +8,13 @@ import { rejected, requiredSubject, wellFormedCredential } from '../credential.t
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
 import { dummy, ProviderFailure, rejectsDummy } from '../provider-failure.ts';
-import { fieldPathSchema, hostOf, keepNamespace, providerUrlSchema, textSchema } from '../settings/fields.ts';
+import {
+  fieldPathSchema,
+  hostOf,
+  keepNamespace,
+  providerUrlSchema,
+  textSchema,
+} from '../settings/fields.ts';
 
 const oauth1SettingsSchema = v.pipe(
   v.strictObject({
@@ -18,7 +24,10 @@ const oauth1SettingsSchema = v.pipe(
     subject_field: v.optional(fieldPathSchema, 'id_str'),
     namespace: v.optional(textSchema),
   }),
-  v.transform((settings) => ({ ...settings, namespace: settings.namespace ?? hostOf(settings.verify_url) })),
+  v.transform((settings) => ({
+    ...settings,
+    namespace: settings.namespace ?? hostOf(settings.verify_url),
+  })),
 );
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */
@@ -44,7 +53,10 @@ async function verifyOAuth1(
   { access_token, access_secret }: { access_token: string; access_secret: string },
 ) {
   const { verify_url: url, subject_field, namespace } = settings;
-  const credential = { key: wellFormedCredential(access_token), secret: wellFormedCredential(access_secret) };
+  const credential = {
+    key: wellFormedCredential(access_token),
+    secret: wellFormedCredential(access_secret),
+  };
   const { status, body } = await presentCredential({
     url,
     headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },
@@ -74,5 +86,6 @@ export function authorizationHeader(
   const { origin, pathname, searchParams } = new URL(url);
   const names = [...new Set(searchParams.keys())];
   const data = Object.fromEntries(names.map((name) => [name, searchParams.getAll(name)]));
-  return oauth.toHeader(oauth.authorize({ url: `${origin}${pathname}`, method, data }, token)).Authorization;
+  return oauth.toHeader(oauth.authorize({ url: `${origin}${pathname}`, method, data }, token))
+    .Authorization;
 }

@@ -30,13 +30,16 @@ export const oauth2 = protocol({
   settings: oauth2SettingsSchema,
   merge: keepNamespace,
   parameters: credentialParameters.oauth2,
-  verify: (settings, { access_token }) => verifyAccessToken(settings, access_token, verificationDeadline()),
+  verify: (settings, { access_token }) =>
+    verifyAccessToken(settings, access_token, verificationDeadline()),
   check: ({ audience_validation: validation, user_info, authorization_code }) => {
     const signal = verificationDeadline();
     const validate = (known: AudienceValidation) =>
       known.method === 'jwt'
         ? checkKeys(known)
-        : rejectsDummy('audience validation', () => validateAudience(known, dummy, signal, user_info));
+        : rejectsDummy('audience validation', () =>
+            validateAudience(known, dummy, signal, user_info),
+          );
     return [
       validation && validate(validation),
       user_info && rejectsDummy('user info', () => askUserInfo(user_info, dummy, signal)),
@@ -58,7 +61,10 @@ export async function verifyAuthorizationCode(
   if (exchange.pkce === 'required' && code.code_verifier === undefined)
     throw invalid('The parameter code_verifier is required for this provider.');
   if (exchange.id_token) {
-    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, { nonce, ...code });
+    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, {
+      nonce,
+      ...code,
+    });
     return { ...person, revocableToken: revocable(exchange, refresh_token) };
   }
   if (nonce !== undefined)

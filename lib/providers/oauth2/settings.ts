@@ -43,7 +43,9 @@ const tokenInfoSchema = v.strictObject({
   audience_field: fieldPathSchema,
   valid_field: v.optional(fieldPathSchema),
   subject_field: v.optional(fieldPathSchema),
-  refused_statuses: v.optional(v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses')),
+  refused_statuses: v.optional(
+    v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses'),
+  ),
   error_field: v.optional(fieldPathSchema, 'error'),
   refused_errors: v.optional(errorCodesSchema, []),
   audiences,
@@ -145,13 +147,20 @@ export const oauth2SettingsSchema = v.pipe(
     if (!dataset.typed) return;
     const { user_info, audience_validation, authorization_code } = dataset.value;
     if (authorization_code?.id_token && !user_info && !audience_validation) return;
-    const isForCodesAlone = authorization_code && !authorization_code.id_token && !audience_validation;
+    const isForCodesAlone =
+      authorization_code && !authorization_code.id_token && !audience_validation;
     for (const key of ['user_info', 'audience_validation'] as const) {
       if (key === 'audience_validation' && isForCodesAlone) continue;
       // The subject of a JWT is in the JWT.
       if (key === 'user_info' && audience_validation?.method === 'jwt') continue;
       const value = dataset.value[key];
-      const place = { type: 'object', origin: 'value', input: { ...dataset.value }, key, value } as const;
+      const place = {
+        type: 'object',
+        origin: 'value',
+        input: { ...dataset.value },
+        key,
+        value,
+      } as const;
       if (!value) addIssue({ message: 'is missing', path: [place] });
     }
   }),

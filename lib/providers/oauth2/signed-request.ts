@@ -28,7 +28,8 @@ export function verifySignedRequest(
 ): Received {
   if (!settings || namespace === undefined)
     throw refused('The provider settings have no notifications with an app_secret.');
-  if (event === undefined) throw refused('The query parameter event must be deauthorize or data_deletion.');
+  if (event === undefined)
+    throw refused('The query parameter event must be deauthorize or data_deletion.');
   const { app_secret, data_deletion_url, on_unlinked = 'end_sessions' } = settings;
   const page = event === 'data_deletion' ? data_deletion_url : undefined;
   if (event === 'data_deletion' && page === undefined)
@@ -43,14 +44,18 @@ export function verifySignedRequest(
     throw refused('The signed_request is malformed.');
   const { issued_at: issuedAt, ...claims } = payload.output;
   // A login leaves such signed requests in the browser.
-  if ('code' in claims || 'oauth_token' in claims) throw refused('The signed_request is that of a login.');
+  if ('code' in claims || 'oauth_token' in claims)
+    throw refused('The signed_request is that of a login.');
   rejectOutdated({ iat: issuedAt }, longestAge);
   const subject = subjectAt(claims, 'user_id', user_info?.subject_type);
   if (subject === undefined) throw refused('The signed_request has no usable user_id.');
   const person = { namespace, subject };
   const message = { id: hashOf(namespace, expected), event };
   if (page === undefined)
-    return { ...message, notifications: [{ kind: 'unlinked', person, issuedAt, action: on_unlinked }] };
+    return {
+      ...message,
+      notifications: [{ kind: 'unlinked', person, issuedAt, action: on_unlinked }],
+    };
   const deletion = { kind: 'data_deletion', person, issuedAt, action: 'delete' } as const;
   return { ...message, notifications: [deletion], receipt: receiptFor(person, page) };
 }

@@ -54,14 +54,22 @@ export async function exchangeCode(
   });
   const error = valueAtPath(body, exchange.error_field);
   if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
-  const told = [String(status), ...errorCode(error, [code, client_secret, code_verifier ?? ''])].join(', ');
+  const told = [
+    String(status),
+    ...errorCode(error, [code, client_secret, code_verifier ?? '']),
+  ].join(', ');
   // Nobody's code causes this error.
   if (error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url, told);
   if (status === 401) throw new ProviderFailure('refused_our_credentials', url, told, status);
   const tokens = v.parse(tokensSchema, body);
   const needed = exchange.id_token ? 'id_token' : 'access_token';
   if (status !== 200 || tokens[needed] === undefined)
-    throw new ProviderFailure('unexpected_answer', url, `${told}, no ${needed.replace('_', ' ')}`, status);
+    throw new ProviderFailure(
+      'unexpected_answer',
+      url,
+      `${told}, no ${needed.replace('_', ' ')}`,
+      status,
+    );
   return tokens;
 }
 
@@ -69,7 +77,11 @@ export async function exchangeCode(
 const importedKeys = new WeakMap<object, KeyObject>();
 
 /** The secret with which our app authenticates: that of the settings, or for Apple a JWT that is signed for this call. */
-async function clientSecretOf({ client_id: sub, client_secret = '', client_secret_jwt: jwt }: CodeExchange) {
+async function clientSecretOf({
+  client_id: sub,
+  client_secret = '',
+  client_secret_jwt: jwt,
+}: CodeExchange) {
   if (!jwt) return client_secret;
   const key = importedKeys.get(jwt) ?? createPrivateKey(jwt.private_key_secret);
   importedKeys.set(jwt, key);
@@ -88,7 +100,10 @@ const authenticated = (
     ? { form, headers: { authorization: basicAuthorization(client_id, client_secret) } }
     : { form: { ...form, client_id, client_secret } };
 
-function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefined): string | undefined {
+function redirectUriOf(
+  { redirect_uris }: CodeExchange,
+  named: string | undefined,
+): string | undefined {
   if (named === undefined) return redirect_uris[0];
   if (redirect_uris.includes(named)) return named;
   throw invalid('The redirect_uri must be one of those in the provider settings.');
@@ -97,7 +112,9 @@ function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefine
 /** An error code for the log, if it looks like one and does not repeat what we sent. */
 function errorCode(error: unknown, sent: string[]): string[] {
   const text = String(error ?? '');
-  const isRepeated = sent.some((value) => value !== '' && (value.includes(text) || text.includes(value)));
+  const isRepeated = sent.some(
+    (value) => value !== '' && (value.includes(text) || text.includes(value)),
+  );
   return /^[\w.-]{1,64}$/.test(text) && !isRepeated ? [text] : [];
 }
 
@@ -121,15 +138,20 @@ export async function revokeProviderToken(
     signal,
   });
   const isUnknown =
-    status === 400 && exchange.refused_errors.includes(String(valueAtPath(body, exchange.error_field)));
-  if (status !== 200 && !isUnknown) throw new ProviderFailure('unexpected_status', url, String(status));
+    status === 400 &&
+    exchange.refused_errors.includes(String(valueAtPath(body, exchange.error_field)));
+  if (status !== 200 && !isUnknown)
+    throw new ProviderFailure('unexpected_status', url, String(status));
 }
 
 /**
  * Logs whether a revocation succeeds. A failure must not stop what the person has asked for.
  * @param login_user_id the person whose token it is, if that is known
  */
-export async function logRevocation(revocation: Promise<void>, login_user_id?: string): Promise<boolean> {
+export async function logRevocation(
+  revocation: Promise<void>,
+  login_user_id?: string,
+): Promise<boolean> {
   try {
     await revocation;
     logEvent('provider_token_revoked', definedOnly({ login_user_id }));

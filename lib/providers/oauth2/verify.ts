@@ -42,7 +42,9 @@ export async function verifyAccessToken(
     if (subject !== user.value.subject) throw rejected('subject_mismatch');
     return { namespace, ...user.value, auth_time };
   }
-  const errors = [audience, user].filter((one) => one.status === 'rejected').map(({ reason }) => reason);
+  const errors = [audience, user]
+    .filter((one) => one.status === 'rejected')
+    .map(({ reason }) => reason);
   // A rejection counts, even if the other call gave no verdict.
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
 }
@@ -102,7 +104,8 @@ async function introspect(
     signal,
   });
   // They are about our own credentials, whatever the token. @see RFC 7662, section 2.3
-  if ([401, 403].includes(status)) throw new ProviderFailure('refused_our_credentials', url, String(status));
+  if ([401, 403].includes(status))
+    throw new ProviderFailure('refused_our_credentials', url, String(status));
   const active = valueAtPath(body, 'active');
   if (status !== 200 || typeof active !== 'boolean')
     throw new ProviderFailure('unexpected_answer', url, String(status), status);
@@ -125,7 +128,8 @@ async function askTokenInfo(
 ): Promise<string | undefined> {
   const { url, valid_field, subject_field } = settings;
   const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
-  const hasAppCredential = settings.app_token_secret !== undefined || settings.client_secret !== undefined;
+  const hasAppCredential =
+    settings.app_token_secret !== undefined || settings.client_secret !== undefined;
   const refusedStatuses = settings.refused_statuses ?? (hasAppCredential ? [] : [400, 401]);
   const error = String(valueAtPath(body, settings.error_field));
   if (refusedStatuses.includes(status) || settings.refused_errors.includes(error))
@@ -148,11 +152,15 @@ async function askTokenInfo(
 }
 
 function tokenInfoCall(settings: ValidationBy<'token_info'>, token: string) {
-  const { token_parameter, app_token_parameter, app_token_secret, client_id, client_secret } = settings;
+  const { token_parameter, app_token_parameter, app_token_secret, client_id, client_secret } =
+    settings;
   const url = new URL(settings.url);
-  if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
+  if (app_token_parameter && app_token_secret)
+    url.searchParams.set(app_token_parameter, app_token_secret);
   const headers =
-    client_id && client_secret ? { authorization: basicAuthorization(client_id, client_secret) } : {};
+    client_id && client_secret
+      ? { authorization: basicAuthorization(client_id, client_secret) }
+      : {};
   if (settings.send_token_as === 'json')
     return { url: url.href, headers, json: { [token_parameter]: token } };
   if (settings.send_token_as === 'bearer')
@@ -176,7 +184,8 @@ function rejectOtherApps(body: unknown, field: string, audiences: string[], url:
 function rejectExpired(body: unknown, url: string): void {
   const end = Number(valueAtPath(body, 'exp') ?? Infinity);
   const secondsLeft = Number(valueAtPath(body, 'expires_in') ?? Infinity);
-  if (Number.isNaN(end + secondsLeft)) throw new ProviderFailure('unexpected_answer', url, 'no usable end');
+  if (Number.isNaN(end + secondsLeft))
+    throw new ProviderFailure('unexpected_answer', url, 'no usable end');
   if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
 }
 

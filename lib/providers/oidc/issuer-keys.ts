@@ -30,7 +30,10 @@ const issuerKeysSchema = v.object({
 type KnownKeys = v.InferOutput<typeof issuerKeysSchema>;
 
 /** An issuer's keys in the table; undefined if they can't be read. */
-export const issuerKeysItem = itemKind(v.fallback(v.optional(issuerKeysSchema), undefined), issuerKeysKey);
+export const issuerKeysItem = itemKind(
+  v.fallback(v.optional(issuerKeysSchema), undefined),
+  issuerKeysKey,
+);
 
 interface Knowledge {
   keys: KnownKeys;
@@ -69,7 +72,11 @@ async function findKey(issuer: string, { keys, find }: Knowledge, header: JWSHea
     const isUnsound = keys.key_set.keys.some((key) => key.kid === header.kid && !isSound(key));
     if (isUnknown && !isUnsound) return undefined;
   }
-  throw new ProviderFailure('unexpected_answer', issuer, `unusable key ${header.kid ?? 'without id'}`);
+  throw new ProviderFailure(
+    'unexpected_answer',
+    issuer,
+    `unusable key ${header.kid ?? 'without id'}`,
+  );
 }
 
 const isSound = (key: JWK): boolean => key.kty !== 'RSA' || isSoundRsaKey(key);
@@ -78,7 +85,8 @@ const isSound = (key: JWK): boolean => key.kty !== 'RSA' || isSoundRsaKey(key);
 export async function prepareIssuerKeys(source: KeySource, age = freshFor): Promise<Knowledge> {
   const name = nameOf(source);
   const memory = remembered.get(name);
-  if (memory && isYounger(memory.keys.fetched_at, recentFailure(name) ? usableFor : age)) return memory;
+  if (memory && isYounger(memory.keys.fetched_at, recentFailure(name) ? usableFor : age))
+    return memory;
   const renewal = renewals.get(name) ?? renew(source, age).finally(() => renewals.delete(name));
   renewals.set(name, renewal);
   return renewal;
@@ -130,7 +138,8 @@ export async function storeFetchedKeys(): Promise<void> {
 }
 
 /** The name of known keys. It has the address in the settings, which another Login App may not trust. */
-const nameOf = ({ issuer, jwks_uri }: KeySource): string => (jwks_uri ? `${issuer} ${jwks_uri}` : issuer);
+const nameOf = ({ issuer, jwks_uri }: KeySource): string =>
+  jwks_uri ? `${issuer} ${jwks_uri}` : issuer;
 
 /** The failure of an issuer that gave no keys less than a minute ago. */
 function recentFailure(name: string): ProviderFailure | undefined {
@@ -150,7 +159,8 @@ export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource) {
   return fetchDocument(address, keySetSchema, signal);
 }
 
-export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
+export const isElsewhere = (issuer: string, address: string): boolean =>
+  hostOf(issuer) !== hostOf(address);
 
 /** The address of keys in an issuer's discovery document. @throws ProviderFailure @see OpenID Connect Discovery 1.0, section 4 */
 export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
@@ -179,6 +189,7 @@ async function fetchDocument<Schema extends v.GenericSchema>(
   const { status, body } = await callProvider({ url, signal });
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   const result = v.safeParse(schema, body);
-  if (!result.success) throw new ProviderFailure('unexpected_answer', url, result.issues[0].message);
+  if (!result.success)
+    throw new ProviderFailure('unexpected_answer', url, result.issues[0].message);
   return result.output;
 }

@@ -19,8 +19,10 @@ export const spellingsOf = (issuer: string): string[] =>
   [issuer, ...otherSpellings.keys()].filter((spelling) => canonicalIssuer(spelling) === issuer);
 
 /** The namespace of an issuer's people: the issuer itself, unless its settings name another. */
-export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 'issuer' | 'namespace'>) =>
-  namespace;
+export const authorityOf = ({
+  issuer,
+  namespace = issuer,
+}: Pick<TrustedIssuer, 'issuer' | 'namespace'>) => namespace;
 
 /** Actions on a person after a notification of Apple. */
 const actionsSchema = oneOf(['end_sessions', 'delete']);
@@ -61,7 +63,10 @@ export const issuerEntries = {
     v.array(v.keyof(loginClaimsSchema, 'must be acr or amr'), 'must be a list of acr and amr'),
   ),
   hook_claims: v.optional(
-    v.pipe(v.array(textSchema, 'must be a list of claims'), v.maxLength(50, 'must list at most 50')),
+    v.pipe(
+      v.array(textSchema, 'must be a list of claims'),
+      v.maxLength(50, 'must list at most 50'),
+    ),
   ),
   on_consent_revoked: v.optional(actionsSchema),
   on_account_deleted: v.optional(actionsSchema),

@@ -41,7 +41,8 @@ export interface Received {
 }
 
 /** The error for a signed message that is not as it should be. */
-export const refused = (message: string) => new ServiceError('invalid_request', message, 'claim_invalid');
+export const refused = (message: string) =>
+  new ServiceError('invalid_request', message, 'claim_invalid');
 
 /** Errors for messages that are not accepted, by the parameter or the content type. */
 const problems = {
@@ -56,7 +57,11 @@ export type MessageForm = keyof typeof problems;
 export function notAccepted(error: unknown, form: MessageForm): unknown {
   const isRejected = error instanceof ServiceError && error.code === 'invalid_grant';
   const reason =
-    error instanceof errors.JOSEError ? reasonOf(error) : isRejected ? error.detail.reason : undefined;
+    error instanceof errors.JOSEError
+      ? reasonOf(error)
+      : isRejected
+        ? error.detail.reason
+        : undefined;
   if (reason === undefined) return error;
   const message = `The ${problems[form]} of this provider for this Login App.`;
   return new ServiceError('invalid_request', message, reason);
@@ -85,7 +90,10 @@ const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eve
  */
 export async function verifyNotification(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const trusted = trustedIssuerOf(wellFormedCredential(jwt), issuers);
-  const { payload } = await verifiedJwt(trusted, jwt, { types: ofSecurityEvents, claims: ['iat', 'jti'] });
+  const { payload } = await verifiedJwt(trusted, jwt, {
+    types: ofSecurityEvents,
+    claims: ['iat', 'jti'],
+  });
   rejectOutdated(payload, 86_400);
   if (!v.is(idSchema, payload.jti)) throw rejected('claim_invalid');
   const told = v.safeParse(eventsSchema, payload.events);
@@ -114,7 +122,8 @@ export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind
   const { audiences = issuer.audiences } = settings;
   const { payload } = await verifiedJwt({ ...issuer, audiences }, jwt, kind);
   const claim = claimsOfIdTokens.find((name) => payload[name] !== undefined);
-  if (claim !== undefined) throw refused(`The token must not have ${claim}, which makes it an id token.`);
+  if (claim !== undefined)
+    throw refused(`The token must not have ${claim}, which makes it an id token.`);
   rejectOutdated(payload, longestAge);
   const id = v.safeParse(idSchema, payload.jti);
   if (!id.success) throw refused('The token needs a jti that is text, and not empty.');

@@ -57,8 +57,11 @@ async function verifyLogin(
     return withRevocableToken(identity, issuer, exchange, code, signal);
   }
   // An error, since the caller counts on what they protect.
-  const useless = Object.entries({ code_verifier, redirect_uri }).find(([, value]) => value !== undefined);
-  if (useless) throw invalid(`The parameter ${useless[0]} must not be supplied with provider credentials.`);
+  const useless = Object.entries({ code_verifier, redirect_uri }).find(
+    ([, value]) => value !== undefined,
+  );
+  if (useless)
+    throw invalid(`The parameter ${useless[0]} must not be supplied with provider credentials.`);
   return identity;
 }
 
@@ -113,7 +116,11 @@ async function withRevocableToken(
     if (person.subject !== identity.subject) throw rejected('subject_mismatch');
     if (refresh_token === undefined)
       throw new ProviderFailure('unexpected_answer', exchange.token_url, 'no refresh token');
-    return { ...identity, revocableToken: { text: refresh_token, issuer: issuer.issuer }, code: 'exchanged' };
+    return {
+      ...identity,
+      revocableToken: { text: refresh_token, issuer: issuer.issuer },
+      code: 'exchanged',
+    };
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_request') throw error;
     const reason = error instanceof ServiceError ? error.detail.reason : undefined;

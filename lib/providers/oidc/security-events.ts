@@ -83,7 +83,8 @@ export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string):
         kind,
         issuedAt: payload.iat ?? 0,
         action: setting ? (settings[setting] ?? otherwise) : 'nothing',
-        isHijacking: kind === 'account_disabled' && 'reason' in event && event.reason === 'hijacking',
+        isHijacking:
+          kind === 'account_disabled' && 'reason' in event && event.reason === 'hijacking',
       },
     ];
   });
@@ -121,7 +122,10 @@ function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, event: ob
     .map((identifier) => readIdentifier(issuer, identifier));
   const [first] = found;
   if (!first) throw refused('The token names no subject.');
-  const named = new Set([...found.map(({ person }) => person?.subject), ...(sub === undefined ? [] : [sub])]);
+  const named = new Set([
+    ...found.map(({ person }) => person?.subject),
+    ...(sub === undefined ? [] : [sub]),
+  ]);
   if (named.size > 1) throw refused('The token names different subjects.');
   return first;
 }

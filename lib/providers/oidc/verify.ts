@@ -53,7 +53,8 @@ export async function verifyIdToken(
     const { iat = 0, exp = 0 } = payload;
     if (exp - iat > Math.max(defaultMaxAge, maxAge)) throw rejected('valid_for_too_long');
     if (!isSecond) rejectOtherNonce(trusted, payload.nonce, nonce);
-    if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
+    if (access_token !== undefined)
+      rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
     return {
@@ -91,13 +92,17 @@ export async function verifiedJwt(
   jwt: string,
   { types, claims, appField = 'aud', isForMany = false }: JwtKind,
 ): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
-  const { payload, protectedHeader } = await jwtVerify(jwt, (header) => issuerKey(trusted, header), {
-    algorithms,
-    issuer: spellingsOf(trusted.issuer),
-    clockTolerance: leeway,
-    requiredClaims: claims,
-    currentDate: clock.now(),
-  });
+  const { payload, protectedHeader } = await jwtVerify(
+    jwt,
+    (header) => issuerKey(trusted, header),
+    {
+      algorithms,
+      issuer: spellingsOf(trusted.issuer),
+      clockTolerance: leeway,
+      requiredClaims: claims,
+      currentDate: clock.now(),
+    },
+  );
   const { alg, typ = 'JWT' } = protectedHeader;
   if (typeof typ !== 'string' || !isOfType(typ, types)) throw new errors.JWTInvalid('another typ');
   const audience = audienceIn(payload, appField);
@@ -130,7 +135,8 @@ const reasons: Record<string, LogReason> = {
 };
 
 export function reasonOf(error: errors.JOSEError): LogReason {
-  if (error instanceof errors.JWTClaimValidationFailed) return reasons[error.claim] ?? 'claim_invalid';
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return reasons[error.claim] ?? 'claim_invalid';
   return reasons[error.code] ?? 'not_an_id_token';
 }
 
@@ -150,7 +156,9 @@ function rejectOtherKinds(claims: JWTPayload): void {
  * FusionAuth and authentik have them in access tokens. Beside a list, as in older id tokens of UAA, `acr` and `amr` do.
  */
 function hasScopeOfAccessToken(claims: JWTPayload): boolean {
-  const telling = Array.isArray(claims.scope) ? [...claimsOfIdTokens, 'acr', 'amr'] : claimsOfIdTokens;
+  const telling = Array.isArray(claims.scope)
+    ? [...claimsOfIdTokens, 'acr', 'amr']
+    : claimsOfIdTokens;
   return claims.scope !== undefined && telling.every((claim) => claims[claim] === undefined);
 }
 
@@ -165,7 +173,10 @@ export function rejectOutdated({ iat = 0 }: JWTPayload, maxAge: number): void {
 }
 
 /** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
-export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonce: string | undefined): void {
+export function requireNonce(
+  { nonce: rule }: Pick<TrustedIssuer, 'nonce'>,
+  nonce: string | undefined,
+): void {
   if (rule === 'required' && nonce === undefined)
     throw invalid('The parameter nonce is required for this issuer.');
 }
@@ -176,7 +187,11 @@ export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonc
  * has seen a token could send that as the nonce.
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
-function rejectOtherNonce({ nonce_form: form = 'either' }: TrustedIssuer, claim: unknown, nonce?: string) {
+function rejectOtherNonce(
+  { nonce_form: form = 'either' }: TrustedIssuer,
+  claim: unknown,
+  nonce?: string,
+) {
   if (nonce === undefined) return requireOwnNonce(form, claim);
   if (form !== 'sha256' && claim === nonce) return;
   const digest = hash('sha256', nonce, 'buffer');
@@ -200,7 +215,11 @@ function requireOwnNonce(form: TrustedIssuer['nonce_form'], claim: unknown): voi
 /** Rejects an id token whose `at_hash` is that of another access token. @see OpenID Connect Core 1.0, section 3.1.3.8 */
 function rejectOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, alg: string): void {
   if (at_hash === undefined) return;
-  const digest = hash(alg.startsWith('Ed') ? 'sha512' : `sha${alg.slice(-3)}`, accessToken, 'buffer');
+  const digest = hash(
+    alg.startsWith('Ed') ? 'sha512' : `sha${alg.slice(-3)}`,
+    accessToken,
+    'buffer',
+  );
   const expected = digest.subarray(0, digest.length / 2).toString('base64url');
   if (typeof at_hash !== 'string' || !equalInConstantTime(at_hash, expected))
     throw rejected('other_access_token');

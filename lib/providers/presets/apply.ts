@@ -3,17 +3,23 @@ import { authorizationCodeProvider, type ProviderId, protocolNames } from '../pr
 import { type Need, type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */
-export function applyPreset(name: PresetName, provider: ProviderId, options: PresetOptions): MergeResult {
+export function applyPreset(
+  name: PresetName,
+  provider: ProviderId,
+  options: PresetOptions,
+): MergeResult {
   const preset: Preset = presets[name];
   const protocol = protocolNames[provider];
   const isForCodes = !preset[protocol] && provider === authorizationCodeProvider;
   const settingsOf = isForCodes ? preset.codes : preset[protocol];
-  if (!settingsOf) return { problems: [`the preset ${name} is not for ${provider}, which is ${protocol}`] };
+  if (!settingsOf)
+    return { problems: [`the preset ${name} is not for ${provider}, which is ${protocol}`] };
   const isGiven = (need: Need) =>
     need === 'tenant' ? isGuid(options.tenant) : Boolean(options[need]?.length);
   const { needs = [], exchangeNeeds } = preset;
   const ofExchange: Need[] = ['app-secret', ...(exchangeNeeds ?? [])];
-  const isExchange = isForCodes || isGiven('redirect-uri') || (exchangeNeeds && ofExchange.some(isGiven));
+  const isExchange =
+    isForCodes || isGiven('redirect-uri') || (exchangeNeeds && ofExchange.some(isGiven));
   const needed = new Set([...(isExchange ? ofExchange : []), ...needs]);
   const belongsToOneApp = isForCodes || needs.includes('app-secret');
   const appIds = options['app-id'];
@@ -24,7 +30,8 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   if (problems.length > 0) return { problems };
   const { namespace, notifications } = options;
   const made = settingsOf(options);
-  const settings = protocol === 'oidc' ? { issuers: [{ ...made, audiences: appIds, notifications }] } : made;
+  const settings =
+    protocol === 'oidc' ? { issuers: [{ ...made, audiences: appIds, notifications }] } : made;
   if (notifications !== undefined && !JSON.stringify(settings).includes('"notifications"'))
     return { problems: [`the preset ${name} sends ${provider} no notifications`] };
   // The namespace of an issuer is set by the preset, or when it is merged with the stored settings.

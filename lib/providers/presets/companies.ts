@@ -17,7 +17,9 @@ const companies = {
 /** The well-known company behind an issuer or an address, otherwise undefined. */
 export function companyAt(address: string): string | undefined {
   const host = URL.parse(address)?.hostname ?? '';
-  return Object.entries(companies).find(([domain]) => host === domain || host.endsWith(`.${domain}`))?.[1];
+  return Object.entries(companies).find(
+    ([domain]) => host === domain || host.endsWith(`.${domain}`),
+  )?.[1];
 }
 
 /** The `iss` and the address of the keys of well-known issuers, by their own documentation. */
@@ -27,8 +29,14 @@ export const knownIssuers = {
     issuer: 'https://www.facebook.com',
     jwks_uri: 'https://limited.facebook.com/.well-known/oauth/openid/jwks/',
   },
-  google: { issuer: 'https://accounts.google.com', jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs' },
-  kakao: { issuer: 'https://kauth.kakao.com', jwks_uri: 'https://kauth.kakao.com/.well-known/jwks.json' },
+  google: {
+    issuer: 'https://accounts.google.com',
+    jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
+  },
+  kakao: {
+    issuer: 'https://kauth.kakao.com',
+    jwks_uri: 'https://kauth.kakao.com/.well-known/jwks.json',
+  },
   linkedin: {
     issuer: 'https://www.linkedin.com/oauth',
     jwks_uri: 'https://www.linkedin.com/oauth/openid/jwks',

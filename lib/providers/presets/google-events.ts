@@ -39,9 +39,16 @@ export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com
     const authorization = `Bearer ${await bearer(client_email, kid, private_key)}`;
     try {
       const signal = verificationDeadline();
-      const { status, body } = await callProvider({ url, headers: { authorization }, json, signal });
+      const { status, body } = await callProvider({
+        url,
+        headers: { authorization },
+        json,
+        signal,
+      });
       if (status === 200) return body;
-      throw invalid(`${url} answers ${status}: ${String(valueAtPath(body, 'error.message') ?? 'no reason')}`);
+      throw invalid(
+        `${url} answers ${status}: ${String(valueAtPath(body, 'error.message') ?? 'no reason')}`,
+      );
     } catch (error) {
       throw error instanceof ProviderFailure ? invalid(explainFailure(error)) : error;
     }
@@ -60,7 +67,11 @@ export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com
     show: async () => {
       const stream = await call('stream');
       const status = await call('stream/status');
-      return { stream, status: valueAtPath(status, 'status'), url: valueAtPath(stream, 'delivery.url') };
+      return {
+        stream,
+        status: valueAtPath(status, 'status'),
+        url: valueAtPath(stream, 'delivery.url'),
+      };
     },
   };
 }
@@ -69,7 +80,9 @@ async function bearer(email: string, kid: string, pem: string): Promise<string> 
   const now = epochSeconds();
   const claims = { iss: email, sub: email, aud: audience, iat: now, exp: now + 3600 };
   try {
-    return await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(createPrivateKey(pem));
+    return await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .sign(createPrivateKey(pem));
   } catch {
     throw invalid('The private_key of the service account is not an RSA key in PEM form.');
   }

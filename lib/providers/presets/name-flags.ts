@@ -29,5 +29,7 @@ export function namingFlag(problem: string): string {
   if (known === undefined) return problem;
   // Below it, there are only parts of what the flag's file has, and numbers of members.
   const parts = names.slice(names.indexOf(known) + 1).filter((name) => !/^\d+$/.test(name));
-  return [`--${flags[known]}`, ...(parts.length > 0 ? [`${parts.join('.')}:`] : []), message].join(' ');
+  return [`--${flags[known]}`, ...(parts.length > 0 ? [`${parts.join('.')}:`] : []), message].join(
+    ' ',
+  );
 }

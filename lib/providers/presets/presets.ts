@@ -54,11 +54,22 @@ const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object = 
 
 /** The exchange of authorization codes, if a redirect URI is given. */
 const codesAt = (tokenUrl: string, options: PresetOptions, special?: object): object =>
-  options['redirect-uri'].length > 0 ? { authorization_code: exchangeAt(tokenUrl, options, special) } : {};
+  options['redirect-uri'].length > 0
+    ? { authorization_code: exchangeAt(tokenUrl, options, special) }
+    : {};
 
 /** The exchange of authorization codes for an id token, which says who the person is. */
-const codesForIdToken = (tokenUrl: string, options: PresetOptions, issuer: object, special = {}) => {
-  const id_token = { ...issuer, namespace: options.namespace, notifications: options.notifications };
+const codesForIdToken = (
+  tokenUrl: string,
+  options: PresetOptions,
+  issuer: object,
+  special = {},
+) => {
+  const id_token = {
+    ...issuer,
+    namespace: options.namespace,
+    notifications: options.notifications,
+  };
   return { authorization_code: exchangeAt(tokenUrl, options, { ...special, id_token }) };
 };
 
@@ -80,7 +91,8 @@ const appleExchange = (options: PresetOptions) => ({
   revocation_url: `${appleIssuer}/auth/revoke`,
 });
 const google = { ...knownIssuers.google, nonce_form: 'plain' };
-const microsoftAt = ({ tenant }: PresetOptions): string => `https://login.microsoftonline.com/${tenant}`;
+const microsoftAt = ({ tenant }: PresetOptions): string =>
+  `https://login.microsoftonline.com/${tenant}`;
 const microsoft = (options: PresetOptions) => ({
   issuer: `${microsoftAt(options)}/v2.0`,
   jwks_uri: `${microsoftAt(options)}/discovery/v2.0/keys`,
@@ -156,7 +168,11 @@ export const presets = {
   github: {
     needs: ['app-secret'],
     oauth2: (options) => ({
-      user_info: { url: 'https://api.github.com/user', subject_field: 'id', subject_type: 'integer' },
+      user_info: {
+        url: 'https://api.github.com/user',
+        subject_field: 'id',
+        subject_type: 'integer',
+      },
       audience_validation: tokenInfoAt(
         `https://api.github.com/applications/${encodeURIComponent(firstOf(options))}/token`,
         options,
@@ -190,10 +206,15 @@ export const presets = {
       nonce_form: 'sha256',
       ...(options['app-secret'] && {
         code_exchange: exchangeAt(appleTokenUrl, options, appleExchange(options)),
-        user_profile: { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' },
+        user_profile: {
+          email: 'email',
+          given_name: 'name.firstName',
+          family_name: 'name.lastName',
+        },
       }),
     }),
-    codes: (options) => codesForIdToken(appleTokenUrl, options, knownIssuers.apple, appleExchange(options)),
+    codes: (options) =>
+      codesForIdToken(appleTokenUrl, options, knownIssuers.apple, appleExchange(options)),
     exchangeNeeds: ['team-id', 'key-id'],
   },
   microsoft: {
@@ -218,7 +239,10 @@ export const presets = {
       ...codesAt('https://discord.com/api/v10/oauth2/token', options),
     }),
   },
-  twitch: openId({ ...knownIssuers.twitch, nonce_form: 'plain' }, 'https://id.twitch.tv/oauth2/token'),
+  twitch: openId(
+    { ...knownIssuers.twitch, nonce_form: 'plain' },
+    'https://id.twitch.tv/oauth2/token',
+  ),
   linkedin: openId(
     { ...knownIssuers.linkedin, nonce_form: 'plain' },
     'https://www.linkedin.com/oauth/v2/accessToken',

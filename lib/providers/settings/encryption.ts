@@ -25,7 +25,11 @@ export interface StoredSettings {
 export const encryptSecrets = async (settings: object, place: SettingsPlace) =>
   encryptWith(await serviceKeys(), settings, place);
 
-function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace) {
+function encryptWith(
+  { current: { id, key } }: ServiceKeys,
+  settings: object,
+  place: SettingsPlace,
+) {
   return mapSecrets(settings, (secret, path) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));
@@ -76,14 +80,20 @@ const additionalData = ({ loginAppId, provider }: SettingsPlace, path: string): 
   Buffer.from(JSON.stringify([loginAppId, provider, path]));
 
 /** Replaces each secret, however deep, also in lists. `path` is its place: `issuers.0.code_exchange.client_secret`. */
-function mapSecrets(settings: object, replace: (secret: string, path: string) => string | undefined) {
+function mapSecrets(
+  settings: object,
+  replace: (secret: string, path: string) => string | undefined,
+) {
   const mapped = (value: unknown, path: string[]): unknown => {
-    if (Array.isArray(value)) return value.map((one, place) => mapped(one, [...path, String(place)]));
+    if (Array.isArray(value))
+      return value.map((one, place) => mapped(one, [...path, String(place)]));
     if (typeof value === 'object' && value !== null) return mappedObject(value, path);
     const isSecret = typeof value === 'string' && path.at(-1)?.endsWith('_secret');
     return isSecret ? replace(value, path.join('.')) : value;
   };
   const mappedObject = (object: object, path: string[]): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(object).map(([name, value]) => [name, mapped(value, [...path, name])]));
+    Object.fromEntries(
+      Object.entries(object).map(([name, value]) => [name, mapped(value, [...path, name])]),
+    );
   return mappedObject(settings, []);
 }

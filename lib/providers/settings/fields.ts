@@ -35,7 +35,8 @@ export const fieldPathSchema = v.pipe(
 export function valueAtPath(answer: unknown, path: string): unknown {
   let value = answer;
   for (const name of path.split('.'))
-    value = value instanceof Object && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+    value =
+      value instanceof Object && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
   return value;
 }
 
@@ -72,7 +73,8 @@ export const hostOf = (address: string): string => new URL(address).host;
 export function authorityIn(settings: object | undefined) {
   for (const path of ['verify_url', 'user_info.url', issuerPath]) {
     const value = valueAtPath(settings, path);
-    if (typeof value === 'string') return { path, namespace: path === issuerPath ? value : hostOf(value) };
+    if (typeof value === 'string')
+      return { path, namespace: path === issuerPath ? value : hostOf(value) };
   }
   return undefined;
 }
@@ -94,7 +96,8 @@ export function keepNamespace<Settings extends { namespace?: string | undefined 
   if (authorityIn(current)?.namespace === now.namespace)
     return { settings: { ...checked, namespace: known } };
   if (isGiven) return { settings: checked };
-  const change = now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';
+  const change =
+    now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';
   const choice = `${known} keeps the Login Users, ${now.namespace} starts with new ones`;
   return { problems: [`namespace: must be set, since ${now.path} ${change}: ${choice}`] };
 }

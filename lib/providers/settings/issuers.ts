@@ -1,5 +1,10 @@
 import * as v from 'valibot';
-import { authorityOf, canonicalIssuer, issuerEntries, notificationEntries } from '../oidc/issuer.ts';
+import {
+  authorityOf,
+  canonicalIssuer,
+  issuerEntries,
+  notificationEntries,
+} from '../oidc/issuer.ts';
 import { pkceRules } from './fields.ts';
 
 const exchangeEntries = { redirect_uris: v.optional(v.array(v.string()), []) };
@@ -44,9 +49,15 @@ export function readLoginSettings(settings: object = {}) {
   const idTokens: KnownIssuer[] = issuers.map((one, at) => ({ ...one, place: `issuers.${at}` }));
   if (authorization_code?.id_token) {
     const audiences = [authorization_code.client_id];
-    idTokens.push({ ...authorization_code.id_token, audiences, place: 'authorization_code.id_token' });
+    idTokens.push({
+      ...authorization_code.id_token,
+      audiences,
+      place: 'authorization_code.id_token',
+    });
   }
-  const accessTokens = audience_validation ? [{ ...audience_validation, place: 'audience_validation' }] : [];
+  const accessTokens = audience_validation
+    ? [{ ...audience_validation, place: 'audience_validation' }]
+    : [];
   return { ...others, idTokens, accessTokens };
 }
 

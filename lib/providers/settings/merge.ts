@@ -13,13 +13,20 @@ export function checkSettings(provider: ProviderId, input: unknown): MergeResult
   const result = v.safeParse(protocolOf(provider).settings, input, { abortPipeEarly: true });
   if (!result.success) return { problems: result.issues.map(problemOf) };
   const settings = result.output;
-  if (provider === authorizationCodeProvider || !('authorization_code' in settings)) return { settings };
+  if (provider === authorizationCodeProvider || !('authorization_code' in settings))
+    return { settings };
   return {
-    problems: [`authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`],
+    problems: [
+      `authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`,
+    ],
   };
 }
 
-export function mergeSettings(provider: ProviderId, input: SettingsInput, current: object | undefined) {
+export function mergeSettings(
+  provider: ProviderId,
+  input: SettingsInput,
+  current: object | undefined,
+) {
   const checked = checkSettings(provider, input.settings);
   if ('problems' in checked) return checked;
   const merged = protocolOf(provider).merge(input, current);
@@ -54,7 +61,9 @@ function appIdsIn(settings: object): string[] {
 export async function lookAtIssuers(settings: object) {
   const { idTokens, accessTokens } = readLoginSettings(settings);
   const signal = verificationDeadline();
-  const findings = await Promise.all([...accessTokens, ...idTokens].map((one) => lookAt(one, signal)));
+  const findings = await Promise.all(
+    [...accessTokens, ...idTokens].map((one) => lookAt(one, signal)),
+  );
   return {
     problems: findings.flatMap(({ problem }) => problem ?? []),
     warnings: findings.flatMap(({ warning }) => warning ?? []),
@@ -70,6 +79,8 @@ async function lookAt(source: KnownIssuer, signal: AbortSignal) {
     return { problem: `${source.place}.jwks_uri: must be set, since ${where}` };
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    return { warning: `nobody can log in with the issuer ${source.issuer} yet. ${explainFailure(error)}` };
+    return {
+      warning: `nobody can log in with the issuer ${source.issuer} yet. ${explainFailure(error)}`,
+    };
   }
 }

@@ -31,7 +31,10 @@ export const providerSettingsItem = itemKind(
 
 /** Finds provider settings. @param deniedFor milliseconds for which one that is not set up is not read again */
 function finder(deniedFor?: number) {
-  const read = async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
+  const read = async (
+    loginAppId: string,
+    provider: ProviderId,
+  ): Promise<StoredSettings | undefined> => {
     const item = await readItem(providerSettingsItem(loginAppId, provider));
     return item && { settings: item.settings, place: { loginAppId, provider } };
   };
@@ -56,7 +59,9 @@ export async function changeProviderSettings(
   return retryOnConflict(async () => {
     const current = await readItem(key);
     const known = current?.settings;
-    const settings = change(known && (await decryptSecrets(known, place).catch(() => withoutSecrets(known))));
+    const settings = change(
+      known && (await decryptSecrets(known, place).catch(() => withoutSecrets(known))),
+    );
     const { done } = await updateItem(key, {
       set: {
         login_app_id: loginAppId,

@@ -17,7 +17,10 @@ export const rejected = [
   // @ts-expect-error OAuth 2.0 has no id token.
   () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, id_token } }),
   // @ts-expect-error OAuth 1.0 has no id token.
-  () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret, id_token } }),
+  () =>
+    issueToken({
+      body: { grant_type, provider: 'provider_c', access_token, access_secret, id_token },
+    }),
   // @ts-expect-error OAuth 1.0 needs the secret.
   () => issueToken({ body: { grant_type, provider: 'provider_c', access_token } }),
   // @ts-expect-error The secret alone is not enough.
@@ -29,24 +32,31 @@ export const rejected = [
   // @ts-expect-error A nonce goes with an id token.
   () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, nonce } }),
   // @ts-expect-error
-  () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret, nonce } }),
+  () =>
+    issueToken({
+      body: { grant_type, provider: 'provider_c', access_token, access_secret, nonce },
+    }),
   // @ts-expect-error These go with an authorization code.
   () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, code_verifier } }),
   // @ts-expect-error
   () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, redirect_uri } }),
   // @ts-expect-error Only provider_b issues authorization codes.
-  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_a', authorization_code } }),
+  () =>
+    issueToken({ body: { grant_type: code_grant, provider: 'provider_a', authorization_code } }),
   // @ts-expect-error There is no such grant.
   () => issueToken({ body: { grant_type: 'password' } }),
 ];
 
 export const accepted = [
-  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_b', authorization_code } }),
+  () =>
+    issueToken({ body: { grant_type: code_grant, provider: 'provider_b', authorization_code } }),
   () => issueToken({ body: { grant_type, provider: 'provider_a', access_token } }),
   () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, access_token } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, nonce } }),
   () =>
-    issueToken({ body: { grant_type, provider: 'provider_f', id_token, authorization_code, code_verifier } }),
+    issueToken({
+      body: { grant_type, provider: 'provider_f', id_token, authorization_code, code_verifier },
+    }),
 ];

@@ -15,11 +15,15 @@ interface Input {
 async function authenticationOf({ client_secret, private_jwk }: Input): Promise<client.ClientAuth> {
   if (!private_jwk) return client.ClientSecretBasic(client_secret);
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
-  return client.PrivateKeyJwt(await crypto.subtle.importKey('jwk', private_jwk, algorithm, false, ['sign']));
+  return client.PrivateKeyJwt(
+    await crypto.subtle.importKey('jwk', private_jwk, algorithm, false, ['sign']),
+  );
 }
 
 const codeOf = (error: unknown): unknown =>
-  error instanceof client.ResponseBodyError ? error.error : `not the error of a token endpoint: ${error}`;
+  error instanceof client.ResponseBodyError
+    ? error.error
+    : `not the error of a token endpoint: ${error}`;
 
 /** The scheme that the server asks for. The library reads it instead of the body of a 401. */
 const schemeOf = (error: unknown): unknown =>
@@ -34,10 +38,16 @@ const discovered = (
   authentication: client.ClientAuth,
   clockSkew = 0,
 ): Promise<client.Configuration> =>
-  client.discovery(new URL(base_url), client_id, { [client.clockSkew]: clockSkew }, authentication, {
-    algorithm,
-    execute: [client.allowInsecureRequests],
-  });
+  client.discovery(
+    new URL(base_url),
+    client_id,
+    { [client.clockSkew]: clockSkew },
+    authentication,
+    {
+      algorithm,
+      execute: [client.allowInsecureRequests],
+    },
+  );
 
 /** Logs in, refreshes and revokes as a public client with a clock that is a day late: the library repeats with the nonce. */
 async function judgePublicClient(input: Input): Promise<object> {
@@ -48,7 +58,9 @@ async function judgePublicClient(input: Input): Promise<object> {
   const login = await client.genericGrantRequest(config, 'provider_credentials', form, { DPoP });
   const stolen = login.refresh_token ?? '';
   const other = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
-  const by_another_key = await client.refreshTokenGrant(config, stolen, {}, { DPoP: other }).catch(codeOf);
+  const by_another_key = await client
+    .refreshTokenGrant(config, stolen, {}, { DPoP: other })
+    .catch(codeOf);
   const { refresh_token = '' } = await client.refreshTokenGrant(config, stolen, {}, { DPoP });
 
   // The library's revocation takes no handle. The handle itself makes proofs, by a method that its type doesn't name.

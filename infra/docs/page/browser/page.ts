@@ -21,7 +21,9 @@ const page = document.documentElement;
 const isDemo = 'demo' in page.dataset;
 const documentText = await read(isDemo ? '../openapi.json' : 'openapi.json');
 // Without the headers of responses: nearly all are the same, and they would take up most of an operation.
-const apiDocument = JSON.parse(documentText, (name, value) => (name === 'headers' ? undefined : value));
+const apiDocument = JSON.parse(documentText, (name, value) =>
+  name === 'headers' ? undefined : value,
+);
 // The server that the page came from, under the name that the browser knows it by.
 if (isDemo) apiDocument.servers = [{ url: location.origin }];
 
@@ -78,7 +80,8 @@ function showDemo(): void {
   bar.querySelector('button')?.addEventListener('click', async () => {
     status.textContent = 'Filling in …';
     status.textContent = await fillIn().then(
-      () => 'Filled in. An authorization code and a refresh token work once: click again for new ones.',
+      () =>
+        'Filled in. An authorization code and a refresh token work once: click again for new ones.',
       (error) => `That did not work: ${error}`,
     );
   });
@@ -86,7 +89,9 @@ function showDemo(): void {
 
 /** Authorizes every scheme, and puts working values into the examples. */
 async function fillIn(): Promise<void> {
-  const { basic, tokens, examples }: DemoCredentials = JSON.parse(await read('demo', { method: 'POST' }));
+  const { basic, tokens, examples }: DemoCredentials = JSON.parse(
+    await read('demo', { method: 'POST' }),
+  );
   const filled = JSON.stringify(apiDocument, (_, value) =>
     typeof value === 'string' ? (examples[value] ?? value) : value,
   );
@@ -125,7 +130,8 @@ function parameterOf(field: Element): string {
 }
 
 const operationOf = (element: Element): string =>
-  element.closest('.opblock')?.querySelector('.opblock-summary-description')?.textContent ?? 'an operation';
+  element.closest('.opblock')?.querySelector('.opblock-summary-description')?.textContent ??
+  'an operation';
 
 /** Adds the attributes to elements that have appeared. */
 function mend(): void {
