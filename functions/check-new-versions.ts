@@ -3,7 +3,10 @@ import { accessOf } from '../lib/http/endpoint.ts';
 import { directInvocation } from '../lib/http/origin-secret.ts';
 import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
-/** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
+/**
+ * Rights of the function. Those to invoke the versions and report to CodeDeploy come with the
+ * deployment groups.
+ */
 export const access = accessOf({
   summary: 'Tries new versions before they get requests',
   table: { table_format: ['GetItem'], probes: ['GetItem', 'Query', 'PutItem', 'DeleteItem'] },

@@ -1,7 +1,9 @@
 import { accessOf } from '../lib/http/endpoint.ts';
 import { forwardAuditLines } from '../lib/release/forward-audit.ts';
 
-/** Rights of the function. The right to write to the audit log group comes with the group itself. */
+/**
+ * Rights of the function. The right to write to the audit log group comes with the group itself.
+ */
 export const access = accessOf({ summary: 'Copies audit lines to the audit log group' });
 
 export const handler = forwardAuditLines;

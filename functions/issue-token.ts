@@ -1,5 +1,6 @@
-// One file for each Lambda function: the endpoint's record (route, caller, schemas, responses, permissions) and a
-// handler of a few lines. `shared/` has what several records say. It calls `lib`, and nobody calls it but Lambda.
+// One file for each Lambda function: the endpoint's record (route, caller, schemas, responses,
+// permissions) and a handler of a few lines. `shared/` has what several records say. It calls
+// `lib`, and nobody calls it but Lambda.
 
 import { clientAt } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';

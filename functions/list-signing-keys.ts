@@ -33,7 +33,8 @@ export const { endpoint, handler } = serve({
   table: { signing_keys: ['GetItem'] },
   handle: async () => {
     const keys = await publicKeys();
-    // An empty set is that of a service which is being deployed: no cache may hold it against the first tokens.
+    // An empty set is that of a service which is being deployed: no cache may hold it against the
+    // first tokens.
     return { ...ok({ keys }), mayBeCached: keys.length > 0 };
   },
 });

@@ -13,7 +13,10 @@ const everything = [
   'DeleteItem',
 ] as const;
 
-/** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
+/**
+ * Rights of the function: everything that commands manage, but not the keys that tokens are
+ * verified with.
+ */
 export const access = accessOf({
   summary: 'Carries out the commands of the operator',
   table: {

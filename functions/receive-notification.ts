@@ -43,7 +43,10 @@ const codeOf: { [Reason in LogReason]?: string } = {
   notifications_off: 'access_denied',
 };
 
-/** The 400 to a security event token that is not accepted. @see RFC 8935 sections 2.3 and 2.4 */
+/**
+ * The 400 to a security event token that is not accepted.
+ * @see RFC 8935 sections 2.3 and 2.4
+ */
 const badSecurityEvent = {
   schema: v.pipe(
     v.object({

@@ -11,7 +11,10 @@ import {
 } from '../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
-/** Runs a command in the operator function. @throws Error saying why nothing was changed, or that nobody knows */
+/**
+ * Runs a command in the operator function.
+ * @throws Error saying why nothing was changed, or that nobody knows
+ */
 export async function callOperator(
   target: FunctionTarget,
   words: string,
@@ -32,7 +35,10 @@ export async function callOperator(
   return answer.result;
 }
 
-/** Whether a failed call may have arrived: the connection broke, or the answer came from something between. */
+/**
+ * Whether a failed call may have arrived: the connection broke, or the answer came from something
+ * between.
+ */
 function isLost(error: unknown): boolean {
   const { name, $metadata }: { name?: string; $metadata?: { httpStatusCode?: number } } =
     Object(error);
@@ -42,7 +48,10 @@ function isLost(error: unknown): boolean {
 /** Seconds for which a proof is meant; STS accepts it for up to 15 minutes. */
 const lifetime = 60;
 
-/** Proves whose AWS credentials these are, for one command. On this machine, the proof names the user who is logged in. */
+/**
+ * Proves whose AWS credentials these are, for one command. On this machine, the proof names the
+ * user who is logged in.
+ */
 export async function proveIdentity(
   target: FunctionTarget,
   command: OperatorCall,
@@ -53,7 +62,11 @@ export async function proveIdentity(
   );
 }
 
-/** The query of a presigned GetCallerIdentity request. @param config of an SDK client @param hash of the command, signed too */
+/**
+ * The query of a presigned GetCallerIdentity request.
+ * @param config of an SDK client
+ * @param hash of the command, signed too
+ */
 export async function presignQuestion(
   config: LambdaClientConfig,
   hash: string,
@@ -79,5 +92,8 @@ export async function presignQuestion(
   );
 }
 
-/** The name of the user who is logged in, as an access key's id, which the local stack takes for a name. */
+/**
+ * The name of the user who is logged in, as an access key's id, which the local stack takes for a
+ * name.
+ */
 const userName = (): string => (process.env.USER || 'local').replaceAll(/[^\w.@-]/g, '-');

@@ -3,7 +3,10 @@ import { join, resolve } from 'node:path';
 /** The scripts of package.json that take names of files. */
 const scripts = ['start', 'operator', 'docs'];
 
-/** The folder in which somebody typed the command: npm runs a script in the folder of its package.json, not there. */
+/**
+ * The folder in which somebody typed the command: npm runs a script in the folder of its
+ * package.json, not there.
+ */
 function callerFolder(): string {
   const { npm_lifecycle_event: script = '', npm_package_json, INIT_CWD } = process.env;
   const isOurs = npm_package_json === join(import.meta.dirname, '../package.json');

@@ -5,7 +5,10 @@ import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
 
 const folder = join(import.meta.dirname, '../functions');
 
-/** Reads the records of all functions by the names of their files: synchronously, for a construct. Needs no environment. */
+/**
+ * Reads the records of all functions by the names of their files: synchronously, for a construct.
+ * Needs no environment.
+ */
 export function readFunctions() {
   const endpoints = new Map<string, AnyEndpoint>();
   const others = new Map<string, Access>();
@@ -30,6 +33,9 @@ export function partsOf({ route }: Pick<AnyEndpoint, 'route'>) {
 export const byPath = (a: AnyEndpoint, b: AnyEndpoint) =>
   partsOf(a).path < partsOf(b).path ? -1 : 1;
 
-/** A name in Pascal case: `issue-token` is `IssueToken`, its logical id, which `sam local invoke` takes. */
+/**
+ * A name in Pascal case: `issue-token` is `IssueToken`, its logical id, which `sam local invoke`
+ * takes.
+ */
 export const pascal = (name: string): string =>
   name.replace(/(?:^|[-_])(\w)/g, (_, letter: string) => letter.toUpperCase());

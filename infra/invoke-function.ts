@@ -1,6 +1,9 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
-/** The address at which Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS answer on this machine. */
+/**
+ * The address at which Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS answer on this
+ * machine.
+ */
 export interface AwsEndpoint {
   url: string;
   /** The secret of its access keys, whose ids are free to choose. */
@@ -14,10 +17,16 @@ export interface FunctionTarget {
   endpoint?: AwsEndpoint | undefined;
 }
 
-/** Milliseconds until a function must have answered; none that is invoked here may run for longer. */
+/**
+ * Milliseconds until a function must have answered; none that is invoked here may run for longer.
+ */
 const requestTimeout = 60_000;
 
-/** Invokes a function and returns its result. @param attempts at most @throws Error when it fails or cannot be invoked */
+/**
+ * Invokes a function and returns its result.
+ * @param attempts at most
+ * @throws Error when it fails or cannot be invoked
+ */
 export async function invokeFunction(
   target: FunctionTarget,
   event: unknown,
@@ -37,7 +46,10 @@ export async function invokeFunction(
   return text === '' ? undefined : JSON.parse(text);
 }
 
-/** The configuration of an SDK client for such an address. @param accessKeyId the name by which STS knows the caller */
+/**
+ * The configuration of an SDK client for such an address.
+ * @param accessKeyId the name by which STS knows the caller
+ */
 export const localAws = ({ url, secret_access_key }: AwsEndpoint, accessKeyId = 'local') => ({
   endpoint: url,
   region: 'us-east-1',

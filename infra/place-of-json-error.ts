@@ -1,6 +1,7 @@
 /**
- * The place at which a text stops being JSON: `line 3, column 7`; undefined for JSON. V8's message names the place of some
- * errors only, and quotes the text around the others, which may hold secrets.
+ * The place at which a text stops being JSON: `line 3, column 7`; undefined for JSON. V8's message
+ * names the place of some errors only, and quotes the text around the others, which may hold
+ * secrets.
  */
 export function placeOfJsonError(text: string): string | undefined {
   const error = errorOf(text);
@@ -12,8 +13,9 @@ export function placeOfJsonError(text: string): string | undefined {
 }
 
 /**
- * The position of an unexpected token, which the message does not tell; the end of the text if there is none.
- * Every beginning of the text that has the token has the same error, so halving finds it by twenty tries in a million characters.
+ * The position of an unexpected token, which the message does not tell; the end of the text if
+ * there is none. Every beginning of the text that has the token has the same error, so halving
+ * finds it by twenty tries in a million characters.
  */
 function placeOfToken(text: string): number {
   let from = 0;

@@ -4,7 +4,10 @@ import { idempotencyKeySchema } from '../../lib/access-requests/idempotency.ts';
 import { accessRequestIdSchema } from '../../lib/access-requests/search-request.ts';
 import { writingAccount } from '../../lib/http/auth/account.ts';
 
-/** Parts that the records of the endpoints that add an event have in common: a comment, and a review. */
+/**
+ * Parts that the records of the endpoints that add an event have in common: a comment, and a
+ * review.
+ */
 export const addEventRecord = {
   tag: 'Access requests',
   authenticate: writingAccount,
@@ -34,7 +37,10 @@ export const addEventRecord = {
   idIs: 'event_id',
 } as const;
 
-/** The response to an event that was added. @param operationId of the search that returns it */
+/**
+ * The response to an event that was added.
+ * @param operationId of the search that returns it
+ */
 export const eventAdded = (
   name: string,
   operationId: string,

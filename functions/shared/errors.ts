@@ -37,7 +37,10 @@ export const throttledByProvider: ErrorRecord = {
 export const exampleOfOldLogin =
   'This needs a login at most 900 seconds ago: log in again and repeat the request.';
 
-/** The error of a person whose login is too long ago, or of another authentication context class than it takes. */
+/**
+ * The error of a person whose login is too long ago, or of another authentication context class
+ * than it takes.
+ */
 export const stepUpErrors = {
   insufficient_user_authentication: {
     when: 'The login is longer ago than the operator allows for this, 15 minutes by default, or it has none of the `acr_values` that the challenge names. Log in again and repeat the request.',

@@ -4,7 +4,9 @@ import { accessRequestIdSchema, searchQuery } from '../../lib/access-requests/se
 import type { accessRequestSchema } from '../../lib/access-requests/shown-access-request.ts';
 import { account } from '../../lib/http/auth/account.ts';
 
-/** Parts that the records of the searches have in common: the search of events, and that of reviews. */
+/**
+ * Parts that the records of the searches have in common: the search of events, and that of reviews.
+ */
 export const searchRecord = {
   tag: 'Access requests',
   authenticate: account,

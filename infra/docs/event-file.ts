@@ -16,11 +16,16 @@ const credentials: Record<SchemeName, Record<string, string>> = {
   none: {},
 };
 
-/** The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0. */
+/**
+ * The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0.
+ */
 export const exampleEvent = (endpoint: AnyEndpoint): APIGatewayProxyEventV2 =>
   eventOf(endpoint, endpoint.example, credentials[endpoint.authenticate.scheme]);
 
-/** A request to an endpoint, as API Gateway passes it to the function. @param credentials the header that says who calls */
+/**
+ * A request to an endpoint, as API Gateway passes it to the function.
+ * @param credentials the header that says who calls
+ */
 export function eventOf(endpoint: AnyEndpoint, example: ExampleRequest = {}, credentials = {}) {
   const { route: routeKey, body } = endpoint;
   const [sent] = Object.values(example.bodies ?? { body: example.body });
@@ -66,9 +71,9 @@ export function eventOf(endpoint: AnyEndpoint, example: ExampleRequest = {}, cre
 }
 
 /**
- * Example requests of all endpoints for the trial of new versions, each with its expected status. The trial replaces the
- * credentials of those that only read. The others write nothing: their placeholders are rejected, or, where anybody may call,
- * name a Login App that does not exist.
+ * Example requests of all endpoints for the trial of new versions, each with its expected status.
+ * The trial replaces the credentials of those that only read. The others write nothing: their
+ * placeholders are rejected, or, where anybody may call, name a Login App that does not exist.
  */
 export const exampleRequests = (
   endpoints: ReadonlyMap<string, AnyEndpoint>,

@@ -8,7 +8,10 @@ import { apiDocument } from './openapi/document.ts';
 import { jsonSchemaOf, mapValues } from './openapi/json-schema.ts';
 import { type Table, tables } from './tables.ts';
 
-/** Contents of all generated files, and pages with tables, by path from the folder of the project, in which it runs. */
+/**
+ * Contents of all generated files, and pages with tables, by path from the folder of the project,
+ * in which it runs.
+ */
 export function generatedFiles(): Map<string, string> {
   const { endpoints } = readFunctions();
   const files = new Map<string, string>();
@@ -34,7 +37,10 @@ const eventSchemas = () => ({
   })),
 });
 
-/** Replaces the block between `<!-- NAME:begin -->` and `<!-- NAME:end -->` of a page. @throws Error if it has no such block */
+/**
+ * Replaces the block between `<!-- NAME:begin -->` and `<!-- NAME:end -->` of a page.
+ * @throws Error if it has no such block
+ */
 function withBlock(page: string, [name, [head, rows]]: [string, Table]): string {
   const text = [head, head.map(() => '---'), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)

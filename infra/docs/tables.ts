@@ -104,7 +104,10 @@ function settingRowsOf(): string[][] {
   });
 }
 
-/** The values that a setting may have, in the words of its error message. No setting can be a function. */
+/**
+ * The values that a setting may have, in the words of its error message. No setting can be a
+ * function.
+ */
 function allowedFor(name: string): string {
   try {
     readSettings({ [name]: () => {} });
@@ -115,7 +118,9 @@ function allowedFor(name: string): string {
   throw new Error(`The setting ${name} does not say what it must be.`);
 }
 
-/** Sorts the endpoints of a group: the token first, then from general to particular, deletions last. */
+/**
+ * Sorts the endpoints of a group: the token first, then from general to particular, deletions last.
+ */
 function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
   const placeOf = ({ route }: AnyEndpoint): number =>
     (route.startsWith('DELETE') ? 100 : 0) +
@@ -129,7 +134,9 @@ function sentTo(id: ProviderId): string {
   return `${sent.join(', ')}${id === authorizationCodeProvider ? '; or `authorization_code`' : ''}`;
 }
 
-/** The chief file of each room, from the top floor down. It opens with a paragraph about the room. */
+/**
+ * The chief file of each room, from the top floor down. It opens with a paragraph about the room.
+ */
 const chiefFiles = [
   'functions/issue-token.ts',
   'infra/app.ts',

@@ -7,7 +7,9 @@ import { type AwsAnswer, localSecrets, rejected } from './local-secrets.ts';
 import { type ListenOptions, readBody, serve } from './loopback-server.ts';
 import { answerIdentity, isSigned, localAccount } from './signature.ts';
 
-/** A function that can be invoked by name, with the part of Lambda's context that the service reads. */
+/**
+ * A function that can be invoked by name, with the part of Lambda's context that the service reads.
+ */
 export type InvocableFunction = (
   event: unknown,
   context: { awsRequestId: string; invokedFunctionArn?: string },
@@ -29,7 +31,10 @@ interface LocalAwsOptions extends Bus, Pick<ListenOptions, 'print'> {
   secretsFile?: string | undefined;
 }
 
-/** Serves Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS on a loopback port, for requests signed with its own key. */
+/**
+ * Serves Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS on a loopback port, for
+ * requests signed with its own key.
+ */
 export async function startLocalAws(
   functions: ReadonlyMap<string, InvocableFunction>,
   { secretsFile, print, ...bus }: LocalAwsOptions = {},

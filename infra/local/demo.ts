@@ -36,7 +36,10 @@ export async function seedDemo(stack: DemoStack) {
   };
 }
 
-/** Adapts a demo that was kept to the stack as it is now: the sandbox's providers have new keys and secrets. */
+/**
+ * Adapts a demo that was kept to the stack as it is now: the sandbox's providers have new keys and
+ * secrets.
+ */
 export async function reviveDemo(stack: DemoStack, kept: Demo): Promise<Demo> {
   const apps = [kept.login_app, kept.other_login_app, kept.login_app_without_mobile_application];
   await Promise.all(apps.map(({ login_app_id }) => setProviders(stack, login_app_id)));

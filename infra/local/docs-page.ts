@@ -7,7 +7,9 @@ import { pageFiles } from '../docs/page/page-files.ts';
 import type { Demo } from './demo.ts';
 import type { Route } from './gateway.ts';
 
-/** The routes of the page that shows the API document and tries it out, with the demo's credentials. */
+/**
+ * The routes of the page that shows the API document and tries it out, with the demo's credentials.
+ */
 export function docsRoutes(demo: Demo): Route[] {
   let files: Map<string, string> | undefined;
   const serveFile = async (name = '') => {
@@ -50,7 +52,10 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
 const read = async (url: string, init?: RequestInit) =>
   v.parse(v.record(v.string(), v.unknown()), await (await fetch(url, init)).json());
 
-/** New credentials for each scheme of the API document, and values for the placeholders in its examples: some work only once. */
+/**
+ * New credentials for each scheme of the API document, and values for the placeholders in its
+ * examples: some work only once.
+ */
 async function demoCredentials({ base_url, sandbox_url, login_app, account }: Demo) {
   const from = (provider: ProviderId, query: Record<string, string> = {}) =>
     read(

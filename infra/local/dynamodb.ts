@@ -14,7 +14,10 @@ import { localAws } from '../invoke-function.ts';
 import { type LoopbackServer, listen } from './loopback-server.ts';
 import { addTransactions } from './transactions.ts';
 
-/** Starts DynamoDB in this process: in memory, or in a folder, where it undoes a transaction that a kill has interrupted. */
+/**
+ * Starts DynamoDB in this process: in memory, or in a folder, where it undoes a transaction that a
+ * kill has interrupted.
+ */
 export async function startDynalite(path?: string): Promise<LoopbackServer> {
   const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path });
   let url = '';
@@ -41,7 +44,10 @@ const indexesOf = (indexes: Record<string, Index>) =>
     }),
   );
 
-/** Creates the service's table and waits for it. @returns the ARN of its stream; undefined for a store without streams */
+/**
+ * Creates the service's table and waits for it.
+ * @returns the ARN of its stream; undefined for a store without streams
+ */
 export async function createTable(
   client: DynamoDBClient,
   TableName: string,
@@ -77,7 +83,10 @@ export async function createTable(
 export const deleteTable = (client: DynamoDBClient, name: string): Promise<unknown> =>
   client.send(new DeleteTableCommand({ TableName: name }));
 
-/** Copies a table, which builds its indexes anew: a kill can leave dynalite's index entries different from its items. */
+/**
+ * Copies a table, which builds its indexes anew: a kill can leave dynalite's index entries
+ * different from its items.
+ */
 export async function copyTable(client: DynamoDBClient, from: string, to: string): Promise<void> {
   await createTable(client, to);
   for await (const { Items = [] } of paginateScan({ client }, { TableName: from })) {

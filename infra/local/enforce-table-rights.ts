@@ -6,7 +6,10 @@ import { MissingRight, tableRightsOf } from '../table-rights.ts';
 /** Checks each call of the function that runs. */
 const running = new AsyncLocalStorage<(action: string, keys: string[]) => void>();
 
-/** Runs a function with the rights of its role to the table. @throws MissingRight as on AWS, even if the function caught it */
+/**
+ * Runs a function with the rights of its role to the table.
+ * @throws MissingRight as on AWS, even if the function caught it
+ */
 export async function withTableRights<Result>(
   key: string,
   access: Access,
@@ -27,7 +30,9 @@ export async function withTableRights<Result>(
   return result;
 }
 
-/** The rights that a call needs: its own action, or for a transaction that of each of its writes. */
+/**
+ * The rights that a call needs: its own action, or for a transaction that of each of its writes.
+ */
 function neededRights(operation: string, input: object): { action: string; call: object }[] {
   if (!('TransactItems' in input)) return [{ action: operation, call: input }];
   const writes: object[] = Object(input.TransactItems);

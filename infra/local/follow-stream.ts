@@ -20,7 +20,10 @@ const batchAnswerSchema = v.object({
   batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })),
 });
 
-/** Calls a function with the records of a table's stream, each shard in its order, as Lambda does. @returns what ends it */
+/**
+ * Calls a function with the records of a table's stream, each shard in its order, as Lambda does.
+ * @returns what ends it
+ */
 export function followStream(endpoint: string, StreamArn: string, call: Call) {
   const stopping = new AbortController();
   /** The iterator of each shard; undefined for one that was read to its end. */
@@ -53,11 +56,17 @@ export function followStream(endpoint: string, StreamArn: string, call: Call) {
   };
 }
 
-/** Puts back the type of an empty map, which DynamoDB Local leaves out of the records of its streams. */
+/**
+ * Puts back the type of an empty map, which DynamoDB Local leaves out of the records of its
+ * streams.
+ */
 const withEmptyMaps = (key: string, value: unknown) =>
   key !== 'M' && isDeepStrictEqual(value, {}) ? { M: {} } : value;
 
-/** Sends a request to DynamoDB Local, which does not check the signature. Its records are the JSON that Lambda passes on. */
+/**
+ * Sends a request to DynamoDB Local, which does not check the signature. Its records are the JSON
+ * that Lambda passes on.
+ */
 async function request(endpoint: string, action: string, input: object) {
   const response = await fetch(endpoint, {
     method: 'POST',
@@ -74,7 +83,10 @@ async function request(endpoint: string, action: string, input: object) {
   return v.parse(answerSchema, JSON.parse(await response.text(), withEmptyMaps));
 }
 
-/** Calls a function until it has done all records: from the first that failed, or all. @param pause milliseconds between calls */
+/**
+ * Calls a function until it has done all records: from the first that failed, or all.
+ * @param pause milliseconds between calls
+ */
 export async function deliver(
   records: StreamRecord[],
   call: Call,

@@ -4,7 +4,10 @@ import type { Envelope } from './aws.ts';
 /** Milliseconds after an attempt that failed. */
 const pause = 1_000;
 
-/** Sends events to a consumer, at least once and one at a time. @param patience milliseconds for an answer, as in EventBridge */
+/**
+ * Sends events to a consumer, at least once and one at a time.
+ * @param patience milliseconds for an answer, as in EventBridge
+ */
 export function forwardEvents(url: string, say: (line: string) => void, patience = 5_000) {
   let waiting = 0;
   let last = Promise.resolve();
@@ -36,7 +39,10 @@ export function forwardEvents(url: string, say: (line: string) => void, patience
   };
 }
 
-/** Sends an event once. @returns why it was not taken; undefined if it was */
+/**
+ * Sends an event once.
+ * @returns why it was not taken; undefined if it was
+ */
 async function send(url: string, event: Envelope, patience: number): Promise<string | undefined> {
   try {
     const { ok, status, body } = await fetch(url, {

@@ -23,15 +23,19 @@ const handlerResultSchema = v.object({
   body: v.optional(v.string(), ''),
 });
 
-/** The most bytes of a body, and of the request line and headers, that API Gateway takes. It doesn't document the responses. */
+/**
+ * The most bytes of a body, and of the request line and headers, that API Gateway takes. It doesn't
+ * document the responses.
+ */
 const mostBodyBytes = 10 * 1024 * 1024;
 const mostHeaderBytes = 10_240;
 
 /**
- * Stands in for API Gateway: turns HTTP requests into events for the handlers, and their results into responses.
+ * Stands in for API Gateway: turns HTTP requests into events for the handlers, and their results
+ * into responses.
  * @param routes may be filled later
- * @param print takes a line for each request: its error code, the reason for the log and the names of fields and headers without
- * effect, but no value of its query, headers or body
+ * @param print takes a line for each request: its error code, the reason for the log and the names
+ *   of fields and headers without effect, but no value of its query, headers or body
  */
 export function gateway(
   routes: readonly Route[],

@@ -5,7 +5,10 @@ import { ignoredFields } from '../../lib/schema/ignored-fields.ts';
 
 type Reader = Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>;
 
-/** The names of what a request sends in vain: fields of a body that is accepted, and headers like one of another endpoint. */
+/**
+ * The names of what a request sends in vain: fields of a body that is accepted, and headers like
+ * one of another endpoint.
+ */
 export function ignoredNames(reader: Reader, headers: IncomingHttpHeaders, body: string): string[] {
   const read = reader.parameters?.headers ?? {};
   const similar = Object.keys(headers).filter(

@@ -16,7 +16,10 @@ export interface Addresses {
   table_name: string;
 }
 
-/** The environment of all functions, as Lambda would set it: of tokens and the like, what is set already comes first. */
+/**
+ * The environment of all functions, as Lambda would set it: of tokens and the like, what is set
+ * already comes first.
+ */
 export function environmentOf(
   { base_url, dynamodb_endpoint, table_name }: Omit<Addresses, 'sandbox_url'>,
   { url, secret_access_key }: AwsEndpoint,

@@ -27,7 +27,8 @@ export type LocalData = Awaited<ReturnType<typeof openLocalData>>;
 
 /**
  * Opens or creates the folder `LOCAL_DATA`, for its owner alone.
- * @throws Error when it cannot be made, holds other files or a symbolic link, is damaged, or is in use
+ * @throws Error when it cannot be made, holds other files or a symbolic link, is damaged, or is in
+ *   use
  */
 export async function openLocalData(folder: string) {
   const stackFile = join(folder, 'login-service.json');
@@ -57,7 +58,10 @@ export async function openLocalData(folder: string) {
   };
 }
 
-/** Everything in the folder, at any depth. @throws Error when it is no folder and can't be made one */
+/**
+ * Everything in the folder, at any depth.
+ * @throws Error when it is no folder and can't be made one
+ */
 function entriesOf(folder: string): Dirent[] {
   try {
     makeFolder(folder, 0o700);
@@ -70,7 +74,8 @@ function entriesOf(folder: string): Dirent[] {
 }
 
 /**
- * Refuses data that a running stack uses. After a kill, another process may have its id, but not its address.
+ * Refuses data that a running stack uses. After a kill, another process may have its id, but not
+ * its address.
  * @param url undefined while the first start goes on
  * @throws Error naming the process
  */

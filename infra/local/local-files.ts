@@ -26,7 +26,10 @@ const chosenFolder = (): string => {
   return LOCAL_DIR ? fromCaller(LOCAL_DIR) : localFolder;
 };
 
-/** The files in which a running stack describes itself. By default, `LOCAL_DIR` keeps several stacks apart. */
+/**
+ * The files in which a running stack describes itself. By default, `LOCAL_DIR` keeps several stacks
+ * apart.
+ */
 export const localFiles = (directory = chosenFolder()) => ({
   directory,
   /** The audit lines; they stay until the next stack writes its first. */
@@ -43,7 +46,10 @@ const stackFileSchema = v.object({
 });
 type StackFile = v.InferOutput<typeof stackFileSchema>;
 
-/** The running stack that these files describe; undefined if there is none, or it was killed and left them behind. */
+/**
+ * The running stack that these files describe; undefined if there is none, or it was killed and
+ * left them behind.
+ */
 export async function runningStack(files: LocalFiles): Promise<StackFile | undefined> {
   try {
     const stack = readStackFile(files);
@@ -70,7 +76,10 @@ export async function isRunning({
   }
 }
 
-/** Makes the folder of the files. @throws Error when `LOCAL_DIR` names none */
+/**
+ * Makes the folder of the files.
+ * @throws Error when `LOCAL_DIR` names none
+ */
 export function requireFolder({ directory }: LocalFiles): void {
   try {
     makeFolder(directory);
@@ -82,7 +91,10 @@ export function requireFolder({ directory }: LocalFiles): void {
   }
 }
 
-/** Sends audit lines to their own file, which the first one begins anew: a new file, never one that a symbolic link names. */
+/**
+ * Sends audit lines to their own file, which the first one begins anew: a new file, never one that
+ * a symbolic link names.
+ */
 export function writeAuditLinesTo({ audit }: LocalFiles): void {
   let file: number | undefined;
   auditTrail.write = (line) => {
@@ -107,7 +119,10 @@ export function writeLocalFiles(
 export const readStackFile = ({ stack }: LocalFiles): StackFile =>
   readWhole(stack, stackFileSchema);
 
-/** The content of a file that `writeWhole` wrote among the data of a stack. @throws Error naming the file when it is damaged */
+/**
+ * The content of a file that `writeWhole` wrote among the data of a stack.
+ * @throws Error naming the file when it is damaged
+ */
 export function readWhole<Content>(
   file: string,
   schema: v.GenericSchema<unknown, Content>,
@@ -122,7 +137,10 @@ export function readWhole<Content>(
 /** Advice to those whose `LOCAL_DATA` cannot be read. */
 export const otherData = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
 
-/** Writes a file that only its owner may read, never through a symbolic link. Readers find either the old content or the new. */
+/**
+ * Writes a file that only its owner may read, never through a symbolic link. Readers find either
+ * the old content or the new.
+ */
 export function writeWhole(file: string, content: object): void {
   const draft = `${file}.new`;
   rmSync(draft, { force: true });
@@ -137,7 +155,10 @@ export function localDirectory(...names: string[]): string {
   return directory;
 }
 
-/** A folder with something that takes long to install: once for each content of `versionFile`, anew after a failure. */
+/**
+ * A folder with something that takes long to install: once for each content of `versionFile`, anew
+ * after a failure.
+ */
 export async function installed(
   name: string,
   versionFile: string,

@@ -26,7 +26,10 @@ export interface AwsAnswer {
   headers?: Record<string, string>;
 }
 
-/** The calls of AWS Secrets Manager that read and rotate secrets: in memory, and in a file if one is named. */
+/**
+ * The calls of AWS Secrets Manager that read and rotate secrets: in memory, and in a file if one is
+ * named.
+ */
 export function localSecrets(file?: string) {
   const secrets: Record<string, Secret> =
     file && existsSync(file) ? readWhole(file, v.record(v.string(), secretSchema)) : {};

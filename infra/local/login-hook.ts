@@ -44,7 +44,10 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
   });
 }
 
-/** The first line of an error with the place in the developer's code: `TypeError: … (/home/me/hook.mjs:3:9)`. */
+/**
+ * The first line of an error with the place in the developer's code: `TypeError: …
+ * (/home/me/hook.mjs:3:9)`.
+ */
 function withPlace(error: unknown, file: string): string {
   const { stack = '' } = error instanceof Error ? error : {};
   const [first] = String(error).split('\n');
@@ -57,7 +60,10 @@ function withPlace(error: unknown, file: string): string {
   return place === undefined ? `${first}` : `${first} (${place})`;
 }
 
-/** A syntax error with its place, which only Node's own output names. It may be in a file that the hook imports. */
+/**
+ * A syntax error with its place, which only Node's own output names. It may be in a file that the
+ * hook imports.
+ */
 function syntaxErrorOf(href: string): string {
   const { stderr } = spawnSync(process.execPath, ['--import', href, '--eval', ''], {
     encoding: 'utf8',

@@ -15,17 +15,27 @@ export const loopback = '127.0.0.1';
 export const everyAddress = '0.0.0.0';
 
 export interface ListenOptions {
-  /** The address of this machine to listen at. @default 127.0.0.1 */
+  /**
+   * The address of this machine to listen at.
+   * @default 127.0.0.1
+   */
   host?: string | undefined;
-  /** Takes a line for each request that is refused since another web page sends it, or one under another name. */
+  /**
+   * Takes a line for each request that is refused since another web page sends it, or one under
+   * another name.
+   */
   print?: ((line: string) => void) | undefined;
 }
 
-/** Listens on a port; 0 takes a free one. Pages of other addresses get a 403. @throws listen errors such as EADDRINUSE */
+/**
+ * Listens on a port; 0 takes a free one. Pages of other addresses get a 403.
+ * @throws listen errors such as EADDRINUSE
+ */
 export async function listen(server: Server, port: number, options: ListenOptions = {}) {
   const { host = loopback, print = () => {} } = options;
   refuseStrangers(server, print);
-  // Only clients end idle connections: a request of one that was busy for seconds could meet a connection that is closing.
+  // Only clients end idle connections: a request of one that was busy for seconds could meet a
+  // connection that is closing.
   server.keepAliveTimeout = 0;
   server.listen(port, host);
   await once(server, 'listening');
@@ -39,7 +49,10 @@ export async function listen(server: Server, port: number, options: ListenOption
   return { url: `http://${loopback}:${address.port}`, port: address.port, close };
 }
 
-/** Serves at 127.0.0.1, and at the address of another `host` too, on the same port. @returns its address on this machine */
+/**
+ * Serves at 127.0.0.1, and at the address of another `host` too, on the same port.
+ * @returns its address on this machine
+ */
 export async function serve(listener: RequestListener, port = 0, options: ListenOptions = {}) {
   const { host = loopback } = options;
   // The listener decides how long headers may be.
@@ -69,7 +82,10 @@ function refuseStrangers(server: Server, print: (line: string) => void): void {
   });
 }
 
-/** Names of this machine, also those that Docker and Podman give it in their containers. No web page can have one. */
+/**
+ * Names of this machine, also those that Docker and Podman give it in their containers. No web page
+ * can have one.
+ */
 const ownNames = /^([\d.]+|\[.*\]|(.*\.)?localhost|host\.(docker|containers)\.internal)$/;
 
 /** Whether `HOSTS` has this name: one of this machine, or one whose pages may send requests. */
@@ -77,9 +93,10 @@ const isAllowed = (name: string): boolean =>
   name !== '' && (process.env.HOSTS ?? '').toLowerCase().split(',').includes(name);
 
 /**
- * Says which header shows that another web page sends a request, and what to do; undefined for any other request. The name of
- * a page's site may point at this machine (DNS rebinding), so any name but our own and those in `HOSTS` is strange. IP
- * addresses are not: emulators have one for the machine that they run on.
+ * Says which header shows that another web page sends a request, and what to do; undefined for any
+ * other request. The name of a page's site may point at this machine (DNS rebinding), so any name
+ * but our own and those in `HOSTS` is strange. IP addresses are not: emulators have one for the
+ * machine that they run on.
  */
 function strangeHeader({ headers: { host = '', origin } }: IncomingMessage): string | undefined {
   const named = URL.parse(`http://${host}`)?.hostname ?? '';

@@ -12,7 +12,10 @@ export const localAccount = '000000000000';
 const signingDateOf = (text: unknown): Date =>
   new Date(String(text).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
-/** Whether a request is signed with a secret access key (Signature Version 4). Its body counts by the hash in a header. */
+/**
+ * Whether a request is signed with a secret access key (Signature Version 4). Its body counts by
+ * the hash in a header.
+ */
 export async function isSigned(
   request: IncomingMessage,
   secretAccessKey: string,
@@ -47,7 +50,10 @@ export async function isSigned(
   return sent.length === wanted.length && timingSafeEqual(sent, wanted);
 }
 
-/** Answers a presigned GetCallerIdentity with the ARN of a user named as the key; undefined if the signature is wrong. */
+/**
+ * Answers a presigned GetCallerIdentity with the ARN of a user named as the key; undefined if the
+ * signature is wrong.
+ */
 export async function answerIdentity(
   query: URLSearchParams,
   command: unknown,

@@ -24,11 +24,20 @@ type StoreStarter = (path?: string) => Promise<LoopbackServer>;
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
   port: number;
-  /** The address of this machine at which the API and the sandbox listen. @default 127.0.0.1 */
+  /**
+   * The address of this machine at which the API and the sandbox listen.
+   * @default 127.0.0.1
+   */
   host?: string | undefined;
-  /** The address by which others reach this machine, which is part of the issuer. @default 127.0.0.1 */
+  /**
+   * The address by which others reach this machine, which is part of the issuer.
+   * @default 127.0.0.1
+   */
   knownAs?: string;
-  /** Starts the store. @default the embedded one */
+  /**
+   * Starts the store.
+   * @default the embedded one
+   */
   startStore?: StoreStarter | undefined;
   /** Keeps the data for the next start; without it they end with the process. */
   data?: LocalData | undefined;
@@ -37,7 +46,10 @@ export interface StackOptions {
   bus?: Bus;
 }
 
-/** Starts a whole deployment with the sandbox and a demo on this machine, one in a process. @throws listen errors: EADDRINUSE */
+/**
+ * Starts a whole deployment with the sandbox and a demo on this machine, one in a process.
+ * @throws listen errors: EADDRINUSE
+ */
 export async function startStack(options: StackOptions) {
   const { port, host, knownAs = loopback, startStore = startDynalite, data, bus } = options;
   const { print = () => {} } = options;
@@ -152,10 +164,16 @@ async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) 
   return { table_name };
 }
 
-/** The steps of a rotation, in their order. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
+/**
+ * The steps of a rotation, in their order.
+ * @see AWS Secrets Manager user guide, "Lambda rotation functions"
+ */
 export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
 
-/** Rotates a secret as Secrets Manager does. @param rotation the name of the rotation function */
+/**
+ * Rotates a secret as Secrets Manager does.
+ * @param rotation the name of the rotation function
+ */
 export async function rotateSecret(
   endpoint: AwsEndpoint,
   rotation: string,
@@ -174,7 +192,10 @@ export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void>
   for (const id of serviceSecrets) await rotateSecret(endpoint, 'rotate-service-secrets', id);
 }
 
-/** Lets kept keys sign with the algorithm that is set now: at once, since no other process has cached them. */
+/**
+ * Lets kept keys sign with the algorithm that is set now: at once, since no other process has
+ * cached them.
+ */
 async function followAlgorithm({ secrets, endpoint }: LocalAws): Promise<void> {
   const SecretId = 'signing-keys';
   const algorithm = wantedAlgorithm();

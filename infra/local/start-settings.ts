@@ -54,7 +54,10 @@ const ownSchema = v.object({
   ),
 });
 
-/** Settings of a deployment that `npm start` reads from a variable each: `refreshReplaySeconds` from REFRESH_REPLAY_SECONDS. */
+/**
+ * Settings of a deployment that `npm start` reads from a variable each: `refreshReplaySeconds` from
+ * REFRESH_REPLAY_SECONDS.
+ */
 const deploymentSettings = [
   'tokenAlgorithm',
   'accessTokenSeconds',
@@ -89,7 +92,8 @@ export const functionVariables = [
 ];
 
 /**
- * Reads the variables of `npm start`. An empty one counts as one that isn't set, and is removed, so that no function reads it.
+ * Reads the variables of `npm start`. An empty one counts as one that isn't set, and is removed, so
+ * that no function reads it.
  * @returns the variables that only `npm start` has
  * @throws Error naming the first variable that is wrong, and what it must be
  */
@@ -101,7 +105,9 @@ export function readStartSettings(environment: NodeJS.ProcessEnv): v.InferOutput
   throw new Error(`${v.getDotPath(issues[0])} ${issues[0].message}.`);
 }
 
-/** @throws Error when a deployment would reject a value; it may be a secret, so it is not repeated */
+/**
+ * @throws Error when a deployment would reject a value; it may be a secret, so it is not repeated
+ */
 function checkDeploymentSettings(environment: NodeJS.ProcessEnv): void {
   const given = deploymentSettings.flatMap((setting) => {
     const value = environment[variableOf(setting)];
@@ -117,7 +123,10 @@ function checkDeploymentSettings(environment: NodeJS.ProcessEnv): void {
   }
 }
 
-/** The address by which others reach this machine when it listens at `HOST`. @throws Error when it has no network */
+/**
+ * The address by which others reach this machine when it listens at `HOST`.
+ * @throws Error when it has no network
+ */
 export function addressOf(host: string): string {
   if (host !== everyAddress) return host;
   const [first] = ownAddresses();

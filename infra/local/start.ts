@@ -19,7 +19,10 @@ import { addressOf, readStartSettings, startVariables } from './start-settings.t
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Serves the service with a demo until it is interrupted; if `JOIN` is set, the API of that stack in a second process. */
+/**
+ * Serves the service with a demo until it is interrupted; if `JOIN` is set, the API of that stack
+ * in a second process.
+ */
 async function main(): Promise<void> {
   reportFlags();
   const {
@@ -95,7 +98,10 @@ async function main(): Promise<void> {
 const onNetwork = (sandbox: string): string =>
   `Everybody on this network can use it, such as a phone, which finds the providers at ${sandbox}.`;
 
-/** Names flags, which have no effect. npm keeps those that it thinks are its own to itself, as variables. */
+/**
+ * Names flags, which have no effect. npm keeps those that it thinks are its own to itself, as
+ * variables.
+ */
 function reportFlags(): void {
   const kept = startVariables.filter(
     (name) => process.env[`npm_config_${name.toLowerCase()}`] !== undefined,
@@ -108,7 +114,10 @@ function reportFlags(): void {
     );
 }
 
-/** The port to listen on: that of kept data, whose tokens name their issuer. @throws Error when another issuer is wanted */
+/**
+ * The port to listen on: that of kept data, whose tokens name their issuer.
+ * @throws Error when another issuer is wanted
+ */
 function portFor(
   data: LocalData | undefined,
   wanted: { PORT: number | undefined; knownAs: string },
@@ -124,7 +133,10 @@ function portFor(
   );
 }
 
-/** DynamoDB Local. @throws Error when Java or Maven is missing */
+/**
+ * DynamoDB Local.
+ * @throws Error when Java or Maven is missing
+ */
 const startStoreWithStreams = () =>
   startDynamoDbLocal(print).catch((cause) => {
     if (cause.code !== 'ENOENT') throw cause;
@@ -134,7 +146,10 @@ const startStoreWithStreams = () =>
 /** Milliseconds for which a DynamoDB is asked. */
 const patience = 5_000;
 
-/** The store that `DYNAMODB_ENDPOINT` names. @throws Error when no DynamoDB answers there */
+/**
+ * The store that `DYNAMODB_ENDPOINT` names.
+ * @throws Error when no DynamoDB answers there
+ */
 async function useDynamoDb(url: string) {
   const client = localDynamoDb(url);
   try {
@@ -150,7 +165,10 @@ async function useDynamoDb(url: string) {
 
 const noEvents = `It publishes no events, since its store has no streams. EVENTS_TO=terminal ${startCommand} takes one that has (see docs/events.md).`;
 
-/** Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. */
+/**
+ * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox,
+ * demo and issuer.
+ */
 async function joinStack(directory: string, port: number, listening: ListenOptions) {
   const files = local.localFiles(directory);
   const running = await local.runningStack(files);

@@ -1,5 +1,6 @@
-// Transactions for the embedded store, which has none. They are served in front of it: one at a time, while every other call
-// waits. Their conditions are tried first, so a refused transaction has changed nothing.
+// Transactions for the embedded store, which has none. They are served in front of it: one at a
+// time, while every other call waits. Their conditions are tried first, so a refused transaction
+// has changed nothing.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -56,7 +57,9 @@ interface Answer {
 /** Milliseconds for which a repeated request gets the answer of the first one. */
 const tokenLifetime = 600_000;
 
-/** The key of the note of what a transaction is about to change. No other call ever sees the item. */
+/**
+ * The key of the note of what a transaction is about to change. No other call ever sees the item.
+ */
 const journalKey: Item = {
   [table.partitionKey]: { S: 'LOCAL_TRANSACTION' },
   [table.sortKey]: { S: 'JOURNAL' },
@@ -71,7 +74,8 @@ const ownHeader = 'x-local-transaction';
 /**
  * Lets a server of the embedded store serve `TransactWriteItems`, too.
  * @param urlOf the address of the server once it listens
- * @returns what undoes a transaction that a kill has interrupted, to be called before anything else is
+ * @returns what undoes a transaction that a kill has interrupted, to be called before anything else
+ *   is
  * @see Amazon DynamoDB API reference, `TransactWriteItems`
  */
 export function addTransactions(server: Server, urlOf: () => string): () => Promise<void> {

@@ -13,7 +13,10 @@ export interface Terminal {
 /** Commands that take something away for good; removed settings can be set again. */
 const asksFirst = / (delete|revoke)$|^identities remove$/;
 
-/** Asks before a command that deletes, revokes or removes an issuer, unless --yes is given. @throws Error if not answered yes */
+/**
+ * Asks before a command that deletes, revokes or removes an issuer, unless --yes is given.
+ * @throws Error if not answered yes
+ */
 export async function confirm(line: CommandLine, target: Target, call: Call, terminal: Terminal) {
   const { words, flags } = line;
   if (line.isConfirmed) return;
@@ -28,7 +31,10 @@ export async function confirm(line: CommandLine, target: Target, call: Call, ter
   await ask(`${words}${what}, on ${where}.`, terminal);
 }
 
-/** Asks whether to continue. @throws Error when the answer is not yes, or without a terminal */
+/**
+ * Asks whether to continue.
+ * @throws Error when the answer is not yes, or without a terminal
+ */
 export async function ask(what: string, { stdin, stderr }: Terminal): Promise<void> {
   if (!stdin.isTTY) throw new Error(`${what} Add --yes to confirm it.`);
   stderr.write(harmless(`${what} Continue? [y/N] `));
@@ -45,7 +51,10 @@ const namedSchema = v.looseObject({
   tokens: v.optional(v.array(v.looseObject({ token_id: v.string(), name: v.string() })), []),
 });
 
-/** The flags as they are typed, with the names of Login Apps, their tokens and accounts: ` --account ac_1 (Reports)`. */
+/**
+ * The flags as they are typed, with the names of Login Apps, their tokens and accounts: ` --account
+ * ac_1 (Reports)`.
+ */
 async function describeFlags(flags: CommandLine['flags'], call: Call): Promise<string> {
   const names = new Map<unknown, string>();
   for (const [flag, noun] of Object.entries({ 'login-app': 'login-apps', account: 'accounts' })) {

@@ -17,7 +17,9 @@ const issuerSchema = v.object({
   lines: v.number(),
 });
 
-/** The outcome of a batch: with ids for access requests, and with issuers for a dry run of people. */
+/**
+ * The outcome of a batch: with ids for access requests, and with issuers for a dry run of people.
+ */
 const batchResultSchema = v.object({
   ...importResultSchema.entries,
   ids: v.optional(v.array(idPairSchema), []),
@@ -38,8 +40,9 @@ interface ImportOptions {
 }
 
 /**
- * Sends the lines of a file in batches, one after the other; empty lines are skipped. With --ids-from, each event first gets
- * the new id of its access request; with --ids-to, all new ids are added to a file at the end.
+ * Sends the lines of a file in batches, one after the other; empty lines are skipped. With
+ * --ids-from, each event first gets the new id of its access request; with --ids-to, all new ids
+ * are added to a file at the end.
  * @param grouping of lines that go into one batch, which changes their order
  * @throws Error with the number of lines that were sent; the same command can be run again
  */
@@ -128,10 +131,16 @@ async function* batchesOf(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLi
 }
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW, O_TRUNC } = constants;
-/** Opens a file, or creates it, but follows no symbolic link: what that names may be another file of the operator. */
+/**
+ * Opens a file, or creates it, but follows no symbolic link: what that names may be another file of
+ * the operator.
+ */
 const unfollowed = O_RDWR | O_CREAT | O_NOFOLLOW;
 
-/** Creates a file if it is missing, before the import begins. @throws Error for one that cannot be written */
+/**
+ * Creates a file if it is missing, before the import begins.
+ * @throws Error for one that cannot be written
+ */
 function requireWritable(flag: string, file: string): void {
   try {
     closeSync(openSync(file, unfollowed));
@@ -148,7 +157,11 @@ function replaceContent(file: string, content: string): void {
   closeSync(descriptor);
 }
 
-/** Reads a map of new ids by the former ones. @param flag that names the file @throws Error when it cannot be read */
+/**
+ * Reads a map of new ids by the former ones.
+ * @param flag that names the file
+ * @throws Error when it cannot be read
+ */
 function readIdMap(flag: string, file: string): Map<string, number> {
   try {
     const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);

@@ -16,7 +16,10 @@ import type { Target } from './target.ts';
 
 export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | 'text'> {
   flags: Record<string, unknown>;
-  /** The file whose lines the command sends, the flag that carries a batch of them, and which belong together. */
+  /**
+   * The file whose lines the command sends, the flag that carries a batch of them, and which belong
+   * together.
+   */
   lines: { flag: string; file: string; grouping: Grouping | undefined } | undefined;
   /** Absolute paths of files on this machine, by the flags that name them. */
   files: Record<string, string>;
@@ -37,7 +40,10 @@ export interface StackLine extends Pick<CommandLine, 'target' | 'isConfirmed' | 
   functions: string[];
 }
 
-/** Reads the command that the words say, or the help that they ask for. @throws Error of one line for people */
+/**
+ * Reads the command that the words say, or the help that they ask for.
+ * @throws Error of one line for people
+ */
 export function parseCommandLine(words: string[]): CommandLine | StackLine | { help: string } {
   const parsed: (CommandLine | StackLine)[] = [];
   const written: string[] = [];
@@ -120,7 +126,10 @@ const commandAt = (program: Command, words: string): Command =>
 const commandIn = ({ commands }: Command, word?: string) =>
   commands.find((one) => one.name() === word);
 
-/** A command for the stack on this machine, as typed in a shell whose variables hold the ids and the texts. */
+/**
+ * A command for the stack on this machine, as typed in a shell whose variables hold the ids and the
+ * texts.
+ */
 export function exampleOf({ words, flags, example }: OperatorCommand): string {
   const needed = Object.entries(flags).filter(([, flag]) => !flag.optional);
   const typed = needed.map(([name, flag]) => {
@@ -134,7 +143,10 @@ export function exampleOf({ words, flags, example }: OperatorCommand): string {
   return [operatorCommand, words, example ?? typed.join(' '), '--local'].filter(Boolean).join(' ');
 }
 
-/** Declares a flag, whose value goes to what was typed. The file of a flag for lines is an argument without a name. */
+/**
+ * Declares a flag, whose value goes to what was typed. The file of a flag for lines is an argument
+ * without a name.
+ */
 function addFlag(command: Command, name: string, flag: Flag, typed: Typed): void {
   const isChoice = flag.kind === 'choice';
   const choices = isChoice ? `: ${flag.placeholder.replaceAll('|', ', ')}` : '';
@@ -203,7 +215,10 @@ function lineOf({ code, message }: CommanderError, command: Command): string {
 
 const chooseOneOf = (choices: string[]): string => `Choose one of ${choices.join(', ')}.`;
 
-/** A line about an unknown option, with the one that was meant, or all, but without the value that was typed. */
+/**
+ * A line about an unknown option, with the one that was meant, or all, but without the value that
+ * was typed.
+ */
 function aboutOption(message: string, { options }: Command): string {
   const line = message.replace(/=.*'/s, "'");
   const [, typed] = line.match(/'(.*)'/) ?? [];

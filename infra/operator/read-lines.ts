@@ -6,9 +6,14 @@ import type { Grouping } from '../../lib/operator/command.ts';
 type Rewrite = (text: string) => { text: string } | { reason: string };
 
 const longestLine = 250_000;
-/** The UTF-16 code units after which the rest of a line is not read: it is too long even if each character takes two. */
+/**
+ * The UTF-16 code units after which the rest of a line is not read: it is too long even if each
+ * character takes two.
+ */
 const mostKept = 2 * longestLine + 1;
-/** The most lines of a batch, and so of a group: the function should need no more than 10 seconds. */
+/**
+ * The most lines of a batch, and so of a group: the function should need no more than 10 seconds.
+ */
 export const mostLines = 100;
 const mostCharactersOfGroup = 400_000;
 /** The most lines that are named for a reason. */
@@ -30,7 +35,10 @@ const lineSchema = v.object({
 });
 export type ReadLine = v.InferOutput<typeof lineSchema>;
 
-/** A line that isn't grouped, or isn't sent, is a group of its own, whose person is the number of the line. */
+/**
+ * A line that isn't grouped, or isn't sent, is a group of its own, whose person is the number of
+ * the line.
+ */
 const table =
   'CREATE TABLE lines (line INTEGER PRIMARY KEY, text TEXT, reason TEXT, person, member)';
 
@@ -67,7 +75,10 @@ const readInGroups = `
   FROM lines
   ORDER BY min(line) OVER (PARTITION BY person), line`;
 
-/** Reads a file's lines, each group at the place of its first; sorts on the disk, not in memory. @throws Error if unreadable */
+/**
+ * Reads a file's lines, each group at the place of its first; sorts on the disk, not in memory.
+ * @throws Error if unreadable
+ */
 export async function* readLines(
   file: string,
   rewrite: Rewrite | undefined,
@@ -93,8 +104,8 @@ export async function* readLines(
 }
 
 /**
- * The raw lines of a file; one that is too long is cut. Node's readline would also end them at U+2028 and U+2029, which JSON
- * texts may contain.
+ * The raw lines of a file; one that is too long is cut. Node's readline would also end them at
+ * U+2028 and U+2029, which JSON texts may contain.
  */
 async function* rawLines(file: string): AsyncGenerator<string> {
   let line = '';

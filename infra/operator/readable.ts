@@ -5,7 +5,10 @@ type Row = Record<string, unknown>;
 /** Whether a command shows something, so that a terminal gets a table rather than JSON. */
 export const isShown = (words: string): boolean => / (list|show|find)$/.test(words);
 
-/** A result for people: its fields, one a line, then each list of objects as a table. Epoch seconds become ISO times. */
+/**
+ * A result for people: its fields, one a line, then each list of objects as a table. Epoch seconds
+ * become ISO times.
+ */
 export function readable({ next, ...fields }: Row): string {
   const single: string[][] = [];
   const lists: string[] = [];
@@ -49,10 +52,16 @@ function cell(value: unknown, name: string): string {
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Control and format characters, such as those that change the direction of text, and ends of lines. */
+/**
+ * Control and format characters, such as those that change the direction of text, and ends of
+ * lines.
+ */
 const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
-/** `\u202e`; two of these for a character outside the basic plane. @see RFC 8259 section 7 */
+/**
+ * `\u202e`; two of these for a character outside the basic plane.
+ * @see RFC 8259 section 7
+ */
 const escaped = (character: string): string =>
   character
     .split('')
@@ -64,7 +73,10 @@ export const harmless = (text: string): string => text.replaceAll(steering, esca
 
 export type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 
-/** Output that can't steer a terminal; escapes keep the value of JSON. A program gets everything as it is. */
+/**
+ * Output that can't steer a terminal; escapes keep the value of JSON. A program gets everything as
+ * it is.
+ */
 export const harmlessOn = (output: Output) => ({
   isTTY: output.isTTY,
   write: (text: string) =>

@@ -4,7 +4,10 @@ import type { Pages } from '../../lib/operator/command.ts';
 
 type Run = () => Promise<Record<string, unknown>>;
 
-/** Prints each member of a command's pages as a line of JSON or CSV. @throws Error saying how to go on, if a later page fails */
+/**
+ * Prints each member of a command's pages as a line of JSON or CSV.
+ * @throws Error saying how to go on, if a later page fails
+ */
 export async function printLines(
   { members, from, columns = [] }: Pages,
   format: unknown,
@@ -31,12 +34,15 @@ export async function printLines(
 }
 
 /**
- * The places in a text where a formula would begin, also for a spreadsheet that begins a cell at a semicolon, a tab or a line
- * break within quotes. Some read full-width signs as formulas, too.
+ * The places in a text where a formula would begin, also for a spreadsheet that begins a cell at a
+ * semicolon, a tab or a line break within quotes. Some read full-width signs as formulas, too.
  */
 const beginningsOfFormulas = /(^|[;\t\r\n])(?= *[=+\-@＝＋－＠])/g;
 
-/** A cell of CSV in quotes (RFC 4180). An apostrophe keeps a spreadsheet from taking a text for a formula. */
+/**
+ * A cell of CSV in quotes (RFC 4180). An apostrophe keeps a spreadsheet from taking a text for a
+ * formula.
+ */
 function cell(value: unknown): string {
   const text = String(value ?? '').replaceAll(beginningsOfFormulas, "$1'");
   // White space at the beginning may be cut off, with what follows it.
@@ -51,7 +57,10 @@ const stepSchema = v.looseObject({
   again_after_seconds: v.optional(v.number()),
 });
 
-/** Calls a command until it is done: a large deletion takes several steps. @returns the last result, with all that was removed */
+/**
+ * Calls a command until it is done: a large deletion takes several steps.
+ * @returns the last result, with all that was removed
+ */
 export async function untilDone(
   call: Run,
   pause: (seconds: number) => Promise<void>,
@@ -70,7 +79,10 @@ export async function untilDone(
 
 const secretFields = ['account_secret', 'client_secret', 'login_app_token'];
 
-/** Writes the secret that a command creates to a new file of its owner. @returns the result with the file's name in its place */
+/**
+ * Writes the secret that a command creates to a new file of its owner.
+ * @returns the result with the file's name in its place
+ */
 export async function secretToFile(file: string, run: Run): ReturnType<Run> {
   let descriptor: number;
   try {

@@ -12,9 +12,11 @@ import { callOf, whichStack } from './target.ts';
 type Streams = Record<'stdout' | 'stderr', Output> & Pick<Terminal, 'stdin'>;
 
 /**
- * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table on a
- * terminal), or where the command says so a text or lines; warnings and errors go to standard error.
- * @returns the exit code: 1 after an error, 2 when lines of a file were rejected or a check found a problem, otherwise 0
+ * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one
+ * JSON object (a table on a terminal), or where the command says so a text or lines; warnings and
+ * errors go to standard error.
+ * @returns the exit code: 1 after an error, 2 when lines of a file were rejected or a check found a
+ *   problem, otherwise 0
  */
 export async function runOperator(
   words: string[],
@@ -32,7 +34,10 @@ export async function runOperator(
     }
     const { target, isJson } = line;
     if (!target) throw new Error(await whichStack());
-    /** Prints a result as JSON, or as a text for people if there is one. Its warnings go to standard error. */
+    /**
+     * Prints a result as JSON, or as a text for people if there is one. Its warnings go to standard
+     * error.
+     */
     const printResult = (given: Record<string, unknown>, textOf?: typeof readable) => {
       const { warnings, ...result } = v.parse(warnedSchema, given);
       for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);

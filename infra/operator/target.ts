@@ -20,7 +20,10 @@ export type Call = (
   flags: Record<string, unknown>,
 ) => Promise<Record<string, unknown>>;
 
-/** Returns what calls the operator function of a stack; its errors advise. @throws Error when no stack runs on this machine */
+/**
+ * Returns what calls the operator function of a stack; its errors advise.
+ * @throws Error when no stack runs on this machine
+ */
 export function callOf(target: Target): Call {
   const operator = functionOf(target);
   return (words, flags) =>

@@ -20,8 +20,8 @@ import { bundlesFolder } from '../stack/bundles.ts';
 import { deployService } from '../stack/deployment.ts';
 import { resourceOf, ServiceFunction } from '../stack/service-function.ts';
 
-// Builds the content of the package: JavaScript with declarations, since Node strips no types in node_modules; the functions as
-// bundles; and a package.json for those who install it.
+// Builds the content of the package: JavaScript with declarations, since Node strips no types in
+// node_modules; the functions as bundles; and a package.json for those who install it.
 const root = join(import.meta.dirname, '../..');
 const dist = join(root, 'dist');
 
@@ -38,7 +38,10 @@ function bundleFunctions(): void {
   rmSync(outdir, { recursive: true });
 }
 
-/** Puts the package's own package.json in the project's place until `postpack`: the project's would install a Node, too. */
+/**
+ * Puts the package's own package.json in the project's place until `postpack`: the project's would
+ * install a Node, too.
+ */
 function usePackageJson(): void {
   const file = join(root, 'package.json');
   const { name, version, private: isPrivate, description, license, type } = packageJson;

@@ -12,7 +12,10 @@ import {
 
 export const deploymentFolder = join(import.meta.dirname, '../../deployments');
 
-/** Settings that a file cannot have: its name says the first two, and the others are about one update only. */
+/**
+ * Settings that a file cannot have: its name says the first two, and the others are about one
+ * update only.
+ */
 const notInFile = ['deployment', 'stack', 'change', 'ignoreAlarms'];
 
 const objectSchema = v.pipe(
@@ -23,8 +26,9 @@ const objectSchema = v.pipe(
 );
 
 /**
- * The settings of `deployments/NAME.json` for `-c deployment=NAME`, overridden by the context, with the stack NAME. Without a
- * deployment, those of the context alone, unless there is a file that they would bypass.
+ * The settings of `deployments/NAME.json` for `-c deployment=NAME`, overridden by the context, with
+ * the stack NAME. Without a deployment, those of the context alone, unless there is a file that
+ * they would bypass.
  * @throws SettingsError
  */
 export function readDeployment(

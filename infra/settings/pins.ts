@@ -1,4 +1,7 @@
-/** Settings that a deployed stack keeps, unless `change` names them: another value is almost always a mix-up. */
+/**
+ * Settings that a deployed stack keeps, unless `change` names them: another value is almost always
+ * a mix-up.
+ */
 export const pins = ['deployment', 'stage', 'domainName', 'tableName'] as const;
 export type Pin = (typeof pins)[number];
 

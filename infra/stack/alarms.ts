@@ -17,7 +17,10 @@ import { formula, type Measurements, minute, type RouteMetric, rate, sum } from 
 import { throttles } from './service-api.ts';
 import { type Deployment, type EndpointFunction, liveAlias } from './service-function.ts';
 
-/** The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge use it. */
+/**
+ * The topic that alarms notify. The policy of a key of your own must let CloudWatch and EventBridge
+ * use it.
+ */
 export function alarmTopic(service: Construct, deployment: Deployment, existing?: ITopic): ITopic {
   const { settings, secrets, key: masterKey } = deployment;
   // It stays in this scope: operators have subscribed to the topic.
@@ -29,8 +32,9 @@ export function alarmTopic(service: Construct, deployment: Deployment, existing?
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
     }),
   );
-  // A rotation that failed as a whole, even if its function was not invoked. The account needs a trail in CloudTrail.
-  // @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
+  // A rotation that failed as a whole, even if its function was not invoked. The account needs a
+  // trail in CloudTrail. @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events
+  // with Amazon EventBridge"
   new Rule(scope, 'FailedRotations', {
     description: 'RotationFailure: see docs/watching.md',
     eventPattern: {
@@ -60,7 +64,11 @@ export interface Watched {
   publishing: EventPublishing | undefined;
 }
 
-/** An alarm: its name, its metric, the least value at which it goes off, and in how many of the last periods. @default 1 of 1 */
+/**
+ * An alarm: its name, its metric, the least value at which it goes off, and in how many of the last
+ * periods.
+ * @default 1 of 1
+ */
 type AlarmRow = [
   name: string,
   metric: cloudwatch.IMetric,
@@ -68,7 +76,10 @@ type AlarmRow = [
   periods?: readonly [some: number, last: number],
 ];
 
-/** Periods for a sum of what must never happen: `FILL` makes its latest minute 0 until all metrics have arrived. */
+/**
+ * Periods for a sum of what must never happen: `FILL` makes its latest minute 0 until all metrics
+ * have arrived.
+ */
 const onceOfSum = [1, 5] as const;
 
 const perMinute = { period: minute };
@@ -76,7 +87,10 @@ const perMinute = { period: minute };
 /** The fewest errors of a new version whose share can't be chance. */
 const fewestOfVersion = 5;
 
-/** The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do about each. */
+/**
+ * The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do
+ * about each.
+ */
 export function makeAlarms(stack: Stack, watched: Watched) {
   const { measurements, settings } = watched;
   const scope = new Construct(stack, 'Alarms');
@@ -109,10 +123,14 @@ export function makeAlarms(stack: Stack, watched: Watched) {
   }
   return {
     all,
-    /** About the whole API, which a new version may harm by what it writes, and, silently, about the version. */
+    /**
+     * About the whole API, which a new version may harm by what it writes, and, silently, about the
+     * version.
+     */
     rollingBack: (served: EndpointFunction): cloudwatch.Alarm[] => {
       const { version } = served.lambda.currentVersion;
-      // Named after the version: an alarm that is on about the last one would stop the deployment of its fix.
+      // Named after the version: an alarm that is on about the last one would stop the deployment
+      // of its fix.
       const named = (row: AlarmRow) => alarmOf(row, `${settings.stack}-${row[0]}-${version}`);
       return [wholeApi, ...aboutNewVersion(watched, served).map(named)];
     },
@@ -120,9 +138,11 @@ export function makeAlarms(stack: Stack, watched: Watched) {
 }
 
 /**
- * Alarms about the new version of a function: about its own requests, and about its errors in all its time as a canary. With a
- * tenth of the requests and half of the errors, it fails nine times as often as the version before.
- * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension ExecutedVersion
+ * Alarms about the new version of a function: about its own requests, and about its errors in all
+ * its time as a canary. With a tenth of the requests and half of the errors, it fails nine times as
+ * often as the version before.
+ * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension
+ *   ExecutedVersion
  */
 function aboutNewVersion(
   { measurements, settings }: Watched,
@@ -157,7 +177,10 @@ function aboutNewVersion(
   ];
 }
 
-/** Alarms about single routes: the shares of their requests that the access log counts under a metric. */
+/**
+ * Alarms about single routes: the shares of their requests that the access log counts under a
+ * metric.
+ */
 function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[] {
   const { alarmFewest, alarmErrorPercent, alarmThrottledPercent } = settings;
   const share =
@@ -175,7 +198,8 @@ function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[]
       const metric = rate(label, part, lambda.metricInvocations({ period }), fewest, period);
       return [`${name}${pascal(key)}`, metric, least];
     };
-  // The share of all requests hides a route that few use: its own errors are counted over a longer time.
+  // The share of all requests hides a route that few use: its own errors are counted over a longer
+  // time.
   const failing = share(
     'ServerErrorsOf',
     '5xx',
@@ -265,7 +289,8 @@ function aboutEvents({ measurements, settings, audit, publishing }: Watched): Al
   const { publisher, deadLetters } = publishing;
   const period = Duration.minutes(15);
   const streamed = {
-    // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has invocations alone.
+    // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has
+    // invocations alone.
     invocations: publisher.metricInvocations({ period }),
     read: publishing.changesRead.with({ period }),
     written: measurements.consumedWrites.with({ period }),

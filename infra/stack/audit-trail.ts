@@ -16,9 +16,10 @@ import {
 } from './service-function.ts';
 
 /**
- * The audit log group, and how lines get there. A function writes them to its own log, so a request waits for nothing. CloudWatch
- * delivers them to the forwarder, which alone may write to the group; nothing in the stack may delete from it. What can't be
- * delivered stays in a queue, and an alarm goes off.
+ * The audit log group, and how lines get there. A function writes them to its own log, so a request
+ * waits for nothing. CloudWatch delivers them to the forwarder, which alone may write to the group;
+ * nothing in the stack may delete from it. What can't be delivered stays in a queue, and an alarm
+ * goes off.
  */
 export class AuditTrail extends Construct {
   readonly logGroup: LogGroup;
@@ -35,7 +36,8 @@ export class AuditTrail extends Construct {
     super(scope, id);
     this.forwarder = lambda;
     const removalPolicy = removalPolicyOf(settings);
-    // CloudFormation chooses its name: a group that was retained must not be in the way of a new stack.
+    // CloudFormation chooses its name: a group that was retained must not be in the way of a new
+    // stack.
     this.logGroup = new LogGroup(this, 'Log', {
       retention: settings.auditRetentionDays,
       ...definedOnly({ encryptionKey: key }),

@@ -10,7 +10,9 @@ export const target = 'node24';
 /** The SDK's ES modules, of which only used parts remain, instead of the runtime's SDK. */
 export const mainFields = ['module', 'main'];
 
-/** Modules that load much that isn't needed, and the files that stand for them, as flags of esbuild. */
+/**
+ * Modules that load much that isn't needed, and the files that stand for them, as flags of esbuild.
+ */
 export const aliases: Record<string, string> = {
   '--alias:@aws-sdk/credential-provider-node': standIn('environment-credentials.ts'),
   '--alias:@smithy/core/event-streams': standIn('no-event-streams.ts'),

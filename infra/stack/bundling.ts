@@ -1,7 +1,10 @@
 import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { aliases, mainFields, target } from './bundles.ts';
 
-/** How each function becomes one file. Every line shortens the cold start; `npm run bench:cold` measures it. */
+/**
+ * How each function becomes one file. Every line shortens the cold start; `npm run bench:cold`
+ * measures it.
+ */
 export const bundling: BundlingOptions = {
   format: OutputFormat.ESM,
   target,

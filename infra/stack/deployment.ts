@@ -12,7 +12,8 @@ export function deployService(app: App, settings: Settings) {
     tags: { ...tags, [versionTag]: version },
     env: definedOnly({ account, region }),
   });
-  // The CDK leaves this id out of logical ids. With another, CloudFormation would replace all that is deployed.
+  // The CDK leaves this id out of logical ids. With another, CloudFormation would replace all that
+  // is deployed.
   const service = new LoginService(stack, 'Default', settings);
   return { stack, service, edge: settings.edge ? new Edge(app, service) : undefined };
 }

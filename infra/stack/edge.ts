@@ -17,7 +17,10 @@ import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
 import { arnOf } from './service-function.ts';
 
-/** CloudFront and AWS WAF in front of a deployment, in us-east-1, where AWS WAF takes rules for CloudFront. */
+/**
+ * CloudFront and AWS WAF in front of a deployment, in us-east-1, where AWS WAF takes rules for
+ * CloudFront.
+ */
 export class Edge extends Stack {
   /** @throws SettingsError without the setting `edge` */
   constructor(scope: Construct, service: LoginService) {
@@ -42,7 +45,8 @@ export class Edge extends Stack {
       ...definedOnly({ encryptionKey: key }),
     });
     acknowledge(secret, 'SMG4', 'Its rotation takes two deployments: see docs/settings.md');
-    // CloudFormation reads the secret when the reference to it changes, so a rotation names a version.
+    // CloudFormation reads the secret when the reference to it changes, so a rotation names a
+    // version.
     const ofSecret = definedOnly({ versionId: settings.originSecretVersion });
     const originSecret = SecretValue.secretsManager(secret.secretArn, ofSecret).unsafeUnwrap();
     const distribution = new cloudfront.Distribution(this, 'Distribution', {
@@ -80,7 +84,10 @@ export class Edge extends Stack {
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
   }
 
-  /** Blocks addresses that send too much, unless they are allowed. Samples of requests would show credentials. */
+  /**
+   * Blocks addresses that send too much, unless they are allowed. Samples of requests would show
+   * credentials.
+   */
   #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: Settings): CfnWebACL {
     const shown = { cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false };
     // Blocks an address that sends more requests that meet all conditions in five minutes.
@@ -113,7 +120,9 @@ export class Edge extends Stack {
     });
   }
 
-  /** Conditions that requests from other addresses meet. A set has addresses of one version of IP. */
+  /**
+   * Conditions that requests from other addresses meet. A set has addresses of one version of IP.
+   */
   #outside(addresses: string[]): Condition[] {
     return ['IPV4', 'IPV6'].map((ipAddressVersion) => {
       const set = new CfnIPSet(this, `Allowed${ipAddressVersion}`, {
@@ -155,8 +164,8 @@ export class Edge extends Stack {
       recordFields,
     });
     delivery.addResourceDependency(source);
-    // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log group"
-    // The CDK passes the filter as it is: CloudFormation has no schema of it.
+    // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log
+    // group" The CDK passes the filter as it is: CloudFormation has no schema of it.
     const block = { ActionCondition: { Action: 'BLOCK' } };
     new CfnLoggingConfiguration(scope, 'Blocked', {
       resourceArn: webAcl.attrArn,
@@ -196,7 +205,10 @@ const tokenRequests = [
   match({ uriPath: {} }, 'STARTS_WITH', tokenPath, ['URL_DECODE', 'NORMALIZE_PATH']),
 ];
 
-/** Fields of CloudFront's access log: neither paths, which hold ids of devices, nor queries, which may hold anything. */
+/**
+ * Fields of CloudFront's access log: neither paths, which hold ids of devices, nor queries, which
+ * may hold anything.
+ */
 const recordFields =
   `date time x-edge-location x-edge-request-id c-ip cs-method sc-status sc-bytes cs-bytes
   time-taken x-edge-detailed-result-type cs-protocol-version ssl-protocol`.split(/\s+/);

@@ -13,7 +13,9 @@ import type { Deployment, ServiceFunction } from './service-function.ts';
 /** The bus of a deployment: its own, or an existing one. */
 export type BusInUse = Omit<IEventBus, 'eventSourceName'>;
 
-/** Publishes what happens: the table's stream calls a function, which puts events on an event bus. */
+/**
+ * Publishes what happens: the table's stream calls a function, which puts events on an event bus.
+ */
 export class EventPublishing extends Construct {
   readonly bus: BusInUse;
   readonly deadLetters: Queue;
@@ -21,7 +23,10 @@ export class EventPublishing extends Construct {
   /** Changes that were read from the stream, whether or not they pass its filter. */
   readonly changesRead: Metric;
 
-  /** @param existing a bus that is there already @throws Error when the table has no stream */
+  /**
+   * @param existing a bus that is there already
+   * @throws Error when the table has no stream
+   */
   constructor(
     scope: Construct,
     id: string,
@@ -80,8 +85,8 @@ export class EventPublishing extends Construct {
 const otherKinds = publishedKinds.filter((kind) => !sessionPrefix.startsWith(kind));
 
 /**
- * Changes that may publish something: all but refreshes, the most frequent ones. Other changes of sessions are a new one in the
- * place of another, whose generation is 0, and an end.
+ * Changes that may publish something: all but refreshes, the most frequent ones. Other changes of
+ * sessions are a new one in the place of another, whose generation is 0, and an end.
  * @see AWS Lambda developer guide, "Control which events Lambda sends to your function"
  */
 const published = [

@@ -16,9 +16,11 @@ import {
 import type { Watching } from './watching.ts';
 
 /**
- * Makes the live versions of functions, by which the API calls them; the last function goes live last. With a canary, CodeDeploy
- * moves an alias for a tenth of the requests, for all of them some minutes later, and back when an alarm goes off.
- * @param check tries new versions before they get requests. Without it, there is no canary: a new version is live at once.
+ * Makes the live versions of functions, by which the API calls them; the last function goes live
+ * last. With a canary, CodeDeploy moves an alias for a tenth of the requests, for all of them some
+ * minutes later, and back when an alarm goes off.
+ * @param check tries new versions before they get requests. Without it, there is no canary: a new
+ *   version is live at once.
  */
 export function goLive(
   service: Construct,
@@ -44,8 +46,8 @@ export function goLive(
     const live = lambda.addAlias(liveAlias);
     const alias = resourceOf(live, CfnAlias);
     alias.overrideLogicalId(`${pascal(key)}Live`);
-    // CodeDeploy calls Lambda for a whole group through one role; with too many calls, a deployment fails.
-    // @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
+    // CodeDeploy calls Lambda for a whole group through one role; with too many calls, a deployment
+    // fails. @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
     const earlierGroup = aliases.filter((_, other) => groupOf(other) === groupOf(place) - 1);
     for (const earlier of earlierGroup) alias.addResourceDependency(earlier);
     aliases.push(alias);
@@ -68,7 +70,10 @@ export function goLive(
   });
 }
 
-/** Lets CodeDeploy invoke the check, and the check call the new versions and tell CodeDeploy about each. */
+/**
+ * Lets CodeDeploy invoke the check, and the check call the new versions and tell CodeDeploy about
+ * each.
+ */
 function allowCheck(
   check: ServiceFunction,
   functions: readonly ServiceFunction[],
@@ -102,7 +107,10 @@ function allowCheck(
   );
 }
 
-/** A CodeDeploy group for each function: how its version goes live, and the alarms that roll it back or keep it from starting. */
+/**
+ * A CodeDeploy group for each function: how its version goes live, and the alarms that roll it back
+ * or keep it from starting.
+ */
 function deploymentGroups(
   watching: Watching,
   settings: Settings,
@@ -136,7 +144,10 @@ function deploymentGroups(
   }
 }
 
-/** Keeps code that can't read the table from going live. @returns what records the format of the new code, once all is live */
+/**
+ * Keeps code that can't read the table from going live.
+ * @returns what records the format of the new code, once all is live
+ */
 export function guardTableFormat(service: Construct, guard: ServiceFunction, TableName: string) {
   const scope = new Construct(service, 'TableFormat');
   const step = (Step: 'check' | 'record', Format: string): CustomResource =>

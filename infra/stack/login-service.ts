@@ -30,21 +30,37 @@ import { serviceSecrets, serviceTable, type TableInUse } from './service-data.ts
 import { type Deployment, ServiceFunction } from './service-function.ts';
 import { Watching } from './watching.ts';
 
-/** The settings of a service, and resources that it uses instead of its own. All are optional, with safe defaults. */
+/**
+ * The settings of a service, and resources that it uses instead of its own. All are optional, with
+ * safe defaults.
+ */
 export interface LoginServiceProps extends ServiceSettings {
-  /** A table with the keys, indexes and stream of `docs/data-model.md`, such as a global one. @default one of its own */
+  /**
+   * A table with the keys, indexes and stream of `docs/data-model.md`, such as a global one.
+   * @default one of its own
+   */
   table?: TableInUse | undefined;
-  /** The event bus that the service publishes on. @default one with the name of the stack */
+  /**
+   * The event bus that the service publishes on.
+   * @default one with the name of the stack
+   */
   eventBus?: BusInUse | undefined;
-  /** The topic of alarms. The policy of an imported one must let CloudWatch and EventBridge publish. @default one of its own */
+  /**
+   * The topic of alarms. The policy of an imported one must let CloudWatch and EventBridge publish.
+   * @default one of its own
+   */
   alarmTopic?: ITopic | undefined;
-  /** A domain of API Gateway for the API, which is then the issuer of the tokens. @default that of `domainName`, if any */
+  /**
+   * A domain of API Gateway for the API, which is then the issuer of the tokens.
+   * @default that of `domainName`, if any
+   */
   domain?: IDomainName | undefined;
 }
 
 /**
- * The whole service: an HTTP API with a function per endpoint, the table, the secrets, and the operator's function. A stack has
- * one service, which has its name. In production it protects the stack from termination.
+ * The whole service: an HTTP API with a function per endpoint, the table, the secrets, and the
+ * operator's function. A stack has one service, which has its name. In production it protects the
+ * stack from termination.
  * @throws SettingsError naming the first prop that is wrong
  */
 export class LoginService extends Construct {

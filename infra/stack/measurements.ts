@@ -61,7 +61,9 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
       about: { function: string; version?: string; event?: LogEvent },
       period = minute,
     ) => total('ServerErrors').with({ dimensionsMap: about, period }),
-    /** A metric of the service's own, with a line for each value of a field, or of several together. */
+    /**
+     * A metric of the service's own, with a line for each value of a field, or of several together.
+     */
     by: (
       metricName: OwnMetric,
       fields: string | string[],
@@ -74,7 +76,10 @@ export function measurementsOf(namespace: string, api: HttpApi, inUse: TableInUs
         {},
       );
     },
-    /** A metric of the access log for one route. It exists, and costs, once there has been such a request. */
+    /**
+     * A metric of the access log for one route. It exists, and costs, once there has been such a
+     * request.
+     */
     ofRoute: (metricName: RouteMetric, route: string, period: Duration): Metric =>
       new Metric({ namespace, metricName, dimensionsMap: { route }, statistic, period }),
   };
@@ -94,7 +99,10 @@ export const sum = (label: string, metrics: Record<string, IMetric>): MathExpres
   return formula(label, filled.join(' + '), metrics);
 };
 
-/** A part of a whole, in per cent: 0 if it is below `fewest`. The whole may be missing, or less, if another service counts it. */
+/**
+ * A part of a whole, in per cent: 0 if it is below `fewest`. The whole may be missing, or less, if
+ * another service counts it.
+ */
 export const rate = (
   label: string,
   part: IMetric,

@@ -4,9 +4,10 @@ import { pinName, pinnedValue, pins } from '../settings/pins.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /**
- * Makes a stack keep these settings. Each is the default of a parameter, and a rule demands this value. On an update, the CDK
- * sends the value of the deployed stack, so CloudFormation rejects another one before it changes anything. A setting that is
- * changed on purpose has no parameter in that deployment; the next one pins the new value.
+ * Makes a stack keep these settings. Each is the default of a parameter, and a rule demands this
+ * value. On an update, the CDK sends the value of the deployed stack, so CloudFormation rejects
+ * another one before it changes anything. A setting that is changed on purpose has no parameter in
+ * that deployment; the next one pins the new value.
  * @see AWS CloudFormation user guide, "CloudFormation template Rules syntax"
  */
 export function pinSettings(service: Construct, settings: Settings): void {

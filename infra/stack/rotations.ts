@@ -6,12 +6,15 @@ import { Construct } from 'constructs';
 import type { TokenAlgorithm } from '../../lib/signing/settings.ts';
 import { allow, allowKey } from './rights.ts';
 
-/** Windows for rotations of the signing keys. Another algorithm has another, which makes Secrets Manager rotate at once. */
+/**
+ * Windows for rotations of the signing keys. Another algorithm has another, which makes Secrets
+ * Manager rotate at once.
+ */
 export const signingKeyWindows: Record<TokenAlgorithm, string> = { RS256: '4h', ES256: '3h' };
 
 /**
- * Makes Secrets Manager rotate a secret regularly, at the first deployment, and when the schedule has changed. A
- * `RotationSchedule` would also give the function a permission on every resource.
+ * Makes Secrets Manager rotate a secret regularly, at the first deployment, and when the schedule
+ * has changed. A `RotationSchedule` would also give the function a permission on every resource.
  * @param when the schedule, and how long after midnight (UTC) a rotation may begin
  * @see AWS Secrets Manager user guide, "Lambda rotation function execution role permissions"
  */
@@ -48,7 +51,10 @@ export function rotate(
   return scope;
 }
 
-/** Lets a deployment end only when the first rotation has created the keys. @param awaiting `functions/await-signing-keys.ts` */
+/**
+ * Lets a deployment end only when the first rotation has created the keys.
+ * @param awaiting `functions/await-signing-keys.ts`
+ */
 export function awaitFirstRotation(
   service: Construct,
   { secretArn: SecretId }: Secret,

@@ -42,7 +42,10 @@ export const throttles = new Map<
   ['describe-api', 'document'],
 ]);
 
-/** The HTTP API: the address at which clients reach it, its access log, and the throttle of each route. */
+/**
+ * The HTTP API: the address at which clients reach it, its access log, and the throttle of each
+ * route.
+ */
 export class ServiceApi extends Construct {
   readonly url: string;
   readonly api: apigateway.HttpApi;
@@ -50,7 +53,10 @@ export class ServiceApi extends Construct {
   readonly #stage: apigateway.HttpStage;
   readonly #routeSettings: Record<string, object> = {};
 
-  /** @param key the deployment's own, for the access log @param given an existing domain */
+  /**
+   * @param key the deployment's own, for the access log
+   * @param given an existing domain
+   */
   constructor(
     scope: Construct,
     id: string,
@@ -87,7 +93,8 @@ export class ServiceApi extends Construct {
       },
     });
     if (domain) {
-      // CloudFormation can't make another mapping before it deletes this one, so it keeps the id that it got from the CDK.
+      // CloudFormation can't make another mapping before it deletes this one, so it keeps the id
+      // that it got from the CDK.
       const id = `${Stack.of(this).stackName}--Api--Domainundefined`;
       new apigateway.ApiMapping(this.#stage, id, {
         api: this.api,
@@ -119,8 +126,9 @@ export class ServiceApi extends Construct {
   }
 
   #accessLogGroup(key: IKey | undefined): LogGroup {
-    // API Gateway names every other group one by one in a policy of the account that takes 5,120 characters.
-    // @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs resource policy size restrictions"
+    // API Gateway names every other group one by one in a policy of the account that takes 5,120
+    // characters. @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs
+    // resource policy size restrictions"
     const name = `/aws/vendedlogs/${Stack.of(this).stackName}/access`;
     const logGroup = namedLogGroup(this, 'AccessLog', name, this.#settings, key);
     // API Gateway's own metrics by route would be billed for every route, all the time.

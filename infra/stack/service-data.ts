@@ -24,11 +24,17 @@ const { DESTROY, RETAIN, RETAIN_ON_UPDATE_OR_DELETE } = RemovalPolicy;
 export const removalPolicyOf = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN : DESTROY;
 
-/** As `removalPolicyOf`, but a first deployment that fails deletes it again. @see AWS CloudFormation, RetainExceptOnCreate */
+/**
+ * As `removalPolicyOf`, but a first deployment that fails deletes it again.
+ * @see AWS CloudFormation, RetainExceptOnCreate
+ */
 export const removalPolicyOnceUsed = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN_ON_UPDATE_OR_DELETE : DESTROY;
 
-/** A log group that is deleted with the stack: if it stayed, its name would be in the way of a new stack. */
+/**
+ * A log group that is deleted with the stack: if it stayed, its name would be in the way of a new
+ * stack.
+ */
 export const namedLogGroup = (
   scope: Construct,
   id: string,
@@ -57,7 +63,10 @@ export function deadLetterQueue(
 
 const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 
-/** The one table, protected from deletion in production; or an existing one, such as a restored one, that the settings name. */
+/**
+ * The one table, protected from deletion in production; or an existing one, such as a restored one,
+ * that the settings name.
+ */
 export function serviceTable(
   scope: Construct,
   settings: Settings,
@@ -108,8 +117,9 @@ export const indexArnsOf = ({ tableArn }: TableInUse): string[] =>
   );
 
 /**
- * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next update would
- * generate new ones, and all tokens and all provider secrets in the table would be lost.
+ * The secrets of the service; in production they outlive the stack. Never change how a value is
+ * generated: the next update would generate new ones, and all tokens and all provider secrets in
+ * the table would be lost.
  */
 export function serviceSecrets(
   stack: Construct,

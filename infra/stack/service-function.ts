@@ -47,9 +47,15 @@ export type EndpointFunction = ServiceFunction<AnyEndpoint>;
 /** Properties that single functions have. */
 interface SpecialProps
   extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
-  /** Whether its role holds its rights: those of two versions are too long, and nothing calls it while it is updated. */
+  /**
+   * Whether its role holds its rights: those of two versions are too long, and nothing calls it
+   * while it is updated.
+   */
   inlineRights?: true;
-  /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
+  /**
+   * Provisioned concurrency: instances of the live version that are kept warm.
+   * @default 0
+   */
   warm?: number;
 }
 
@@ -61,7 +67,10 @@ const secretVariables: Record<SecretName, string> = {
   'provider-settings': 'PROVIDER_SETTINGS_SECRET_ID',
 };
 
-/** Rights on the table that only functions of 1.0.0 needed. Their roles keep them with the others of 1.0.0. */
+/**
+ * Rights on the table that only functions of 1.0.0 needed. Their roles keep them with the others of
+ * 1.0.0.
+ */
 const formerRights: Record<string, TableRights> = {
   'add-comment': {
     ...withLists(['GetItem', 'BatchGetItem', 'PutItem', 'Query']),
@@ -78,14 +87,17 @@ const formerRights: Record<string, TableRights> = {
   'receive-notification': { issuer_keys: ['PutItem'], login_users: ['PutItem'] },
 };
 
-/** Rights on access requests and on the lists of accounts, which were one kind of items in 1.0.0. */
+/**
+ * Rights on access requests and on the lists of accounts, which were one kind of items in 1.0.0.
+ */
 function withLists(actions: TableAction[]): TableRights {
   return { access_requests: actions, access_request_lists: actions };
 }
 
 /**
- * A Lambda function: the file in `functions/` that its key names, its log, and its role, which may do with the table and the
- * secrets only what `access` says. Its logical id is its key in Pascal case.
+ * A Lambda function: the file in `functions/` that its key names, its log, and its role, which may
+ * do with the table and the secrets only what `access` says. Its logical id is its key in Pascal
+ * case.
  */
 export class ServiceFunction<Kind extends Access = Access> extends Construct {
   readonly key: string;
@@ -123,7 +135,8 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
         : { entry: join(root, 'functions', `${key}.ts`), bundling }),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
+      // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data
+      // needs less.
       memorySize: 1024,
       timeout: Duration.seconds(seconds + (hook ? settings.loginHookSeconds : 0)),
       role,
@@ -148,7 +161,8 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
       currentVersionOptions:
         warm > 0
           ? // An alias that shifts weights can't have it. An earlier version would stay warm and cost as much.
-            // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
+            // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a
+            // weighted alias"
             { provisionedConcurrentExecutions: warm, removalPolicy: RemovalPolicy.DESTROY }
           : // Earlier versions stay for `release back`, but none of a deployment that was rolled back.
             { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
@@ -182,7 +196,10 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
   }
 }
 
-/** The ARN of a resource in the account and region of the stack: `arn:aws:logs:eu-west-1:123456789012:log-group:NAME`. */
+/**
+ * The ARN of a resource in the account and region of the stack:
+ * `arn:aws:logs:eu-west-1:123456789012:log-group:NAME`.
+ */
 export const arnOf = (
   scope: Construct,
   service: string,
@@ -196,7 +213,10 @@ export const arnOf = (
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
 
-/** The template's resource of a construct, for what the construct doesn't offer. @throws Error when it has another type */
+/**
+ * The template's resource of a construct, for what the construct doesn't offer.
+ * @throws Error when it has another type
+ */
 export function resourceOf<Resource extends CfnResource>(
   construct: Construct,
   type: abstract new (...parameters: never[]) => Resource,

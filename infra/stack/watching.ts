@@ -7,7 +7,10 @@ import type { EndpointFunction } from './service-function.ts';
 const graph = (title: string, ...left: cloudwatch.IMetric[]) =>
   new cloudwatch.GraphWidget({ title, left, width: 8 });
 
-/** A stack within the service's, since one can have 500 resources: for parts that hold no data and that no request needs. */
+/**
+ * A stack within the service's, since one can have 500 resources: for parts that hold no data and
+ * that no request needs.
+ */
 export class Watching extends NestedStack {
   /** Makes the alarms that a new version of a function is rolled back on. */
   readonly alarmsOfNewVersion: (served: EndpointFunction) => cloudwatch.Alarm[];

@@ -1,5 +1,5 @@
-// Access requests, their events, the accounts that work with them, and the search at flat cost. It knows nothing of
-// people who log in. It calls the storage and the secrets.
+// Access requests, their events, the accounts that work with them, and the search at flat cost. It
+// knows nothing of people who log in. It calls the storage and the secrets.
 
 import * as v from 'valibot';
 import { type ItemKey, type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
@@ -22,7 +22,9 @@ export const accessRequestItem = itemKind(
     /** The ARN of the operator who created it, if one did. */
     operator: v.optional(v.string()),
     created_at: v.string(),
-    /** When the operator took the creator's access away: a repeated creation must not give it back. */
+    /**
+     * When the operator took the creator's access away: a repeated creation must not give it back.
+     */
     creator_revoked_at: v.optional(v.string()),
     title: v.optional(v.string()),
     reference: v.optional(v.string()),
@@ -53,7 +55,10 @@ export const idIsTaken = (id: number) =>
 
 const counterItem = itemKind(v.object({ last_id: v.number() }), keys.accessRequestCounterKey);
 
-/** Takes consecutive ids from the counter, by a write that no other writer makes fail. Returns the first. */
+/**
+ * Takes consecutive ids from the counter, by a write that no other writer makes fail. Returns the
+ * first.
+ */
 export async function takeIds(count: number): Promise<number> {
   const outcome = await updateItem(counterItem(), { count: { last_id: { by: count } } });
   if (!outcome.done)
@@ -72,7 +77,10 @@ export const eventItem: (
   keys.eventKey,
 );
 
-/** The lists of an access request's events. Their names differ, and from the hashes of idempotency keys. */
+/**
+ * The lists of an access request's events. Their names differ, and from the hashes of idempotency
+ * keys.
+ */
 export function eventLists(accessRequestId: number) {
   const pk = keys.accessRequestPartition(accessRequestId);
   const list = (name: string, index?: LocalIndex): NumberedList => ({ pk, index, name });

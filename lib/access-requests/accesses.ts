@@ -38,7 +38,8 @@ export const accessItem = itemKind(
 export type Access = ItemOf<typeof accessItem>;
 
 /**
- * Checks an account's access. Before that, nothing of the access request is read: one of others costs what none costs.
+ * Checks an account's access. Before that, nothing of the access request is read: one of others
+ * costs what none costs.
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
 export async function requireAccess(accountId: string, id: number): Promise<Access> {
@@ -61,7 +62,10 @@ const accessOf = (id: number, accountId: string) => ({
   list_position: keys.ordinalIn('ACCESS_REQUEST', id),
 });
 
-/** Gives the account of a probe access to an access request that does not exist, and so is in no list. */
+/**
+ * Gives the account of a probe access to an access request that does not exist, and so is in no
+ * list.
+ */
 export const putProbeAccess = (
   id: number,
   accountId: string,

@@ -23,7 +23,10 @@ export const entryItem = itemKind(
   keys.listEntryKey,
 );
 
-/** The lists of an account's access requests. Their ordinals are the ids. They lie in the indexes of an access request's events. */
+/**
+ * The lists of an account's access requests. Their ordinals are the ids. They lie in the indexes of
+ * an access request's events.
+ */
 export function listsOfAccount(accountId: string) {
   const pk = keys.accessRequestsOfAccountList(accountId);
   const list = (name: string, index?: LocalIndex): NumberedList => ({ pk, index, name });

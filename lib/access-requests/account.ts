@@ -52,7 +52,10 @@ export async function authenticateAccount(id: string, secret: string) {
   return isEnabled(account) ? account : 'account_disabled';
 }
 
-/** Creates an account. The secret is in the answer alone. @param more for a probe: its id, and the end in epoch seconds */
+/**
+ * Creates an account. The secret is in the answer alone.
+ * @param more for a probe: its id, and the end in epoch seconds
+ */
 export async function createAccount(
   name: string,
   readOnly: boolean,
@@ -75,8 +78,9 @@ export const rotateAccountSecret = (account: Account) =>
   rotateSecretOf(accountItem(account.account_id), account, secretPrefix);
 
 /**
- * Deletes an account with its accesses, in steps of a few seconds that can be repeated: it is disabled first, and its item
- * goes last. Its access requests and what it wrote stay, as does an access that the index does not show yet.
+ * Deletes an account with its accesses, in steps of a few seconds that can be repeated: it is
+ * disabled first, and its item goes last. Its access requests and what it wrote stay, as does an
+ * access that the index does not show yet.
  * @returns the outcome of one step, with `again_after_seconds` when more is left to remove
  */
 export async function deleteAccount(account_id: string) {

@@ -34,16 +34,19 @@ export interface Draft {
   idempotencyKey?: string | undefined;
   /** ISO 8601. An older event under the key does not count. */
   keyCountsSince?: string;
-  /** ISO 8601. @default now */
+  /**
+   * ISO 8601.
+   * @default now
+   */
   created_at?: string | undefined;
   updated_at?: string | undefined;
 }
 
 /**
- * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets the event of the
- * first one, even when both arrive at once.
- * @throws ServiceError `forbidden` as `requireAccess` does, `unprocessable_entity` when the key came with another event, and
- *   as `appendEvents` does
+ * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24
+ * hours gets the event of the first one, even when both arrive at once.
+ * @throws ServiceError `forbidden` as `requireAccess` does, `unprocessable_entity` when the key
+ *   came with another event, and as `appendEvents` does
  */
 export async function addEventFor(
   accountId: string,
@@ -65,7 +68,10 @@ export async function addEventFor(
   return appended.event;
 }
 
-/** Adds a review for an account, as `addEventFor` does, and decides the access request if the review does. */
+/**
+ * Adds a review for an account, as `addEventFor` does, and decides the access request if the review
+ * does.
+ */
 export const addReviewFor = (
   accountId: string,
   id: number,
@@ -77,7 +83,10 @@ export const addReviewFor = (
     return request ? addEvents(request, drafts) : appendEvents(id, drafts);
   });
 
-/** Adds events as `appendEvents` does. A review that counts is put in one transaction with what it makes of the access request. */
+/**
+ * Adds events as `appendEvents` does. A review that counts is put in one transaction with what it
+ * makes of the access request.
+ */
 export const addEvents = (request: AccessRequest, drafts: Draft[]): Promise<Appended[]> =>
   appendEvents(request.access_request_id, drafts, putterFor(request));
 
@@ -93,9 +102,15 @@ export async function foreseeEvents({ access_request_id }: AccessRequest, drafts
 interface EventPutter {
   /** Begins an attempt, for events that follow others. */
   begin: (tails: Tails) => Promise<void>;
-  /** Tells whether an event counts. @param ordinal that of a review among the reviews */
+  /**
+   * Tells whether an event counts.
+   * @param ordinal that of a review among the reviews
+   */
   judge: (event: AccessRequestEvent, ordinal: number) => AccessRequestEvent;
-  /** Puts the event that was judged last. False if another writer has taken its id, or changed the access request. */
+  /**
+   * Puts the event that was judged last. False if another writer has taken its id, or changed the
+   * access request.
+   */
   put: (item: AccessRequestEvent & Writer) => Promise<boolean>;
 }
 
@@ -137,7 +152,10 @@ function putterFor(found: AccessRequest): EventPutter {
   };
 }
 
-/** An access request with the reviews counted that did not count, or that a version without decisions added. */
+/**
+ * An access request with the reviews counted that did not count, or that a version without
+ * decisions added.
+ */
 async function countEarlier(request: AccessRequest, { ordinals }: Tails): Promise<AccessRequest> {
   const { access_request_id: id, reviews_counted = 0 } = request;
   const { reviews } = eventLists(id);
@@ -148,10 +166,10 @@ async function countEarlier(request: AccessRequest, { ordinals }: Tails): Promis
 }
 
 /**
- * Adds events in the given order, each by one conditional put under the next id. When another writer has taken that id, it
- * reads the ends of the lists again and repeats the put.
- * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
- *   8 s; the events added so far stay
+ * Adds events in the given order, each by one conditional put under the next id. When another
+ * writer has taken that id, it reads the ends of the lists again and repeats the put.
+ * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when
+ *   others are faster for 8 s; the events added so far stay
  */
 async function appendEvents(
   id: number,
@@ -171,7 +189,8 @@ async function appendEvents(
       appended.push(result);
     }
     if (appended.length === drafts.length) return appended;
-    // Up to four times as long as the attempt took, doubled each time: a busy table is asked less often.
+    // Up to four times as long as the attempt took, doubled each time: a busy table is asked less
+    // often.
     const took = performance.now() - startedAt;
     const pause = Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2));
     // The next attempt may take as long as this one.
@@ -219,7 +238,10 @@ async function append(
   return { event, outcome: 'added' };
 }
 
-/** False for a write that others have kept from being made. @throws ServiceError `conflict`, or any other error */
+/**
+ * False for a write that others have kept from being made.
+ * @throws ServiceError `conflict`, or any other error
+ */
 function refusalOf(error: unknown): false {
   if (isConflict(error)) return false;
   if (!isPartitionFull(error)) throw error;
@@ -229,8 +251,9 @@ function refusalOf(error: unknown): false {
 }
 
 /**
- * Reads the last ordinals of the lists that these events join, by name, and the last event under each of their idempotency
- * keys. The last id is read first: a put that succeeds under the next one proves that nobody has changed the others since.
+ * Reads the last ordinals of the lists that these events join, by name, and the last event under
+ * each of their idempotency keys. The last id is read first: a put that succeeds under the next one
+ * proves that nobody has changed the others since.
  */
 async function readTails(accessRequestId: number, drafts: Draft[]) {
   const { all, underKey } = eventLists(accessRequestId);

@@ -91,7 +91,10 @@ export const attributesOf = ({ expires_at, approvals_needed, ...fields }: NewAcc
   open_until: expires_at,
 });
 
-/** The item of an idempotency key: the access request that it made. `expires_at` is in epoch seconds. */
+/**
+ * The item of an idempotency key: the access request that it made. `expires_at` is in epoch
+ * seconds.
+ */
 const madeByKeyItem = itemKind(
   v.object({
     id: countField,
@@ -115,10 +118,10 @@ function asCreated(request: AccessRequest) {
 type Attributes = Omit<AccessRequest, 'access_request_id' | 'created_at'>;
 
 /**
- * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets that
- * of the first one, even when both arrive at once.
- * @throws ServiceError `conflict` when another access request has the reference, `unprocessable_entity` when the key came
- *   with other fields
+ * Creates an access request for an account. A request that comes again with its `Idempotency-Key`
+ * within 24 hours gets that of the first one, even when both arrive at once.
+ * @throws ServiceError `conflict` when another access request has the reference,
+ *   `unprocessable_entity` when the key came with other fields
  */
 export async function createAccessRequestFor(
   accountId: string,
@@ -151,7 +154,10 @@ export async function createAccessRequestFor(
   return asCreated(creation.request);
 }
 
-/** Creates an access request that its account has access to. @throws ServiceError `conflict` */
+/**
+ * Creates an access request that its account has access to.
+ * @throws ServiceError `conflict`
+ */
 export async function createAccessRequest(attributes: Attributes): Promise<AccessRequest> {
   const access_request_id = await takeIds(1);
   const creation = creationOf({ ...attributes, access_request_id, created_at: timestamp() });
@@ -211,7 +217,10 @@ export async function create({ request, itself, reference }: Creation, more?: Tr
 
 type Refused = NonNullable<Awaited<ReturnType<typeof create>>>;
 
-/** The error for a creation that was refused: `conflict` if its reference is another's, which it names. */
+/**
+ * The error for a creation that was refused: `conflict` if its reference is another's, which it
+ * names.
+ */
 export function refusalOf({ request, reference }: Creation, refused: Refused): Error {
   const owner = reference && refused.get(reference);
   if (!owner) return idIsTaken(request.access_request_id);
@@ -221,7 +230,9 @@ export function refusalOf({ request, reference }: Creation, refused: Refused): E
 const isReferenceOf = (id: number) =>
   new ServiceError('conflict', `The access request ${id} has this reference.`);
 
-/** The error that the creation of an access request would end with now; undefined if there is none. */
+/**
+ * The error that the creation of an access request would end with now; undefined if there is none.
+ */
 export async function foreseeRefusal({ account_id, reference }: Attributes) {
   const owner =
     reference === undefined ? undefined : await readItem(referenceItem(account_id, reference));
@@ -237,7 +248,10 @@ const sent = [
   'open_until',
 ] as const;
 
-/** The access request that a key made before. @throws Error when another one has its id */
+/**
+ * The access request that a key made before.
+ * @throws Error when another one has its id
+ */
 async function madeEarlier(
   attributes: Attributes,
   { id, created_at }: MadeByKey,
@@ -253,7 +267,10 @@ async function madeEarlier(
   return request;
 }
 
-/** Creates the access request of a key that 1.0.0 stored before it was interrupted. @returns the one that has the id then */
+/**
+ * Creates the access request of a key that 1.0.0 stored before it was interrupted.
+ * @returns the one that has the id then
+ */
 async function createUnlessThere(request: AccessRequest): Promise<AccessRequest> {
   const creation = creationOf(request);
   const refused = await create(creation);
@@ -264,8 +281,8 @@ async function createUnlessThere(request: AccessRequest): Promise<AccessRequest>
 }
 
 /**
- * Gives the creator of an access request the access that 1.0.0, which gave it in a later write, has left out when it was
- * interrupted. An access that an operator took away stays away.
+ * Gives the creator of an access request the access that 1.0.0, which gave it in a later write, has
+ * left out when it was interrupted. An access that an operator took away stays away.
  */
 export async function grantLeftOut(
   request: AccessRequest,

@@ -25,8 +25,9 @@ export function atThisTime(request: AccessRequest): AccessRequest {
 const never = '9';
 
 /**
- * An access request with all of its reviews counted, and expired if its time has come. It stores nothing. Only a version
- * that knows no decisions, while it runs beside this one, adds a review that is not counted with it.
+ * An access request with all of its reviews counted, and expired if its time has come. It stores
+ * nothing. Only a version that knows no decisions, while it runs beside this one, adds a review
+ * that is not counted with it.
  */
 export async function currentOf(request: AccessRequest): Promise<AccessRequest> {
   if (!isPending(request)) return request;
@@ -43,9 +44,11 @@ export function withReviews(request: AccessRequest, reviews: AccessRequestEvent[
 }
 
 /**
- * Counts a review: it is another approval, or it decides, which is final. The first rejection rejects.
- * @returns undefined if the review does not count: the access request is decided or has expired, it is by the one who
- *   requested it and `self_review` is false, or it is another approval by the same actor
+ * Counts a review: it is another approval, or it decides, which is final. The first rejection
+ * rejects.
+ * @returns undefined if the review does not count: the access request is decided or has expired, it
+ *   is by the one who requested it and `self_review` is false, or it is another approval by the
+ *   same actor
  */
 export function withReview(
   request: AccessRequest,
@@ -68,10 +71,16 @@ function mayReview({ self_review, requested_by }: AccessRequest, actor: Actor): 
   return hashOf(...partsOf(requested_by)) !== hashOf(...partsOf(actor));
 }
 
-/** An actor as they are told apart. Somebody who spells their id in another way that looks the same is nobody else. */
+/**
+ * An actor as they are told apart. Somebody who spells their id in another way that looks the same
+ * is nobody else.
+ */
 const partsOf = ({ actor_type, actor_id }: Actor) => [actor_type, canonical(actor_id)];
 
-/** A text without what is not seen: other forms of the same characters, characters without a width, spaces at the ends. */
+/**
+ * A text without what is not seen: other forms of the same characters, characters without a width,
+ * spaces at the ends.
+ */
 const canonical = (text: string): string =>
   text
     .normalize('NFKC')

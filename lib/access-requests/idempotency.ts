@@ -7,7 +7,10 @@ import { hashOf } from '../storage/keys.ts';
 const longestKey = 255;
 const keyMessage = `The header Idempotency-Key must have 1 to ${longestKey} characters.`;
 
-/** The `Idempotency-Key` header. @see draft-ietf-httpapi-idempotency-key-header */
+/**
+ * The `Idempotency-Key` header.
+ * @see draft-ietf-httpapi-idempotency-key-header
+ */
 export const idempotencyKeySchema = described(
   v.optional(v.pipe(v.string(), v.minLength(1, keyMessage), v.maxLength(longestKey, keyMessage))),
   'A text that you make up for one request, such as a UUID. The same request with the same key gets the same response for 24 hours.',

@@ -65,10 +65,11 @@ interface Options {
 }
 
 /**
- * Creates an access request for each line, unless the account has imported one with this id before, each in one transaction
- * with the memory of its id.
+ * Creates an access request for each line, unless the account has imported one with this id before,
+ * each in one transaction with the memory of its id.
  * @returns also the ids that the access requests had and have
- * @throws ServiceError when it has to stop; what was created so far stays, and the same lines can be sent again
+ * @throws ServiceError when it has to stop; what was created so far stays, and the same lines can
+ *   be sent again
  */
 export async function importAccessRequests(
   accountId: string,
@@ -143,7 +144,9 @@ async function createImported(
   return byOther ? 'repeated' : 'added';
 }
 
-/** Fields of a line besides the event itself. Its id is ignored: ids follow the order of the lines. */
+/**
+ * Fields of a line besides the event itself. Its id is ignored: ids follow the order of the lines.
+ */
 const circumstancesSchema = v.object(
   {
     access_request_id: v.pipe(
@@ -165,9 +168,11 @@ const untypedSchema = v.intersect([lineSchema, v.omit(newReviewSchema, ['type', 
 const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema : untypedSchema));
 
 /**
- * Adds events with their own times, in the order of the lines of each access request. A line that was imported before adds
- * nothing: its event has the hash of the line's text as its idempotency key.
- * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
+ * Adds events with their own times, in the order of the lines of each access request. A line that
+ * was imported before adds nothing: its event has the hash of the line's text as its idempotency
+ * key.
+ * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be
+ *   sent again
  */
 export async function importEvents(
   lines: ImportLine[],

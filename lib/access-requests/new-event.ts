@@ -3,7 +3,10 @@ import { jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { actorTypes, type content, reviewStatuses } from './event.ts';
 
-/** Code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */
+/**
+ * Code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may
+ * return.
+ */
 export const longestComment = 10_000;
 /** Bytes of a new event in JSON, where an escaped character takes up to twelve. */
 export const mostEventBytes = 128 * 1024;
@@ -11,8 +14,8 @@ export const mostEventBytes = 128 * 1024;
 export const longestActorId = 200;
 
 /**
- * A string without lone surrogates and control characters (Unicode category Cc), which take up to seven bytes each in
- * a function's result; any other character takes at most four.
+ * A string without lone surrogates and control characters (Unicode category Cc), which take up to
+ * seven bytes each in a function's result; any other character takes at most four.
  * @param control the forbidden control characters, as ranges of a character class
  * @param except the allowed ones, for the message
  */

@@ -47,7 +47,10 @@ export const accessRequestsPageSchema = v.pipe(
   v.title('AccessRequestsPage'),
 );
 
-/** The place where a page ended, and a hash of what it was a page of. It is not signed: it names nothing but an id. */
+/**
+ * The place where a page ended, and a hash of what it was a page of. It is not signed: it names
+ * nothing but an id.
+ */
 const placeSchema = v.object({
   after: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
   of: v.string(),
@@ -80,8 +83,9 @@ function readCursor(search: AccessRequestsSearch, cursor: string): number {
 const mostFurther = 500;
 
 /**
- * Searches the access requests that an account has access to, in the list of the filter that leaves the fewest. The other
- * filters narrow what is read. However rare their combination is, it reads two parts of that list and the page, no more.
+ * Searches the access requests that an account has access to, in the list of the filter that leaves
+ * the fewest. The other filters narrow what is read. However rare their combination is, it reads
+ * two parts of that list and the page, no more.
  */
 export async function searchAccessRequests(accountId: string, search: AccessRequestsSearch) {
   const { cursor, page_size } = search;
@@ -106,7 +110,8 @@ export async function searchAccessRequests(accountId: string, search: AccessRequ
 function filtersOf(accountId: string, search: AccessRequestsSearch) {
   const { decision, requested_by_type: type, requested_by_id: id, reference } = search;
   const lists = listsOfAccount(accountId);
-  // The index of references has no other attributes. Few have the same reference, so the others are compared later.
+  // The index of references has no other attributes. Few have the same reference, so the others are
+  // compared later.
   if (reference !== undefined) return { list: lists.ofReference(reference), when: {} };
   const ofDecision = decision && lists.ofDecision(decision);
   const ofType = type && lists.ofRequesterType(type);
@@ -142,7 +147,10 @@ function matches(
   return Object.values(wanted).every(([value, own]) => value === undefined || value === own);
 }
 
-/** Shows some access requests, but for those that the account has no access to: 1.0.0 leaves an entry when it takes one away. */
+/**
+ * Shows some access requests, but for those that the account has no access to: 1.0.0 leaves an
+ * entry when it takes one away.
+ */
 export async function readShown(accountId: string, ids: number[]): Promise<Shown[]> {
   const keys = ids.flatMap((id) => [accessRequestItem(id), accessItem(id, accountId)]);
   const itemOf = await readEach(keys);

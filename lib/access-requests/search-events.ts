@@ -20,9 +20,10 @@ export const searchResultSchema = v.pipe(
 );
 
 /**
- * Searches the events of an access request in the order of their ids. Nothing of them is read before the account's access is
- * known: neither time nor cost tells others what there is. Any page costs three requests. Only reviews with an actor filter
- * have no list: they cost what all reviews cost or, with both filters, the actor's events if these are fewer.
+ * Searches the events of an access request in the order of their ids. Nothing of them is read
+ * before the account's access is known: neither time nor cost tells others what there is. Any page
+ * costs three requests. Only reviews with an actor filter have no list: they cost what all reviews
+ * cost or, with both filters, the actor's events if these are fewer.
  * @throws ServiceError as `requireAccess` does
  */
 export async function searchEvents(accountId: string, search: SearchRequest) {
@@ -51,7 +52,8 @@ async function readOldest(list: NumberedList, offset: number, size: number) {
     readLastOrdinal(list),
     readRange(list, offset + 1, offset + size),
   ]);
-  // An event may have come between the two reads: a full page may show it, and any other page shows the end.
+  // An event may have come between the two reads: a full page may show it, and any other page shows
+  // the end.
   const shown = offset + items.length;
   if (items.length === size) return { total: Math.max(last, shown), items };
   return { total: items.length > 0 ? shown : Math.min(last, shown), items };
@@ -95,7 +97,9 @@ async function readMatching(search: SearchRequest): Promise<Item[]> {
 /** How many events of an actor are read before the number of reviews is. */
 const fewEvents = 25;
 
-/** All events of the actor or all reviews, whichever are fewer; all reviews without both filters. */
+/**
+ * All events of the actor or all reviews, whichever are fewer; all reviews without both filters.
+ */
 async function readShorter({
   access_request_id,
   actor_type,

@@ -27,7 +27,10 @@ const eventIdsSchema = v.pipe(
   ),
 );
 
-/** The order of a search. @param orders the default comes first */
+/**
+ * The order of a search.
+ * @param orders the default comes first
+ */
 export const ordering = <const Order extends string>(orders: [Order, Order], description: string) =>
   v.pipe(
     v.optional(queryChoice('order', orders, description), [orders[0]]),

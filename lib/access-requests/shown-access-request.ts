@@ -46,7 +46,10 @@ export const shown = (request: AccessRequest): v.InferOutput<typeof accessReques
     approvals: request.approvers?.length ?? 0,
   });
 
-/** Shows an access request with its decision. @throws ServiceError as `requireAccess` does */
+/**
+ * Shows an access request with its decision.
+ * @throws ServiceError as `requireAccess` does
+ */
 export async function showAccessRequest(accountId: string, id: number) {
   const { granted_at } = await requireAccess(accountId, id);
   const events = eventLists(id).all;

@@ -15,10 +15,11 @@ import { currentOf, isPending } from './decision.ts';
 const mostWrites = 100;
 
 /**
- * Stores what reviews or its expiry have made of an access request, with its entries in the lists of accounts, unless
- * somebody has changed the access request or who has access since it was read.
+ * Stores what reviews or its expiry have made of an access request, with its entries in the lists
+ * of accounts, unless somebody has changed the access request or who has access since it was read.
  * @param more writes that belong to it
- * @param relisted the accesses whose entries are written; by default all of them if it is decided now, and else none
+ * @param relisted the accesses whose entries are written; by default all of them if it is decided
+ *   now, and else none
  * @returns the access request as it is stored now, or the one that somebody else has stored
  */
 export async function storeResult(
@@ -46,13 +47,15 @@ export async function storeResult(
     const found = outcome.refused.get(change);
     return { done: false, request: found ? accessRequestItem.parse(found) : before };
   }
-  // An older version gave more accounts access than a transaction has writes. The index command repairs what a crash leaves.
+  // An older version gave more accounts access than a transaction has writes. The index command
+  // repairs what a crash leaves.
   await forEachInBatches(entries, (key) => putItem(key, entry));
   return { done: true, request: { ...after, revision: (revision ?? 0) + 1 } };
 }
 
 /**
- * Stores the decisions of access requests that have expired, for 40 s. One that fails is logged, and does not stop the others.
+ * Stores the decisions of access requests that have expired, for 40 s. One that fails is logged,
+ * and does not stop the others.
  * @throws Error in the end when some failed
  */
 export async function settleExpired(): Promise<void> {
@@ -75,7 +78,10 @@ export async function settleExpired(): Promise<void> {
   if (failed > 0) throw new Error(`The expiry of ${failed} access requests could not be stored.`);
 }
 
-/** Puts an access request into the lists of the accounts to which 1.0.0 gave access, and counts reviews that it added. */
+/**
+ * Puts an access request into the lists of the accounts to which 1.0.0 gave access, and counts
+ * reviews that it added.
+ */
 export async function listAgain(found: AccessRequest): Promise<void> {
   let request = found;
   const listOnce = async () => {

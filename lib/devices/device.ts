@@ -1,5 +1,5 @@
-// Devices for push notifications: registration, relations to people, installations, recipients and imports. It sends
-// nothing. It calls the storage, and reads Login Apps and Login Users.
+// Devices for push notifications: registration, relations to people, installations, recipients and
+// imports. It sends nothing. It calls the storage, and reads Login Apps and Login Users.
 
 import * as v from 'valibot';
 import { ago, epochSeconds } from '../foundation/clock.ts';
@@ -11,14 +11,23 @@ import { shardNumberOf } from '../storage/table.ts';
 /** The gateways of Apple's push service, each with tokens of its own. */
 export const environments = ['production', 'sandbox'] as const;
 
-/** Types of push tokens: a device token of APNs, a registration token of FCM, a Firebase installation id. */
+/**
+ * Types of push tokens: a device token of APNs, a registration token of FCM, a Firebase
+ * installation id.
+ */
 export const tokenTypes = ['apns', 'fcm', 'fid'] as const;
 
-/** Details that a registration may leave out. Registration, import, export and senders follow this list. */
+/**
+ * Details that a registration may leave out. Registration, import, export and senders follow this
+ * list.
+ */
 export const details = {
   /** As the registration said; `tokenTypeOf` has the defaults. */
   token_type: v.exactOptional(v.picklist(tokenTypes)),
-  /** Never of a Firebase token. @default 'production' */
+  /**
+   * Never of a Firebase token.
+   * @default 'production'
+   */
   environment: v.exactOptional(v.picklist(environments)),
   /** A language tag (BCP 47) in its canonical form. */
   locale: v.exactOptional(v.string()),
@@ -45,7 +54,9 @@ export const deviceItem = itemKind(
     related_at: v.exactOptional(v.string()),
     /** The session that related it, whose logout ends the relation. */
     related_session_id: v.exactOptional(v.string()),
-    /** The person who related it after a recent login. A relation of anybody else is unconfirmed. */
+    /**
+     * The person who related it after a recent login. A relation of anybody else is unconfirmed.
+     */
     confirmed_login_user_id: v.exactOptional(v.string()),
     /** The device that the person related, if the relation has moved here with the installation. */
     moved_from: v.exactOptional(v.string()),
@@ -86,7 +97,9 @@ export const tokenTypeOf = ({
   token_type = platform === 'ios' ? 'apns' : 'fcm',
 }: Pick<Device, 'platform' | 'token_type'>): (typeof tokenTypes)[number] => token_type;
 
-/** Milliseconds after which a device that was not seen is stale: 270 days, as for FCM's own tokens. */
+/**
+ * Milliseconds after which a device that was not seen is stale: 270 days, as for FCM's own tokens.
+ */
 const staleAfter = 270 * 24 * 60 * 60 * 1000;
 
 /** Seconds from the last registration of a device to its end: 400 days. */

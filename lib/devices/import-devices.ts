@@ -41,9 +41,10 @@ interface Options {
 }
 
 /**
- * Adds devices that do not exist yet, those of one installation in the order of their lines. A device that exists stays as
- * it is, whether by an earlier import or a registration.
- * @throws Error when it has to stop; the devices added so far stay, and the same lines can be sent again
+ * Adds devices that do not exist yet, those of one installation in the order of their lines. A
+ * device that exists stays as it is, whether by an earlier import or a registration.
+ * @throws Error when it has to stop; the devices added so far stay, and the same lines can be sent
+ *   again
  */
 export async function importDevices(
   loginAppId: string,
@@ -124,14 +125,20 @@ async function foresee(
 
 const ofAnother = 'The installation has another device.';
 
-/** Whether an installation that goes on has another device, and no line or phone has shown that it is shared. */
+/**
+ * Whether an installation that goes on has another device, and no line or phone has shown that it
+ * is shared.
+ */
 function isOfAnother(installation: Installation | undefined, item: NewDeviceItem): boolean {
   const isOver = installation === undefined || installation.expires_at <= epochSeconds();
   const isShared = installation?.shared === true || item.installation_shared === true;
   return !isOver && !isShared && installation.device_id !== item.device_id;
 }
 
-/** Adds a device without an installation. @returns undefined if the app registered it meanwhile */
+/**
+ * Adds a device without an installation.
+ * @returns undefined if the app registered it meanwhile
+ */
 async function addAlone(item: NewDeviceItem): Promise<LineOutcome | undefined> {
   const key = deviceItem(item.device_id);
   if (await putItem(key, item, { ifAbsent: true })) return 'added';
@@ -142,8 +149,8 @@ async function addAlone(item: NewDeviceItem): Promise<LineOutcome | undefined> {
 }
 
 /**
- * Adds a device together with its installation, whose current device it becomes. A device that is there
- * already has its installation prolonged.
+ * Adds a device together with its installation, whose current device it becomes. A device that is
+ * there already has its installation prolonged.
  * @returns undefined if the app registered something meanwhile
  */
 async function addToInstallation(

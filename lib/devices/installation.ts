@@ -14,7 +14,9 @@ export const installationItem = itemKind(
     shared: v.exactOptional(v.boolean()),
     /** Epoch seconds of its end, which comes after that of its devices. */
     expires_at: v.number(),
-    /** 1.0.0 kept the device of the registration before here, since it might not be replaced yet. */
+    /**
+     * 1.0.0 kept the device of the registration before here, since it might not be replaced yet.
+     */
     previous_device_id: v.exactOptional(v.nullable(v.string())),
   }),
   installationKey,
@@ -38,7 +40,10 @@ export const endOfInstallation = (): number =>
 export const isDue = ({ expires_at }: Installation): boolean =>
   expires_at < epochSeconds() + deviceLifetimeSeconds;
 
-/** The conditions that an installation has the device with which it was read, and is shared only if it was. */
+/**
+ * The conditions that an installation has the device with which it was read, and is shared only if
+ * it was.
+ */
 export function sameInstallation(installation: Installation | undefined) {
   if (!installation) return { pk: { exists: false } };
   return {

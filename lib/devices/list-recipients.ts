@@ -18,8 +18,8 @@ import {
 } from './recipients.ts';
 
 /**
- * A place, with the Login App and the platform of the query; its device tells the shard. It is not signed: a made-up place
- * only moves the start within a shard that its maker may read anyway.
+ * A place, with the Login App and the platform of the query; its device tells the shard. It is not
+ * signed: a made-up place only moves the start within a shard that its maker may read anyway.
  */
 const writeCursor = (of: (string | null)[], next: Place): string =>
   Buffer.from(JSON.stringify({ ...next, of })).toString('base64url');
@@ -64,10 +64,10 @@ export const recipientListSchema = v.object({
 });
 
 /**
- * The devices of a person or of a shard that messages go to. A person of another Login App has none, at the cost of an
- * unknown one.
- * @throws ServiceError as `loginAppOfSender` does, and `invalid_request` unless the query names either a person or a shard,
- *   with `limit` and `cursor` for a shard alone
+ * The devices of a person or of a shard that messages go to. A person of another Login App has
+ * none, at the cost of an unknown one.
+ * @throws ServiceError as `loginAppOfSender` does, and `invalid_request` unless the query names
+ *   either a person or a shard, with `limit` and `cursor` for a shard alone
  */
 export async function listRecipients(
   client: AuthenticatedClient,

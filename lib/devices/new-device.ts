@@ -4,7 +4,10 @@ import { described, jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { type details, environments, tokenTypes } from './device.ts';
 
-/** The canonical form of a language tag; undefined for another text. @see BCP 47, ECMA-402 section 6.2 */
+/**
+ * The canonical form of a language tag; undefined for another text.
+ * @see BCP 47, ECMA-402 section 6.2
+ */
 function canonicalLocale(tag: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(tag)[0];
@@ -60,7 +63,10 @@ export const apnsToken = /^([0-9a-fA-F]{2}){32,200}$/;
 const apnsMessage =
   'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.';
 
-/** The token and environment of a device with opaque text for a token. @param kind the devices that the messages name */
+/**
+ * The token and environment of a device with opaque text for a token.
+ * @param kind the devices that the messages name
+ */
 const firebase = (kind: string) => ({
   token: v.pipe(
     anyToken,
@@ -72,7 +78,10 @@ const firebase = (kind: string) => ({
   environment: v.optional(v.never(`environment must not be supplied for ${kind}.`)),
 });
 
-/** A rule of the API document about one field: in an `allOf`, since some tools take other objects for closed ones. */
+/**
+ * A rule of the API document about one field: in an `allOf`, since some tools take other objects
+ * for closed ones.
+ */
 const fieldWith = (name: string, schema: object) => ({
   allOf: [{ required: [name] }, { properties: { [name]: schema } }],
 });
@@ -143,7 +152,10 @@ const hasPlatform = v.pick(deviceOfAnyPlatform, ['platform', 'token_type']);
 
 const deviceMessage = 'device must be a JSON object with the fields token and platform.';
 
-/** A device that is to be registered. The errors name all wrong fields, even if the platform or token type is wrong. */
+/**
+ * A device that is to be registered. The errors name all wrong fields, even if the platform or
+ * token type is wrong.
+ */
 export const newDeviceSchema = v.pipe(
   jsonObject(deviceMessage),
   v.lazy((input) =>

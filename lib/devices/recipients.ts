@@ -21,7 +21,9 @@ import {
 } from './device.ts';
 import { endLeftoverRelations, readCurrentDevices } from './related-devices.ts';
 
-/** A device as a worker that sends messages sees it, and whose it is. Unknown fields are left out. */
+/**
+ * A device as a worker that sends messages sees it, and whose it is. Unknown fields are left out.
+ */
 export const recipientSchema = v.object({
   device_id: v.string(),
   platform: deviceItem.schema.entries.platform,
@@ -44,9 +46,10 @@ export const placeSchema = v.object({
 export type Place = v.InferOutput<typeof placeSchema>;
 
 /**
- * Some of the devices that messages to everyone go to, the one seen least recently first. The index lags behind: each device
- * is read again, so its person is the current one, but a device of the last seconds may be missing. One that registers while
- * a worker reads moves to the end: it may come again, but is never missed.
+ * Some of the devices that messages to everyone go to, the one seen least recently first. The index
+ * lags behind: each device is read again, so its person is the current one, but a device of the
+ * last seconds may be missing. One that registers while a worker reads moves to the end: it may
+ * come again, but is never missed.
  * @param limit how many are read; of these, only those of the platform are listed
  * @param after `next` of the page before
  */
@@ -61,7 +64,8 @@ export async function recipientsOfLoginApp(
 ) {
   const list = devicesOfLoginAppShard(loginAppId, shard);
   const from = activeSince();
-  // No device between an outdated place and `from` is active, and the store rejects such a place as a start.
+  // No device between an outdated place and `from` is active, and the store rejects such a place as
+  // a start.
   const isWithin = after !== undefined && after.last_seen_at >= from;
   const start = isWithin
     ? { ...deviceKey(after.device_id), shard: list, shard_position: after.last_seen_at }
@@ -86,7 +90,10 @@ export async function recipientsOfLoginApp(
   return { recipients, next: next && v.parse(placeSchema, place) };
 }
 
-/** Removes a device, of one Login App or any, from every list until it registers again. False when there is none. */
+/**
+ * Removes a device, of one Login App or any, from every list until it registers again. False when
+ * there is none.
+ */
 export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
   updateOwnItem(deviceItem(id), {
     setIfAbsent: { disabled_at: timestamp() },
@@ -99,14 +106,20 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
     },
   });
 
-/** Disables a device for a sender. @throws ServiceError as `loginAppOfSender` does, and `not_found` for no such device */
+/**
+ * Disables a device for a sender.
+ * @throws ServiceError as `loginAppOfSender` does, and `not_found` for no such device
+ */
 export async function disableRecipient(client: AuthenticatedClient, id: string): Promise<void> {
   const loginAppId = await loginAppOfSender(client);
   if (!isId('d_…', id) || !(await disableDevice(id, loginAppId)))
     throw new ServiceError('not_found', 'The Login App has no such device.');
 }
 
-/** The Login App to whose devices a client may send. @throws ServiceError `forbidden`; `unauthorized_client` if it is disabled */
+/**
+ * The Login App to whose devices a client may send.
+ * @throws ServiceError `forbidden`; `unauthorized_client` if it is disabled
+ */
 export async function loginAppOfSender(client: AuthenticatedClient): Promise<string> {
   if (!client.mayReadRecipients)
     throw new ServiceError('forbidden', 'The client may not read recipients.');

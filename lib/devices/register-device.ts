@@ -35,8 +35,9 @@ export function deviceIdOf(
 }
 
 /**
- * Registers a device for push notifications. The same token is the same device, and each registration replaces the details
- * of the one before. Of several requests at once, exactly one creates the device.
+ * Registers a device for push notifications. The same token is the same device, and each
+ * registration replaces the details of the one before. Of several requests at once, exactly one
+ * creates the device.
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(loginAppId: string, newDevice: NewDevice) {

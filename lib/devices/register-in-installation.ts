@@ -60,9 +60,9 @@ interface Effect {
 const replacedLifetimeSeconds = 30 * 86_400;
 
 /**
- * Registers a device of an installation. That is one write if only the device changes. Otherwise one
- * transaction writes the installation, the device that it had and the new one, so that a crash leaves
- * nothing half done.
+ * Registers a device of an installation. That is one write if only the device changes. Otherwise
+ * one transaction writes the installation, the device that it had and the new one, so that a crash
+ * leaves nothing half done.
  * @returns whether the device is new; undefined if somebody else changed something meanwhile
  */
 export async function registerInInstallation(
@@ -99,7 +99,9 @@ export async function registerInInstallation(
   return isNew;
 }
 
-/** Whether a registration leaves the installation as it is. Those of 1.0.0 are due to be written. */
+/**
+ * Whether a registration leaves the installation as it is. Those of 1.0.0 are due to be written.
+ */
 function isUnchanged({ installation, deviceId, device }: Registration): boolean {
   if (!installation || isDue(installation)) return false;
   if (!device || device.replaced_by !== undefined) return false;
@@ -107,8 +109,8 @@ function isUnchanged({ installation, deviceId, device }: Registration): boolean 
 }
 
 /**
- * Whether a push token registers again after another one has replaced it. The phone that replaced it was
- * not the same one, then: it has the id from a backup.
+ * Whether a push token registers again after another one has replaced it. The phone that replaced
+ * it was not the same one, then: it has the id from a backup.
  */
 function hasComeBack({ installation, installationId, deviceId, device }: Registration): boolean {
   if (!installation) return false;
@@ -119,7 +121,10 @@ function hasComeBack({ installation, installationId, deviceId, device }: Registr
   return isRemembered || wasReplaced;
 }
 
-/** The device that the installation has so far. 1.0.0 may have died before it replaced the previous one. */
+/**
+ * The device that the installation has so far. 1.0.0 may have died before it replaced the previous
+ * one.
+ */
 async function readPredecessor({
   installation,
   deviceId,
@@ -130,7 +135,9 @@ async function readPredecessor({
   return readDevice(id);
 }
 
-/** Replaces the predecessor, which leaves all lists. Its person goes along: it is the same phone. */
+/**
+ * Replaces the predecessor, which leaves all lists. Its person goes along: it is the same phone.
+ */
 function replacePredecessor(
   { installationId, deviceId }: Registration,
   predecessor: Device | undefined,
@@ -156,8 +163,9 @@ function replacePredecessor(
 }
 
 /**
- * Ends the relation of the predecessor if nobody made it there: it has moved from another phone. The device
- * that comes back gets it again if the person related that one. In doubt, nobody gets it.
+ * Ends the relation of the predecessor if nobody made it there: it has moved from another phone.
+ * The device that comes back gets it again if the person related that one. In doubt, nobody gets
+ * it.
  */
 function endMovedRelation({ deviceId }: Registration, predecessor: Device | undefined): Effect {
   if (!predecessor) return {};
@@ -194,7 +202,10 @@ async function writeDevice({
   return updated.done ? false : undefined;
 }
 
-/** Writes the installation with its devices, all or none. The result is that of `registerInInstallation`. */
+/**
+ * Writes the installation with its devices, all or none. The result is that of
+ * `registerInInstallation`.
+ */
 async function writeAll(
   registration: Registration,
   isShared: boolean,
@@ -227,7 +238,9 @@ async function writeAll(
   return isNew;
 }
 
-/** Notes whose messages go elsewhere now: whoever knows an installation's id can bring that about. */
+/**
+ * Notes whose messages go elsewhere now: whoever knows an installation's id can bring that about.
+ */
 function noteInAuditLine(
   device: Device | undefined,
   { predecessor, relation: gained }: Effect,
@@ -240,7 +253,10 @@ function noteInAuditLine(
 
 const sharedMark = (isShared: boolean) => (isShared ? { installation_shared: true } : {});
 
-/** Adds attributes to a change. @param removed attributes that go unless they are set */
+/**
+ * Adds attributes to a change.
+ * @param removed attributes that go unless they are set
+ */
 function withMore(
   change: DeviceChange,
   more: DeviceAttributes,

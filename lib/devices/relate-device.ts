@@ -26,13 +26,14 @@ export const relationRequestSchema = v.object(
 
 /**
  * Relates a registered device to a Login User; the last one wins. After a recent login that is one
- * conditional write. Relations beyond the limit per person then end if the device was not theirs before.
+ * conditional write. Relations beyond the limit per person then end if the device was not theirs
+ * before.
  *
- * Without a recent login nobody loses a device: a stolen token must not take messages away from the person's
- * phones. Such a relation is unconfirmed, and a person has only a few of them.
+ * Without a recent login nobody loses a device: a stolen token must not take messages away from the
+ * person's phones. Such a relation is unconfirmed, and a person has only a few of them.
  * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced,
- *   `forbidden` for one of another Login App, `unprocessable_entity` for a blocked user or a disabled device,
- *   `insufficient_user_authentication`
+ *   `forbidden` for one of another Login App, `unprocessable_entity` for a blocked user or a
+ *   disabled device, `insufficient_user_authentication`
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const user = requireActiveUser(caller, 'unprocessable_entity');
@@ -59,13 +60,19 @@ async function relateConfirmed(
   await endSurplusRelations(login_user_id, id);
 }
 
-/** Ends the relation of a device to a Login User. @throws ServiceError `not_found` when it is not theirs, or does not exist */
+/**
+ * Ends the relation of a device to a Login User.
+ * @throws ServiceError `not_found` when it is not theirs, or does not exist
+ */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
   if (!isId('d_…', id) || !(await unrelate(loginUserId, id)))
     throw new ServiceError('not_found', 'The Login User has no such device.');
 }
 
-/** Ends all relations, or those of some devices, unless another session has related one since. @returns how many there were */
+/**
+ * Ends all relations, or those of some devices, unless another session has related one since.
+ * @returns how many there were
+ */
 export async function endRelationsWhere(
   loginUserId: string,
   isEnding?: (device: Device) => boolean,

@@ -30,8 +30,9 @@ export async function findRelated(loginUserId: string): Promise<Key[]> {
 }
 
 /**
- * Every device that is related to a Login User, the one seen last first. The index lags behind, so each device is read again:
- * one that is another person's by now is never among them. @param least none, if the index shows fewer
+ * Every device that is related to a Login User, the one seen last first. The index lags behind, so
+ * each device is read again: one that is another person's by now is never among them.
+ * @param least none, if the index shows fewer
  */
 export async function readRelatedDevices(loginUserId: string, least = 1): Promise<Device[]> {
   const shown = await findRelated(loginUserId);
@@ -42,8 +43,8 @@ export async function readRelatedDevices(loginUserId: string, least = 1): Promis
 }
 
 /**
- * The devices of a Login User whose relation stands, at most 20. More can be related for a moment, by logins at
- * the same time; whoever reads them ends the surplus.
+ * The devices of a Login User whose relation stands, at most 20. More can be related for a moment,
+ * by logins at the same time; whoever reads them ends the surplus.
  */
 export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
   const related = await readRelatedDevices(loginUserId);
@@ -54,8 +55,8 @@ export async function readCurrentDevices(loginUserId: string): Promise<Device[]>
 }
 
 /**
- * Ends the relations of some devices of a person beyond a number: first those that are unconfirmed, then
- * those of devices that were seen least recently.
+ * Ends the relations of some devices of a person beyond a number: first those that are unconfirmed,
+ * then those of devices that were seen least recently.
  * @param related the one seen last first
  * @returns the ids of the devices whose relations have ended
  */
@@ -97,7 +98,10 @@ export async function listDevices(
   return { devices };
 }
 
-/** Ends the relation of a device to a Login User, made by a session if one is named. False when there is no such relation. */
+/**
+ * Ends the relation of a device to a Login User, made by a session if one is named. False when
+ * there is no such relation.
+ */
 export const unrelate = (
   loginUserId: string,
   deviceId: string,
@@ -112,9 +116,9 @@ export const unrelate = (
   });
 
 /**
- * Ends the leftover relations of some devices: the session that made one was logged out, or its Login User was deleted,
- * while the index did not show the device yet. A relation that ended with all sessions of its Login App stays in the table,
- * since that can be undone.
+ * Ends the leftover relations of some devices: the session that made one was logged out, or its
+ * Login User was deleted, while the index did not show the device yet. A relation that ended with
+ * all sessions of its Login App stays in the table, since that can be undone.
  * @returns all the devices, without the owners whose relations have ended
  */
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
@@ -136,7 +140,10 @@ function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
   return [loginUserKey(login_user_id), sessionKey(login_user_id, related_session_id)];
 }
 
-/** Whether a relation is to the Login User who is there now, and allowed by the session that made it, if one did. */
+/**
+ * Whether a relation is to the Login User who is there now, and allowed by the session that made
+ * it, if one did.
+ */
 function isCurrent(device: Device, user: Item | undefined, session: Item | undefined): boolean {
   const isTheirs = user?.created_at === device.login_user_since && user?.deleted_at === undefined;
   const { related_session_id: sessionId, related_at: relatedAt = '' } = device;
@@ -145,7 +152,10 @@ function isCurrent(device: Device, user: Item | undefined, session: Item | undef
   );
 }
 
-/** Whether the session of a relation ended with all sessions of its Login App; one not stored is as old as the relation. */
+/**
+ * Whether the session of a relation ended with all sessions of its Login App; one not stored is as
+ * old as the relation.
+ */
 async function isLoggedOut(device: Device, session: Item | undefined): Promise<boolean> {
   const { sessionsValidFrom } = await findStatus(device.login_app_id);
   const startedAt = session?.started_at ?? Date.parse(device.related_at ?? '') / 1000;

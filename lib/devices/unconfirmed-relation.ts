@@ -21,9 +21,9 @@ import { reasonAgainst, relationBy } from './relation.ts';
 const mostUnconfirmed = 9;
 
 /**
- * Relates a device without a recent login. One that is the person's already stays confirmed if it was. For
- * another one, a transaction writes the device and its place among the unconfirmed ones of the person, so
- * they stay few, however many requests there are at once.
+ * Relates a device without a recent login. One that is the person's already stays confirmed if it
+ * was. For another one, a transaction writes the device and its place among the unconfirmed ones of
+ * the person, so they stay few, however many requests there are at once.
  * @throws ServiceError as `relateDevice` does
  */
 export async function relateUnconfirmed(
@@ -43,7 +43,8 @@ export async function relateUnconfirmed(
   const isShown = shown.some(({ pk }) => pk === deviceKey(id).pk);
   if (isShown && (await relateAgain())) return;
 
-  // 2. Another one needs a place. The transaction is made if nobody has changed the places or the owner.
+  // 2. Another one needs a place. The transaction is made if nobody has changed the places or the
+  // owner.
   let places = user.unconfirmed_devices;
   let former: string | undefined;
   const relateOnce = async () => {
@@ -63,7 +64,8 @@ export async function relateUnconfirmed(
     if (refused.has(person)) places = placesOf(caller, refused.get(person));
     if (!refused.has(device)) return undefined;
 
-    // 3. It is somebody else's device, or theirs though the index did not show it, or can't be related.
+    // 3. It is somebody else's device, or theirs though the index did not show it, or can't be
+    // related.
     const found = refused.get(device);
     const reason = reasonAgainst(caller, found);
     if (!found || reason) throw reason;
@@ -77,7 +79,10 @@ export async function relateUnconfirmed(
   if (former !== login_user_id) annotateIds({ former_login_user_id: former });
 }
 
-/** The unconfirmed devices of a person, whose item was found changed. @throws ServiceError if they are blocked or gone */
+/**
+ * The unconfirmed devices of a person, whose item was found changed.
+ * @throws ServiceError if they are blocked or gone
+ */
 function placesOf(caller: AuthenticatedUser, found: Item | undefined): string | undefined {
   const changed = {
     ...caller,
@@ -90,7 +95,8 @@ function placesOf(caller: AuthenticatedUser, found: Item | undefined): string | 
 const idsIn = (places: string | undefined): string[] => places?.split(' ') ?? [];
 
 /**
- * Checks that a person may have one more unconfirmed device. Reads the devices only if there might be too many.
+ * Checks that a person may have one more unconfirmed device. Reads the devices only if there might
+ * be too many.
  * @param shown the keys of the devices that the index shows
  * @param places the ids of their unconfirmed devices, of which some may be theirs no more
  * @returns the ids of the other devices that have a place
@@ -119,7 +125,10 @@ async function requirePlace(
   return taken;
 }
 
-/** Whether a device still takes the place of an unconfirmed one. That of a replaced device is its successor's. */
+/**
+ * Whether a device still takes the place of an unconfirmed one. That of a replaced device is its
+ * successor's.
+ */
 const hasPlace = (device: Device, { login_user_id }: AuthenticatedUser): boolean =>
   device.replaced_by !== undefined ||
   (device.login_user_id === login_user_id && !isConfirmed(device));

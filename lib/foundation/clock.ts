@@ -4,7 +4,10 @@ export const clock = { now: (): Date => new Date() };
 /** The current time in whole seconds since 1970-01-01T00:00:00Z, the unit of JWT and TTL times. */
 export const epochSeconds = (): number => Math.floor(clock.now().getTime() / 1000);
 
-/** Whether a time, in milliseconds since 1970, is less than so many milliseconds ago. False for one in the future. */
+/**
+ * Whether a time, in milliseconds since 1970, is less than so many milliseconds ago. False for one
+ * in the future.
+ */
 export function isYounger(time: number, milliseconds: number): boolean {
   const age = clock.now().getTime() - time;
   return age >= 0 && age < milliseconds;

@@ -6,7 +6,10 @@ function declare<Value>(name: string, read: () => Value): () => Value {
   return read;
 }
 
-/** Declares an environment variable. @returns reads it, and throws an Error that names it if it is missing or malformed */
+/**
+ * Declares an environment variable.
+ * @returns reads it, and throws an Error that names it if it is missing or malformed
+ */
 export const environment = (name: string): (() => string) =>
   declare(name, () => {
     const value = process.env[name];
@@ -21,7 +24,10 @@ function numberIn(name: string, value: string, pattern: RegExp, form: string): n
 
 const inSeconds = 'a whole number of seconds';
 
-/** Declares a variable that holds a positive whole number. @param form what it must be, for the error */
+/**
+ * Declares a variable that holds a positive whole number.
+ * @param form what it must be, for the error
+ */
 export function environmentNumber(name: string, form = 'a whole number'): () => number {
   const readText = environment(name);
   return declare(name, () => numberIn(name, readText(), /^[1-9]\d{0,9}$/, form));
@@ -29,7 +35,10 @@ export function environmentNumber(name: string, form = 'a whole number'): () => 
 
 export const environmentSeconds = (name: string) => environmentNumber(name, inSeconds);
 
-/** Declares a variable that holds a number of seconds. @param otherwise the number when it isn't set */
+/**
+ * Declares a variable that holds a number of seconds.
+ * @param otherwise the number when it isn't set
+ */
 export const optionalEnvironmentSeconds = (name: string, otherwise: number): (() => number) =>
   declare(name, () => {
     const value = optionalEnvironment(name);
@@ -38,7 +47,10 @@ export const optionalEnvironmentSeconds = (name: string, otherwise: number): (()
 
 export const optionalEnvironment = (name: string): string | undefined => process.env[name];
 
-/** Checks every declared variable, so that a function fails when Lambda loads it. Elsewhere functions are loaded without any. */
+/**
+ * Checks every declared variable, so that a function fails when Lambda loads it. Elsewhere
+ * functions are loaded without any.
+ */
 export function requireEnvironmentInLambda(): void {
   if (!optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME')) return;
   for (const read of declared.values()) read();

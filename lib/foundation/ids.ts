@@ -4,10 +4,16 @@ import { randomBytes } from 'node:crypto';
 export const newId = (prefix: string): string =>
   `${prefix}_${randomBytes(16).toString('base64url')}`;
 
-/** Beginnings of the ids of probes, which exist while a deployment is tried out, and of their people. */
+/**
+ * Beginnings of the ids of probes, which exist while a deployment is tried out, and of their
+ * people.
+ */
 export const probeIds = { loginApp: 'la_probe-', account: 'ac_probe-', loginUser: 'lu_probe-' };
 
-/** The beginning of the issuers of probes. Nobody can have the address. @see RFC 2606, section 2 */
+/**
+ * The beginning of the issuers of probes. Nobody can have the address.
+ * @see RFC 2606, section 2
+ */
 export const probeIssuer = 'https://probe.invalid/';
 
 /** The most places for a person's sessions. */
@@ -23,7 +29,10 @@ export const sessionIdAt = (prefix: string, place: number) =>
 /** The digits of the place in a session's id; undefined for a text of another form. */
 export const ringIndexIn = (sessionId: string) => /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
 
-/** The forms of ids, by their names in commands: `…` is 128 bits, or 256 for Login Users and devices. No secret has one. */
+/**
+ * The forms of ids, by their names in commands: `…` is 128 bits, or 256 for Login Users and
+ * devices. No secret has one.
+ */
 export const idForms = {
   'la_…': /^la_[\w-]{22}$/,
   'la_….c_…': /^la_[\w-]{22}\.c_[\w-]{22}$/,
@@ -35,7 +44,10 @@ export const idForms = {
   's_…': /^s_[\w-]{22}$/,
   'd_…': /^d_[\w-]{43}$/,
   'k_…': /^k_[\w-]{22}$/,
-  /** A key of a client. @see RFC 7638 */
+  /**
+   * A key of a client.
+   * @see RFC 7638
+   */
   THUMBPRINT: /^[\w-]{43}$/,
 } as const;
 export type IdForm = keyof typeof idForms;
@@ -49,6 +61,9 @@ export const loginAppIdOf = (clientId: string): string | undefined =>
 /** A long-lived Login App Token: `LOGIN_APP_ID.TOKEN_ID.SECRET` */
 export const loginAppTokenForm = /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/;
 
-/** A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, with groups for the signed text and its parts. */
+/**
+ * A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, with groups for the signed text and its
+ * parts.
+ */
 export const refreshTokenForm =
   /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/;

@@ -1,7 +1,13 @@
-/** Bits of a modulus. Shorter ones can be factored; longer ones cost time alone. @see RFC 7518, section 3.3 */
+/**
+ * Bits of a modulus. Shorter ones can be factored; longer ones cost time alone.
+ * @see RFC 7518, section 3.3
+ */
 const leastModulusBits = 2048;
 const mostModulusBits = 8192;
-/** Bits of a public exponent; nearly all keys have 65537. Other verifiers take no longer ones either. */
+/**
+ * Bits of a public exponent; nearly all keys have 65537. Other verifiers take no longer ones
+ * either.
+ */
 const mostExponentBits = 32;
 
 /** The members of a public RSA key (RFC 7518, section 6.3.1), of which nothing is checked yet. */
@@ -11,8 +17,8 @@ interface RsaJwk {
 }
 
 /**
- * Whether the signatures of an RSA key prove anything, and cost little to verify.
- * With the exponent 1, a signature is the message itself; with an even modulus or exponent, a key is none.
+ * Whether the signatures of an RSA key prove anything, and cost little to verify. With the exponent
+ * 1, a signature is the message itself; with an even modulus or exponent, a key is none.
  */
 export function isSoundRsaKey({ n, e }: RsaJwk): boolean {
   const modulus = integerIn(n, mostModulusBits);

@@ -1,11 +1,13 @@
-// What every other room stands on: the errors that a caller may read, the reasons for the log, ids, the clock, the
-// environment and the options of AWS clients. It calls nobody, and knows nothing of the service.
+// What every other room stands on: the errors that a caller may read, the reasons for the log, ids,
+// the clock, the environment and the options of AWS clients. It calls nobody, and knows nothing of
+// the service.
 
 import type { LogReason } from './reasons.ts';
 
 /**
  * The codes of error responses, with their HTTP status.
- * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 7009 section 2.2.1, RFC 9449 section 5, RFC 9470 section 3
+ * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 7009 section 2.2.1, RFC 9449 section 5, RFC
+ *   9470 section 3
  */
 export const statuses = {
   invalid_request: 400,
@@ -45,15 +47,27 @@ interface ErrorDetail {
   errors?: FieldError[] | undefined;
   /** For the log only. */
   reason?: LogReason | undefined;
-  /** Parameters of the challenge: which login is sufficient. @see RFC 9470 section 3 */
+  /**
+   * Parameters of the challenge: which login is sufficient.
+   * @see RFC 9470 section 3
+   */
   challenge?: Record<string, string | number>;
-  /** The nonce that the next proof must have. @see RFC 9449 section 8 */
+  /**
+   * The nonce that the next proof must have.
+   * @see RFC 9449 section 8
+   */
   proofNonce?: string;
-  /** Seconds to wait before the request is sent again. @default that of the code */
+  /**
+   * Seconds to wait before the request is sent again.
+   * @default that of the code
+   */
   retryAfterSeconds?: number;
 }
 
-/** An error that the caller may read. Its description says what is allowed, and never contains a secret or what was sent. */
+/**
+ * An error that the caller may read. Its description says what is allowed, and never contains a
+ * secret or what was sent.
+ */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;

@@ -16,7 +16,10 @@ interface Response {
   /** Sent as JSON; undefined for none. */
   body?: unknown;
   headers?: Record<string, string | undefined>;
-  /** Seconds that it may be cached. @default none (RFC 6749 section 5.1) */
+  /**
+   * Seconds that it may be cached.
+   * @default none (RFC 6749 section 5.1)
+   */
   cacheSeconds?: number | undefined;
 }
 
@@ -38,7 +41,10 @@ export const jsonResponse = (
   body: JSON.stringify(body),
 });
 
-/** The authentication scheme that would work. @see RFC 6749 section 5.2, RFC 6750 section 3, RFC 9470 section 3 */
+/**
+ * The authentication scheme that would work.
+ * @see RFC 6749 section 5.2, RFC 6750 section 3, RFC 9470 section 3
+ */
 export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_client: 'Basic realm="login app client", charset="UTF-8"',
   unauthorized: 'Basic realm="account", charset="UTF-8"',
@@ -47,10 +53,16 @@ export const challenges: Partial<Record<ErrorCode, string>> = {
     'Bearer realm="login service", error="insufficient_user_authentication"',
 };
 
-/** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */
+/**
+ * The challenge to a request without a token, which has no error code.
+ * @see RFC 6750 section 3.1
+ */
 const challengeWithoutError = 'Bearer realm="login service"';
 
-/** Seconds after which a client may repeat a request, unless the error says so. @see RFC 9110 section 10.2.3 */
+/**
+ * Seconds after which a client may repeat a request, unless the error says so.
+ * @see RFC 9110 section 10.2.3
+ */
 export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   temporarily_unavailable: 10,
   too_many_requests: 600,

@@ -15,7 +15,10 @@ type Parser = MiddlewareObj<EventWithBody>;
 
 export interface Body<Content> {
   contentType: 'application/json' | typeof formType | 'application/secevent+jwt';
-  /** Middy's parser, which leaves bodies of other content types to others; absent where the schema reads the text. */
+  /**
+   * Middy's parser, which leaves bodies of other content types to others; absent where the schema
+   * reads the text.
+   */
   parser?: Parser;
   /** The most bytes. A longer body is refused before anything else looks at the request. */
   mostBytes: number;
@@ -46,15 +49,23 @@ export function bodyFor<Content>(
   return body.others?.find(({ contentType }) => contentType === type) ?? body;
 }
 
-/** The content type without its parameters, before which there may be white space (RFC 9110 section 5.6.6). */
+/**
+ * The content type without its parameters, before which there may be white space (RFC 9110 section
+ * 5.6.6).
+ */
 export function mediaType(headers: ApiEvent['headers']): string {
   const [type = ''] = headers['content-type']?.split(';') ?? [];
   return type.trim().toLowerCase();
 }
 
-/** The most parameters of a form. Middy's parser would silently ignore those after the thousandth. */
+/**
+ * The most parameters of a form. Middy's parser would silently ignore those after the thousandth.
+ */
 const mostParameters = 100;
-/** The most values in JSON: middy's parser calls a function for each, which takes longer than all else. */
+/**
+ * The most values in JSON: middy's parser calls a function for each, which takes longer than all
+ * else.
+ */
 const mostValues = 1_000;
 
 /** A device: its token has at most 4,096 characters. */
@@ -91,7 +102,10 @@ export const securityEventToken = <Content>(
   makeError: invalidRequest,
 });
 
-/** Leaves out parameters without a value. @see RFC 6749 section 3.2 */
+/**
+ * Leaves out parameters without a value.
+ * @see RFC 6749 section 3.2
+ */
 const filledParameters = v.pipe(
   v.record(v.string(), v.union([v.string(), v.array(v.string())])),
   v.transform((form): unknown =>
@@ -120,8 +134,8 @@ export const form = <Content>(
 });
 
 /**
- * Refuses a body that is too large, before anybody has to authenticate: a form itself may say who calls.
- * The body of a request that should have none is dropped.
+ * Refuses a body that is too large, before anybody has to authenticate: a form itself may say who
+ * calls. The body of a request that should have none is dropped.
  * @throws ServiceError of the endpoint
  */
 export const limitBody = (expected: Body<unknown> | undefined): MiddlewareObj<ApiEvent> => ({
@@ -149,7 +163,10 @@ function sizeProblem(event: ApiEvent, mostBytes: number): string | undefined {
   return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
 }
 
-/** The parsers of forms that an endpoint takes. A form may say who calls, so it is read before anybody authenticates. */
+/**
+ * The parsers of forms that an endpoint takes. A form may say who calls, so it is read before
+ * anybody authenticates.
+ */
 export const formParsers = (expected: Body<unknown> | undefined): Parser[] =>
   parsersOf(expected, (type) => type === formType);
 
@@ -219,13 +236,19 @@ function jsonProblem(event: ApiEvent): string | undefined {
     : undefined;
 }
 
-/** Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the place of other bytes. */
+/**
+ * Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the
+ * place of other bytes.
+ */
 function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
   if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
   return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
 }
 
-/** The most values that a text can have as JSON, of which each but the first follows `[`, `{` or a comma outside of strings. */
+/**
+ * The most values that a text can have as JSON, of which each but the first follows `[`, `{` or a
+ * comma outside of strings.
+ */
 function countValues(json: string): number {
   let count = 1;
   let isInString = false;
@@ -249,7 +272,10 @@ function parserProblem({ message }: Error, { body }: ApiEvent): string {
   return body ? 'The body is not valid JSON.' : 'The body is missing.';
 }
 
-/** Reads the parsed body as its schema says. @throws ServiceError of the endpoint */
+/**
+ * Reads the parsed body as its schema says.
+ * @throws ServiceError of the endpoint
+ */
 export const validateBody = <Content>(
   expected: Body<Content> | undefined,
 ): MiddlewareObj<ApiEvent & { body: Content }> => ({

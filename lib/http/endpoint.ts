@@ -23,12 +23,18 @@ export type SecretName = 'signing-keys' | 'refresh-tokens' | 'provider-settings'
 export interface Access {
   /** The description of the function, and of the endpoint in every list, on one line. */
   summary: string;
-  /** Actions on each kind of item. @default none */
+  /**
+   * Actions on each kind of item.
+   * @default none
+   */
   table?: TableRights;
   authenticate?: { table?: TableRights };
   secrets?: readonly SecretName[];
   asksLoginHook?: true;
-  /** The timeout. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
+  /**
+   * The timeout.
+   * @default 10: up to 3 s for a provider, a cold start, and retries of the store
+   */
   seconds?: number;
 }
 
@@ -50,7 +56,10 @@ export interface Authentication<Caller> {
   /** The parameters of the form that it reads. */
   parameters?: readonly string[];
   table?: TableRights;
-  /** @param form the form, of which only the size is checked @throws ServiceError with that error */
+  /**
+   * @param form the form, of which only the size is checked
+   * @throws ServiceError with that error
+   */
   identify: (headers: RequestHeaders, form: () => Form) => Promise<Caller>;
 }
 
@@ -67,13 +76,19 @@ interface ResponseRecord {
   description: string;
   body?: v.GenericSchema;
   example?: unknown;
-  /** Seconds that anybody may cache it. @default none */
+  /**
+   * Seconds that anybody may cache it.
+   * @default none
+   */
   cacheSeconds?: number;
   /** Requests that can follow, by name. */
   links?: Record<string, Link>;
 }
 
-/** A request that takes its values from a response. @see OpenAPI 3.1.1, Link Object */
+/**
+ * A request that takes its values from a response.
+ * @see OpenAPI 3.1.1, Link Object
+ */
 export interface Link {
   /** The file name of the endpoint that it calls. */
   operationId: string;
@@ -118,7 +133,10 @@ interface EndpointRequest<Caller, Schemas extends ParameterSchemas, Content> {
   body: Content;
 }
 
-/** Everything about an endpoint. Its handler, the local gateway, the CDK stack, the docs and the event files read it. */
+/**
+ * Everything about an endpoint. Its handler, the local gateway, the CDK stack, the docs and the
+ * event files read it.
+ */
 export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R extends Responses>
   extends Access {
   /** As API Gateway writes it: `{name}` is one segment. */
@@ -127,24 +145,37 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
   /** More than the summary, in Markdown. */
   description: string;
   authenticate: Authentication<Caller>;
-  /** Malformed and, in the query, unknown ones are 400 `invalid_request`. Without `query`, the query is ignored. */
+  /**
+   * Malformed and, in the query, unknown ones are 400 `invalid_request`. Without `query`, the query
+   * is ignored.
+   */
   parameters?: Schemas;
   body?: Body<Content>;
   responses: R;
   /** Errors besides 500 and those of its authentication. */
   errors?: Partial<Record<ErrorCode, ErrorRecord>>;
-  /** The log event of an error response. @default 'request_refused' */
+  /**
+   * The log event of an error response.
+   * @default 'request_refused'
+   */
   errorEvent?: 'token_refused' | 'request_refused';
-  /** Only what may write is audited. @default unless the method is GET */
+  /**
+   * Only what may write is audited.
+   * @default unless the method is GET
+   */
   writes?: false;
   /** The name of the response's `id` in the audit line. */
   idIs?: AuditedId;
-  /** A request for the docs and the event file. Credentials are placeholders such as `CLIENT_ID`. */
+  /**
+   * A request for the docs and the event file. Credentials are placeholders such as `CLIENT_ID`.
+   */
   example?: ExampleRequest;
   /**
-   * The status that the example must get in the trial of new versions. A GET is sent with valid credentials, but no id exists
-   * there except that of the access request, so most with an id need 404.
-   * @default a GET's success; otherwise 401, since the credentials are placeholders, or 400 without authentication
+   * The status that the example must get in the trial of new versions. A GET is sent with valid
+   * credentials, but no id exists there except that of the access request, so most with an id need
+   * 404.
+   * @default a GET's success; otherwise 401, since the credentials are placeholders, or 400 without
+   *   authentication
    */
   trialStatus?: number;
   handle: (request: EndpointRequest<Caller, Schemas, Content>) => Promise<Answer<R>>;

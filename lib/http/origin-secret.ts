@@ -8,10 +8,16 @@ import { equalInConstantTime } from '../secrets/secrets.ts';
 
 export const originSecretHeader = 'x-origin-secret';
 
-/** The header with the client's address. @see Amazon CloudFront developer guide, "Add CloudFront request headers" */
+/**
+ * The header with the client's address.
+ * @see Amazon CloudFront developer guide, "Add CloudFront request headers"
+ */
 export const viewerAddressHeader = 'CloudFront-Viewer-Address';
 
-/** The API's id in a direct invocation, for which AWS demands a permission. Elsewhere, API Gateway sets it. */
+/**
+ * The API's id in a direct invocation, for which AWS demands a permission. Elsewhere, API Gateway
+ * sets it.
+ */
 export const directInvocation = 'direct-invocation';
 
 export const originError: ErrorRecord = {
@@ -20,8 +26,8 @@ export const originError: ErrorRecord = {
 };
 
 /**
- * Rejects a request without the origin secret, if there is one. `ORIGIN_SECRET_HASHES` holds its SHA-256 in hex and, after a
- * comma, that of a second one during a rotation.
+ * Rejects a request without the origin secret, if there is one. `ORIGIN_SECRET_HASHES` holds its
+ * SHA-256 in hex and, after a comma, that of a second one during a rotation.
  * @throws ServiceError `forbidden`
  */
 export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
@@ -40,7 +46,10 @@ export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
   },
 };
 
-/** The address without its port: `198.51.100.7:443` is 198.51.100.7, `2001:db8::7:443` is 2001:db8::7. */
+/**
+ * The address without its port: `198.51.100.7:443` is 198.51.100.7, `2001:db8::7:443` is
+ * 2001:db8::7.
+ */
 function addressIn(value = ''): { source_ip?: string } {
   const [, address] = /^([\d.]{7,15}|[\da-f:]{2,39}):\d{1,5}$/i.exec(value) ?? [];
   return address === undefined ? {} : { source_ip: address };

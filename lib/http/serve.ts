@@ -1,5 +1,6 @@
-// A request in, an answer out: the middy chain of every endpoint, the authentication of callers, bodies, parameters and
-// the rendering of errors. It decides nothing about the domain. It calls the rooms that know the callers.
+// A request in, an answer out: the middy chain of every endpoint, the authentication of callers,
+// bodies, parameters and the rendering of errors. It decides nothing about the domain. It calls the
+// rooms that know the callers.
 
 import middy, { type MiddlewareObj, type Request } from '@middy/core';
 import type {
@@ -47,7 +48,10 @@ export async function noContent(work?: Promise<unknown>) {
   return { status: 204 as const, body: undefined };
 }
 
-/** An endpoint with its Lambda handler. Responses and errors pass the middlewares from the last to the first. */
+/**
+ * An endpoint with its Lambda handler. Responses and errors pass the middlewares from the last to
+ * the first.
+ */
 export function serve<
   Caller,
   R extends Responses,
@@ -94,8 +98,9 @@ const authenticate = <Caller>(
 });
 
 /**
- * Writes the audit line of a request that may write, whatever its outcome. A request that was refused before its caller was
- * known changed nothing, and anybody can send millions: those stand in the log alone.
+ * Writes the audit line of a request that may write, whatever its outcome. A request that was
+ * refused before its caller was known changed nothing, and anybody can send millions: those stand
+ * in the log alone.
  */
 function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiResponse> {
   const write = ({ response }: Request<ApiEvent, ApiResponse>) => {
@@ -122,7 +127,10 @@ function renderAnswer(
   return jsonResponse({ status, body, headers, cacheSeconds }, requestId);
 }
 
-/** Reads parameters into the event. @throws ServiceError `invalid_request` for one that is malformed or, in the query, unknown */
+/**
+ * Reads parameters into the event.
+ * @throws ServiceError `invalid_request` for one that is malformed or, in the query, unknown
+ */
 function readParameters<Schemas extends ParameterSchemas>(
   schemas: Schemas | undefined,
 ): MiddlewareObj<ApiEvent & { [Place in keyof ParameterSchemas]-?: Outputs<Schemas[Place]> }> {
@@ -143,7 +151,10 @@ function readParameters<Schemas extends ParameterSchemas>(
 const objectOf = <Entries extends v.ObjectEntries>(entries: Entries | undefined) =>
   entries && v.object(entries);
 
-/** Each query parameter with its values, from the raw query: API Gateway joins repeated ones with commas. */
+/**
+ * Each query parameter with its values, from the raw query: API Gateway joins repeated ones with
+ * commas.
+ */
 function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string, string[]> {
   const sent = new URLSearchParams(rawQueryString);
   const names = [...new Set(sent.keys())];

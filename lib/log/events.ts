@@ -45,7 +45,10 @@ const line = <const Fields extends Record<string, Field<unknown>>>(when: string,
   fields: own,
 });
 
-/** Every line that the service writes: when, and its fields besides those of the request (`RequestFields`). */
+/**
+ * Every line that the service writes: when, and its fields besides those of the request
+ * (`RequestFields`).
+ */
 export const logEvents = {
   token_issued: line('A token was issued', {}),
   token_refused: line('The token endpoint answered with an error', { error, reason }),

@@ -1,5 +1,6 @@
-// The log, the audit log and the metrics: one record for each kind of line, and the fields that every line of a request
-// shares. What happened is for the caller to say; lines are shipped by `lib/release`. It calls the foundation alone.
+// The log, the audit log and the metrics: one record for each kind of line, and the fields that
+// every line of a request shares. What happened is for the caller to say; lines are shipped by
+// `lib/release`. It calls the foundation alone.
 
 import { timestamp } from '../foundation/clock.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
@@ -53,7 +54,10 @@ const cut = (_name: string, value: unknown): unknown =>
     ? `${value.slice(0, longestText)}…`
     : value;
 
-/** The parts of an error that may be logged. Messages of the language's own errors may not: they quote the value that failed. */
+/**
+ * The parts of an error that may be logged. Messages of the language's own errors may not: they
+ * quote the value that failed.
+ */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, stack, cause } = error;

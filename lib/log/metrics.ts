@@ -7,11 +7,17 @@ interface Metric {
   name: string;
   /** The events that it counts. */
   of: readonly LogEvent[];
-  /** Only the lines with these fields. @default all */
+  /**
+   * Only the lines with these fields.
+   * @default all
+   */
   with?: { error: ErrorCode } | { client_kind: 'public' };
   /** Not the lines with this field. */
   without?: { error: ErrorCode };
-  /** The field with its value in milliseconds. @default each line counts 1 */
+  /**
+   * The field with its value in milliseconds.
+   * @default each line counts 1
+   */
   value?: string;
   /** Dimensions, each one field or several. Each value costs money, so they have few. */
   by: readonly (string | readonly string[])[];
@@ -61,8 +67,8 @@ const hasFields = (line: Record<string, unknown>, fields: object = {}): boolean 
   Object.entries(fields).every(([field, value]) => line[field] === value);
 
 /**
- * Fields that make CloudWatch read a log line as metrics too; none without a namespace. Powertools would write a second line,
- * which costs money.
+ * Fields that make CloudWatch read a log line as metrics too; none without a namespace. Powertools
+ * would write a second line, which costs money.
  * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"
  */
 export function asMetrics(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {

@@ -11,7 +11,10 @@ interface RequestContext {
 
 const requests = new AsyncLocalStorage<RequestContext>();
 
-/** Serves a request, whose log lines have these fields and those noted meanwhile. The outermost caller's object gets them. */
+/**
+ * Serves a request, whose log lines have these fields and those noted meanwhile. The outermost
+ * caller's object gets them.
+ */
 export function withRequest<Result>(fields: Partial<RequestFields>, run: () => Result): Result {
   const outer = requests.getStore();
   if (!outer) return requests.run({ noted: fields, ids: {} }, run);

@@ -16,7 +16,10 @@ const algorithmsByType: Record<string, string[] | undefined> = {
   'OKP Ed25519': ['EdDSA', 'Ed25519'],
 };
 
-/** The algorithms that a key may verify; the assertion alone never decides. @see RFC 8725, section 3.1 */
+/**
+ * The algorithms that a key may verify; the assertion alone never decides.
+ * @see RFC 8725, section 3.1
+ */
 export function algorithmsOf(jwk: StoredKey['jwk']): string[] {
   const { kty, crv, alg } = jwk;
   if (kty === 'RSA' && !isSoundRsaKey(jwk)) return [];
@@ -32,7 +35,11 @@ const keySetSchema = v.object({
   ),
 });
 
-/** The public keys of a JWK Set, to be stored. @throws ServiceError naming what is wrong @see RFC 7517, section 5 */
+/**
+ * The public keys of a JWK Set, to be stored.
+ * @throws ServiceError naming what is wrong
+ * @see RFC 7517, section 5
+ */
 export async function keysIn(keySet: unknown): Promise<StoredKey[]> {
   if (!v.is(keySetSchema, keySet))
     throw unusable(`must be a JSON object with the list keys: one or ${mostKeys} JSON Web Keys`);
@@ -65,7 +72,10 @@ export const shownKey = ({ thumbprint, created_at }: StoredKey) => ({ thumbprint
 export const thumbprintsOf = (keys: StoredKey[]): string[] =>
   keys.map(({ thumbprint }) => thumbprint);
 
-/** Replaces the keys of a client. @throws ServiceError for too many, for no credential left, or when somebody else was faster */
+/**
+ * Replaces the keys of a client.
+ * @throws ServiceError for too many, for no credential left, or when somebody else was faster
+ */
 export async function replaceKeys(loginAppId: string, client: LoginAppClient, keys: StoredKey[]) {
   const existing = thumbprintsOf(client.keys ?? []).join(', ');
   if (keys.length > mostKeys)

@@ -1,4 +1,5 @@
-// Names in client and server metadata, apart from their code: the function that describes the server bundles none of it.
+// Names in client and server metadata, apart from their code: the function that describes the
+// server bundles none of it.
 
 export const grantTypes = [
   'provider_credentials',
@@ -8,16 +9,28 @@ export const grantTypes = [
 ] as const;
 export type GrantType = (typeof grantTypes)[number];
 
-/** Methods by which clients authenticate. @see RFC 7591, section 2 */
+/**
+ * Methods by which clients authenticate.
+ * @see RFC 7591, section 2
+ */
 export const authenticationMethods = ['client_secret_basic', 'private_key_jwt'] as const;
 
-/** Algorithms of DPoP proofs: the one that a Secure Enclave and a Keystore have. @see RFC 9449, section 5.1 */
+/**
+ * Algorithms of DPoP proofs: the one that a Secure Enclave and a Keystore have.
+ * @see RFC 9449, section 5.1
+ */
 export const proofAlgorithms = ['ES256'];
 
-/** The type of an assertion that is a JWT. @see RFC 7523, section 2.2 */
+/**
+ * The type of an assertion that is a JWT.
+ * @see RFC 7523, section 2.2
+ */
 export const jwtAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** Algorithms of assertions: asymmetric ones only. @see RFC 7518, RFC 8037, RFC 9864 */
+/**
+ * Algorithms of assertions: asymmetric ones only.
+ * @see RFC 7518, RFC 8037, RFC 9864
+ */
 export const assertionAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'];
 
 export const platforms = ['ios', 'android'] as const;

@@ -18,7 +18,10 @@ import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';
 
-/** The members of a public key that are stored. @see RFC 7517, section 4 */
+/**
+ * The members of a public key that are stored.
+ * @see RFC 7517, section 4
+ */
 export const publicJwkSchema = v.object({
   kty: v.string(),
   ...v.entriesFromList(['alg', 'crv', 'x', 'y', 'n', 'e'], v.exactOptional(v.string())),
@@ -39,13 +42,19 @@ export const clientItem = itemKind(
     keys: v.optional(v.array(storedKeySchema)),
     /** The `iss` and `sub` of another issuer's tokens that authenticate it. */
     workload_identity: v.optional(v.object({ issuer: v.string(), subject: v.string() })),
-    /** The platform of a public client: an app without a credential, which proves a key with each request (RFC 9449). */
+    /**
+     * The platform of a public client: an app without a credential, which proves a key with each
+     * request (RFC 9449).
+     */
     public_on: v.optional(v.picklist(platforms)),
     /** The providers that a public client may use; absent for those of id tokens alone. */
     providers: v.optional(v.array(v.string())),
     /** The grants that it may use; absent for all. With none, it may only introspect. */
     grant_types: v.optional(v.array(v.picklist(grantTypes))),
-    /** Whether it may read recipients although its grants are limited; with all grants it always may. */
+    /**
+     * Whether it may read recipients although its grants are limited; with all grants it always
+     * may.
+     */
     recipients: v.optional(v.boolean()),
     created_at: v.string(),
   }),
@@ -72,7 +81,10 @@ export async function authenticateClient(clientId: string, clientSecret: string)
   return isClient(client) ? authenticated(client) : 'secret_wrong';
 }
 
-/** The client with an id, if the proof holds for the cached one or else, at most once a second, for the stored one. */
+/**
+ * The client with an id, if the proof holds for the cached one or else, at most once a second, for
+ * the stored one.
+ */
 export async function authenticateClientBy(
   clientId: string,
   prove: (client: LoginAppClient) => Promise<boolean>,
@@ -93,7 +105,10 @@ const authenticated = (client: LoginAppClient) => ({
   providers: client.providers,
 });
 
-/** A verified proof of possession, which counts once. @see RFC 9449 */
+/**
+ * A verified proof of possession, which counts once.
+ * @see RFC 9449
+ */
 export interface Proof {
   /** The thumbprint of the key. */
   key: string;
@@ -154,7 +169,10 @@ async function putClient(
 export const rotateClientSecret = (loginAppId: string, client: LoginAppClient) =>
   rotateSecretOf(clientItem(loginAppId, client.client_id), client, secretPrefix);
 
-/** @throws ServiceError `unauthorized_client` for a client that may use no grant: it may only introspect */
+/**
+ * @throws ServiceError `unauthorized_client` for a client that may use no grant: it may only
+ *   introspect
+ */
 export function requireMoreThanIntrospection({ grantTypes }: AuthenticatedClient): void {
   const message = 'The client may only introspect tokens.';
   if (grantTypes?.length === 0)

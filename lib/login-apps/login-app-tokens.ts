@@ -13,7 +13,10 @@ export const loginAppTokenItem = itemKind(
 );
 export type StoredLoginAppToken = ItemOf<typeof loginAppTokenItem>;
 
-/** Creates a long-lived Login App Token to ship inside a mobile app. It is no JWT, since signing keys rotate. */
+/**
+ * Creates a long-lived Login App Token to ship inside a mobile app. It is no JWT, since signing
+ * keys rotate.
+ */
 export async function createLoginAppToken(login_app_id: string, name: string) {
   const token_id = newId('t');
   const secret = newSecret('las');

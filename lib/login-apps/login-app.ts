@@ -1,5 +1,5 @@
-// Login Apps with their clients, rights, mobile applications and long-lived tokens. Settings of providers are listed
-// here, and read in `lib/providers`. It calls the storage and the secrets.
+// Login Apps with their clients, rights, mobile applications and long-lived tokens. Settings of
+// providers are listed here, and read in `lib/providers`. It calls the storage and the secrets.
 
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
@@ -57,7 +57,10 @@ export async function readLoginApp(id: string) {
   };
 }
 
-/** Creates a Login App without clients or providers. @param more an id of its own, and epoch seconds of its end */
+/**
+ * Creates a Login App without clients or providers.
+ * @param more an id of its own, and epoch seconds of its end
+ */
 export async function createLoginApp(
   name: string,
   { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},

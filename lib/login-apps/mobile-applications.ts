@@ -10,7 +10,10 @@ export const mobileApplicationItem = itemKind(
   mobileApplicationKey,
 );
 
-/** Finds a mobile application. One that is not cached is always read, so that it works as soon as it is set. */
+/**
+ * Finds a mobile application. One that is not cached is always read, so that it works as soon as it
+ * is set.
+ */
 const findMobileApplication = cached(
   (loginAppId) => isId('la_…', loginAppId),
   (loginAppId: string, platform: Platform) => readItem(mobileApplicationItem(loginAppId, platform)),

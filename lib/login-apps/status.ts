@@ -14,7 +14,10 @@ export const statusAttributes = {
   sign_ups_closed_at: v.optional(v.string()),
   /** Epoch seconds; sessions that began before have ended. */
   sessions_valid_from: v.optional(v.number()),
-  /** `sessions_valid_from` before the latest logout, 0 for none; absent when there is no logout to undo. */
+  /**
+   * `sessions_valid_from` before the latest logout, 0 for none; absent when there is no logout to
+   * undo.
+   */
   sessions_valid_from_before: v.optional(v.number()),
 };
 const statusItem = itemKind(v.object(statusAttributes), loginAppKey);
@@ -32,27 +35,41 @@ export type LoginAppStatus = ReturnType<typeof statusOf>;
 
 const findStored = cached((loginAppId) => isId('la_…', loginAppId), readStored);
 
-/** The status of a Login App, up to 30 s old. Only for ids of authenticated clients and our tokens: others would cost reads. */
+/**
+ * The status of a Login App, up to 30 s old. Only for ids of authenticated clients and our tokens:
+ * others would cost reads.
+ */
 export const findStatus = async (loginAppId: string) =>
   statusOf(await findStored([loginAppId], () => true));
 
 export const readStatus = async (loginAppId: string) => statusOf(await readStored(loginAppId));
 
-/** Ends every session of a Login App that began until now or, as clocks differ, in the next two seconds. @throws ServiceError */
+/**
+ * Ends every session of a Login App that began until now or, as clocks differ, in the next two
+ * seconds.
+ * @throws ServiceError
+ */
 export const endAllSessions = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from }) => ({
     sessions_valid_from: epochSeconds() + 2,
     sessions_valid_from_before: sessions_valid_from ?? 0,
   }));
 
-/** Takes the latest logout back: the sessions that it alone ended go on. @throws ServiceError also when there is none to undo */
+/**
+ * Takes the latest logout back: the sessions that it alone ended go on.
+ * @throws ServiceError also when there is none to undo
+ */
 export const undoLogout = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from_before: before }) => {
     if (before === undefined) throw invalid('The Login App has no logout that can be undone.');
     return { sessions_valid_from: before, sessions_valid_from_before: undefined };
   });
 
-/** Replaces the latest logout unless another one came first. Two of one second differ in what was before. @throws ServiceError */
+/**
+ * Replaces the latest logout unless another one came first. Two of one second differ in what was
+ * before.
+ * @throws ServiceError
+ */
 async function replaceLogout(login_app_id: string, next: (stored: Stored) => Stored) {
   const stored = await readStored(login_app_id);
   if (!stored) throw new ServiceError('not_found', 'There is no such Login App.');

@@ -4,14 +4,20 @@ import { hashOf } from '../storage/keys.ts';
 import { type Profile, profileSchema } from './profile.ts';
 
 export interface Identity {
-  /** The authority that vouches: the issuer of an id token, or the `namespace` of an OAuth provider's settings. */
+  /**
+   * The authority that vouches: the issuer of an id token, or the `namespace` of an OAuth
+   * provider's settings.
+   */
   namespace: string;
   subject: string;
 }
 
 const claimText = v.pipe(v.string(), v.nonEmpty(), v.maxLength(255));
 
-/** How a person logged in at their provider. @see OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2.1 */
+/**
+ * How a person logged in at their provider.
+ * @see OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2.1
+ */
 export const loginClaimsSchema = v.object({
   acr: v.exactOptional(v.pipe(claimText, v.description('The `acr` of the id token of the login.'))),
   amr: v.exactOptional(
@@ -26,7 +32,9 @@ export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 
 export interface RevocableToken {
   text: string;
-  /** The issuer whose settings name the revocation endpoint; absent where the provider has only one. */
+  /**
+   * The issuer whose settings name the revocation endpoint; absent where the provider has only one.
+   */
   issuer?: string | undefined;
 }
 
@@ -34,7 +42,10 @@ export interface RevocableToken {
 export interface VerifiedIdentity extends Identity {
   /** The provider's refresh token, if the settings keep it to be revoked. */
   revocableToken?: RevocableToken | undefined;
-  /** Whether the code beside an id token gave a token to revoke; absent if there was no code, or none is exchanged. */
+  /**
+   * Whether the code beside an id token gave a token to revoke; absent if there was no code, or
+   * none is exchanged.
+   */
   code?: 'exchanged' | 'not_exchanged';
   /** The claims that the settings name. */
   profile?: Profile | undefined;
@@ -51,7 +62,10 @@ export interface VerifiedIdentity extends Identity {
 
 const storedIdentitySchema = v.object({
   identity_id: v.string(),
-  /** The id of the identity index item that leads to the Login User; absent for their first identity. */
+  /**
+   * The id of the identity index item that leads to the Login User; absent for their first
+   * identity.
+   */
   slot: v.exactOptional(v.string()),
   provider: v.string(),
   namespace: v.string(),
@@ -62,7 +76,10 @@ export type StoredIdentity = v.InferOutput<typeof storedIdentitySchema>;
 
 export type UserIdentity = StoredIdentity & ReturnType<typeof identityDetails>;
 
-/** The attributes of a Login User that are about one identity: a login or a link writes only those of its own. */
+/**
+ * The attributes of a Login User that are about one identity: a login or a link writes only those
+ * of its own.
+ */
 export const identityAttributes = {
   linked: (identityId: string) => `identity_${identityId}` as const,
   lastLogin: (identityId: string) => `last_login_of_${identityId}` as const,
@@ -92,13 +109,19 @@ export const identityIndexItem = v.object({
   deleted_at: v.optional(v.string()),
 });
 
-/** The attributes of a Login User about one identity, but for the provider's token, which stays until it is revoked. */
+/**
+ * The attributes of a Login User about one identity, but for the provider's token, which stays
+ * until it is revoked.
+ */
 export const attributesWithoutToken = (identityId: string): string[] =>
   Object.values(identityAttributes)
     .filter((nameOf) => nameOf !== identityAttributes.storedToken)
     .map((nameOf) => nameOf(identityId));
 
-/** The identities of a Login User: the first one, unless it was unlinked, then the others in the order of linking. */
+/**
+ * The identities of a Login User: the first one, unless it was unlinked, then the others in the
+ * order of linking.
+ */
 export function identitiesIn(item: Item): UserIdentity[] {
   const linked = Object.entries(item)
     .filter(([name]) => name.startsWith(identityAttributes.linked('')))

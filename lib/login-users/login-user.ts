@@ -1,5 +1,6 @@
-// The record of a person as one Login App knows them: identities, profile, block, and which sessions have ended
-// together. How people log in, link and leave is for `lib/people`. It calls the storage.
+// The record of a person as one Login App knows them: identities, profile, block, and which
+// sessions have ended together. How people log in, link and leave is for `lib/people`. It calls the
+// storage.
 
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
@@ -39,7 +40,10 @@ const loginUserSchema = v.object({
   rejected_since: v.optional(v.number()),
   /** The number of linked identities, as this version counts them; see `changeOfIdentities`. */
   linked_identities: v.optional(v.number()),
-  /** The ids, with spaces between, of devices related without a recent login. Some may be theirs no more. */
+  /**
+   * The ids, with spaces between, of devices related without a recent login. Some may be theirs no
+   * more.
+   */
   unconfirmed_devices: v.optional(v.string()),
   ...sessionsOfPerson,
 });
@@ -51,7 +55,9 @@ export type LoginUserItem = v.InferOutput<typeof loginUserSchema> &
   v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
 
-/** The item of a Login User, of a deleted one, or of an identity index. Reads return it unparsed. */
+/**
+ * The item of a Login User, of a deleted one, or of an identity index. Reads return it unparsed.
+ */
 export const loginUserItem = (loginUserId: string): ItemKey<Item, LoginUserItem> => ({
   ...loginUserKey(loginUserId),
   parse: (item) => item,
@@ -94,7 +100,10 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
 export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: LoginUser) =>
   imported_at !== undefined && last_session_id === undefined ? undefined : last_login_at;
 
-/** @throws ServiceError `invalid_token` during a deletion, `not_found` when the session outlived the person, or `blockedAs` */
+/**
+ * @throws ServiceError `invalid_token` during a deletion, `not_found` when the session outlived the
+ *   person, or `blockedAs`
+ */
 export function requireActiveUser(
   { user, isDeleted }: AuthenticatedUser,
   blockedAs: BlockedCode = 'forbidden',
@@ -119,7 +128,10 @@ export const listAttributes = ['list', 'list_position'];
 export const peopleLists = (loginAppId: string): string[] =>
   shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));
 
-/** The id of an identity's first index item, which becomes the Login User at the first login: a hash, so no race creates two. */
+/**
+ * The id of an identity's first index item, which becomes the Login User at the first login: a
+ * hash, so no race creates two.
+ */
 export function firstIndexId(loginAppId: string, { namespace, subject }: Identity): string {
   const hash = hashOf(loginAppId, namespace, subject);
   // The function that checks new versions may remove only the people of probes.
@@ -136,7 +148,10 @@ export const readLoginUser = async (loginUserId: string): Promise<LoginUser | un
 export const deletedError = (): ServiceError =>
   new ServiceError('invalid_token', 'The Login User has been deleted.', 'session_ended');
 
-/** The code for a login, a refresh (apps keep the token, which works again later), the account, and a device. */
+/**
+ * The code for a login, a refresh (apps keep the token, which works again later), the account, and
+ * a device.
+ */
 type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
 
 export function blockedError(code: BlockedCode): ServiceError {

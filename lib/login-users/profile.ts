@@ -21,7 +21,11 @@ const textField = (
     v.description(means),
   );
 
-/** A boolean claim, which Apple may write as text. @see https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple */
+/**
+ * A boolean claim, which Apple may write as text.
+ * @see
+ *   https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple
+ */
 const flagField = (means: string) =>
   v.pipe(
     v.union([v.boolean(), v.picklist(['true', 'false'])]),
@@ -30,7 +34,10 @@ const flagField = (means: string) =>
     v.description(means),
   );
 
-/** @see OpenID Connect Core 1.0, section 5.1; RFC 5321, section 4.5.3.1 for e-mail; RFC 5646, section 4.4.1 for locales */
+/**
+ * @see OpenID Connect Core 1.0, section 5.1; RFC 5321, section 4.5.3.1 for e-mail; RFC 5646,
+ *   section 4.4.1 for locales
+ */
 const profileEntries = {
   email: textField(254, 'Not unique, and no proof of who somebody is.'),
   email_verified: flagField('Whether the provider says that the address is theirs.'),

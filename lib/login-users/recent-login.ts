@@ -4,15 +4,18 @@ import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedUser } from './login-user.ts';
 
-/** Seconds for which a login is recent, unless the deployment sets another number. With 0, every login is. */
+/**
+ * Seconds for which a login is recent, unless the deployment sets another number. With 0, every
+ * login is.
+ */
 export const defaultRecentLoginSeconds = 900;
 const maxAge = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS', defaultRecentLoginSeconds);
 
 type LoginTimes = Pick<AuthenticatedUser, 'started_at' | 'auth_time'>;
 
 /**
- * Epoch seconds at which the person of a session proved who they are. By single sign-on, that may be
- * long before the session began here.
+ * Epoch seconds at which the person of a session proved who they are. By single sign-on, that may
+ * be long before the session began here.
  */
 export const authTimeOf = ({ started_at, auth_time = started_at }: LoginTimes): number =>
   Math.min(started_at, auth_time);
@@ -20,14 +23,20 @@ export const authTimeOf = ({ started_at, auth_time = started_at }: LoginTimes): 
 export const isLoginRecent = (user: AuthenticatedUser): boolean =>
   maxAge() === 0 || epochSeconds() - authTimeOf(user) <= maxAge();
 
-/** @throws ServiceError `insufficient_user_authentication` unless the login is recent @see RFC 9470 section 3 */
+/**
+ * @throws ServiceError `insufficient_user_authentication` unless the login is recent
+ * @see RFC 9470 section 3
+ */
 export function requireRecentLogin(user: AuthenticatedUser): void {
   if (isLoginRecent(user)) return;
   const message = `This needs a login at most ${maxAge()} seconds ago: log in again and repeat the request.`;
   throw insufficient(message, 'login_not_recent', { max_age: maxAge() });
 }
 
-/** @throws ServiceError `insufficient_user_authentication` unless the login is recent, with an `acr` that the deployment wants */
+/**
+ * @throws ServiceError `insufficient_user_authentication` unless the login is recent, with an `acr`
+ *   that the deployment wants
+ */
 export function requireStepUp(user: AuthenticatedUser): void {
   const acr_values = optionalEnvironment('STEP_UP_ACR_VALUES');
   const message =

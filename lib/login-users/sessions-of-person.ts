@@ -51,8 +51,9 @@ export function endWithOthers(person: Item | undefined, session: v.InferOutput<t
 }
 
 /**
- * Whether a device's relation still counts. It ends with the session that made it, or when another one takes its place. After the
- * session has expired, it ends with all sessions. @param stored the item at the session's place
+ * Whether a device's relation still counts. It ends with the session that made it, or when another
+ * one takes its place. After the session has expired, it ends with all sessions.
+ * @param stored the item at the session's place
  */
 export function sessionAllows(
   person: Item | undefined,

@@ -3,7 +3,10 @@ import { type IdForm, idForms } from '../foundation/ids.ts';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { importLinesSchema } from '../schema/import-lines.ts';
 
-/** An operator command, read by the command line and by the operator function. `Taken` are its flags. */
+/**
+ * An operator command, read by the command line and by the operator function. `Taken` are its
+ * flags.
+ */
 interface Definition<Taken extends Flags> {
   summary: string;
   flags: Taken;
@@ -13,19 +16,31 @@ interface Definition<Taken extends Flags> {
   pages?: Pages;
   /** The field of the result that is printed as it is, unless JSON is asked for. */
   text?: string;
-  /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
+  /**
+   * Flags that the command line keeps to itself, with their help: each names a file on the caller's
+   * machine.
+   */
   files?: Record<string, string>;
-  /** Carries the command out. @param operator the caller's ARN @throws ServiceError when nothing was changed */
+  /**
+   * Carries the command out.
+   * @param operator the caller's ARN
+   * @throws ServiceError when nothing was changed
+   */
   run(flags: FoundValues<Taken>, operator: string): Promise<object>;
 }
 
-/** How the lines of a command come: each result has some of them, and a `next` if there are more. */
+/**
+ * How the lines of a command come: each result has some of them, and a `next` if there are more.
+ */
 export interface Pages {
   /** The field of the result that holds them. */
   members: string;
   /** The flag that takes the `next` of the result before. */
   from: string;
-  /** The fields of a member that are its columns with `--format csv`, where the command has that flag. */
+  /**
+   * The fields of a member that are its columns with `--format csv`, where the command has that
+   * flag.
+   */
   columns?: readonly string[];
 }
 
@@ -61,9 +76,10 @@ export const defineCommands = <const Taken extends Record<string, Flags>>(
 
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**
-   * Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are; a `number` is an id too.
-   * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
-   * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
+   * Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are; a
+   * `number` is an id too. `lines` is a file that the command line sends line by line, in batches;
+   * its name is typed without a flag. A `secret` is typed as the name of a file that holds it
+   * (`--app-secret-file`), so that it stays out of the shell's history.
    */
   kind:
     | 'id'
@@ -86,11 +102,17 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /** The command, or commands, that show such ids. */
   from?: string | undefined;
   optional?: true;
-  /** Finds what the id stands for, which the command gets in its place. @throws ServiceError when there is none */
+  /**
+   * Finds what the id stands for, which the command gets in its place.
+   * @throws ServiceError when there is none
+   */
   find?(id: unknown): Promise<unknown>;
 }
 
-/** The group that a line belongs to, and what no line of another group may have; undefined for a line that is wrong. */
+/**
+ * The group that a line belongs to, and what no line of another group may have; undefined for a
+ * line that is wrong.
+ */
 export type Grouping = (line: object) => { group: string; member: string } | undefined;
 
 type Flags = Record<string, Flag>;
@@ -124,7 +146,10 @@ export const number = (help: string) =>
   flag('number', 'number', help, v.pipe(v.number(integer), v.safeInteger(integer)));
 export const choice = <const Choices extends readonly string[]>(of: Choices, help: string) =>
   flag('choice', of.join('|'), help, v.picklist(of, `must be one of ${of.join(', ')}`));
-/** Some members of a whole, in its order, given separated by commas or as `none`; undefined for `all`. */
+/**
+ * Some members of a whole, in its order, given separated by commas or as `none`; undefined for
+ * `all`.
+ */
 export const subset = <Member extends string>(of: readonly Member[], help: string) => {
   const message = `must be all, none, or some of ${of.join(', ')}, separated by commas`;
   const isSome = (value: string) =>
@@ -165,7 +190,10 @@ export const lines = (help: string, grouping?: Grouping) => ({
   grouping,
 });
 
-/** Returns what a command found or changed. @throws ServiceError when there is none: it is undefined, or false */
+/**
+ * Returns what a command found or changed.
+ * @throws ServiceError when there is none: it is undefined, or false
+ */
 export function existing<Found>(found: Found | undefined | false, kind: string): Found {
   if (found) return found;
   throw new ServiceError('not_found', `There is no such ${kind}.`);
@@ -185,7 +213,10 @@ export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) =
 });
 
 const reasonForm = 'must be up to 200 characters on one line';
-/** Why an operator takes something away. It is the one text of an operator that is logged: in the audit log. */
+/**
+ * Why an operator takes something away. It is the one text of an operator that is logged: in the
+ * audit log.
+ */
 const reason = optional(
   flag(
     'reason',
@@ -195,7 +226,10 @@ const reason = optional(
   ),
 );
 
-/** Checks and reads flags; the function repeats it, as it can be invoked directly. @throws ServiceError with every problem */
+/**
+ * Checks and reads flags; the function repeats it, as it can be invoked directly.
+ * @throws ServiceError with every problem
+ */
 export function readFlags<Taken extends Flags>(
   words: string,
   known: Taken,

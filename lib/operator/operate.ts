@@ -1,5 +1,5 @@
-// The commands of operators: one record for each, with its flags, and who gave it. The command line is in
-// `infra/operator`. It calls every room of the domain.
+// The commands of operators: one record for each, with its flags, and who gave it. The command line
+// is in `infra/operator`. It calls every room of the domain.
 
 import * as v from 'valibot';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
@@ -9,7 +9,10 @@ import { loggedFlags, loggedReason } from './command.ts';
 import { commands } from './commands/index.ts';
 import { identifyOperator, type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
 
-/** Carries out one operator command, and writes its audit line. @param functionArn of the operator function */
+/**
+ * Carries out one operator command, and writes its audit line.
+ * @param functionArn of the operator function
+ */
 export async function operate(call: unknown, functionArn: string): Promise<OperatorAnswer> {
   if (!v.is(operatorCallSchema, call)) {
     logAudit({

@@ -10,7 +10,10 @@ export const operatorCallSchema = v.object({
   flags: v.custom<Record<string, unknown>>(
     (flags) => flags instanceof Object && !Array.isArray(flags),
   ),
-  /** The proof of who calls: the query of a presigned GetCallerIdentity request, signed for this command alone. */
+  /**
+   * The proof of who calls: the query of a presigned GetCallerIdentity request, signed for this
+   * command alone.
+   */
   proof: v.optional(v.unknown()),
 });
 export type OperatorCall = v.InferOutput<typeof operatorCallSchema>;
@@ -22,7 +25,10 @@ export const operatorAnswerSchema = v.union([
 ]);
 export type OperatorAnswer = v.InferOutput<typeof operatorAnswerSchema>;
 
-/** The query of the request to STS. @see AWS STS API reference, "GetCallerIdentity" */
+/**
+ * The query of the request to STS.
+ * @see AWS STS API reference, "GetCallerIdentity"
+ */
 export const identityQuestion = { Action: 'GetCallerIdentity', Version: '2011-06-15' } as const;
 
 /** The signed header with the hash of the command: a proof is worth nothing for another one. */
@@ -52,9 +58,10 @@ const parameters = [
 ];
 
 /**
- * Asks STS who signed the proof. The signature covers the hash of the command, so whoever sees a proof can at most repeat that
- * command, for 15 minutes. Only identities of the function's own AWS account count: in another account, a caller could choose
- * the names of users and roles, and so stay unknown.
+ * Asks STS who signed the proof. The signature covers the hash of the command, so whoever sees a
+ * proof can at most repeat that command, for 15 minutes. Only identities of the function's own AWS
+ * account count: in another account, a caller could choose the names of users and roles, and so
+ * stay unknown.
  * @returns the ARN of a user or an assumed role
  * @throws ServiceError `unauthorized` for a proof that is malformed or that STS does not accept
  * @see Signature Version 4 signing process; the IAM authentication of Vault and EKS works alike

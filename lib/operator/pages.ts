@@ -8,7 +8,10 @@ const pageSize = 100;
 /** The place at which a list goes on, in the words of its reader. */
 const startSchema = v.record(v.string(), v.string());
 
-/** The beginning of the next page: the index of a list, and the place in it, absent for its first member. */
+/**
+ * The beginning of the next page: the index of a list, and the place in it, absent for its first
+ * member.
+ */
 const placeSchema = v.object({ list: v.number(), start: v.optional(startSchema) });
 type Place = v.InferOutput<typeof placeSchema>;
 type Start = Place['start'];
@@ -52,7 +55,11 @@ function readPlace(text: string): Place {
 /** The error for a `start` that the reader of a list did not write. */
 export const wrongPlace = () => invalid('--after must be the next of the page before.');
 
-/** Reads a page of lists in the index `by_list`. @param prefix of the positions @throws ServiceError as readPageAcross does */
+/**
+ * Reads a page of lists in the index `by_list`.
+ * @param prefix of the positions
+ * @throws ServiceError as readPageAcross does
+ */
 export async function readPage(lists: string | string[], after: string | undefined, prefix = '') {
   const { members, ...page } = await readPageAcross([lists].flat(), after, async (list, from) => {
     if (from.start && from.start.list !== list) throw wrongPlace();
@@ -66,7 +73,10 @@ export async function readPage(lists: string | string[], after: string | undefin
   return { items: await readMembers(members), ...page };
 }
 
-/** Picks a page of members that are sorted by id. @param after the `next` of the page before: its last id */
+/**
+ * Picks a page of members that are sorted by id.
+ * @param after the `next` of the page before: its last id
+ */
 export function pageOf<Member>(
   members: Iterable<Member>,
   idOf: (member: Member) => string,

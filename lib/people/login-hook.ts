@@ -13,10 +13,16 @@ import { documentClient } from '../storage/client.ts';
 
 /** The name or ARN of the owner's Lambda function or alias; undefined without a login hook. */
 const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');
-/** Seconds to wait for an answer. @default 3 */
+/**
+ * Seconds to wait for an answer.
+ * @default 3
+ */
 const hookSeconds = optionalEnvironmentSeconds('LOGIN_HOOK_SECONDS', 3);
 
-/** Whether a login hook decides about the logins of a Login App. Checks of new versions don't ask it: they log nobody in. */
+/**
+ * Whether a login hook decides about the logins of a Login App. Checks of new versions don't ask
+ * it: they log nobody in.
+ */
 export const hasLoginHook = (loginAppId: string): boolean =>
   functionName() !== undefined && !loginAppId.startsWith(probeIds.loginApp);
 
@@ -73,10 +79,12 @@ interface HookEvent {
 type HookIdentity = VerifiedIdentity & { provider: ProviderId };
 
 /**
- * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not stored yet.
+ * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not
+ * stored yet.
  * @param identity absent at a refresh if the person has unlinked it
  * @returns the claims for the access tokens of the session, in JSON; undefined for none
- * @throws ServiceError `invalid_grant` when the function refuses; Error when it fails, takes too long or gives an invalid answer
+ * @throws ServiceError `invalid_grant` when the function refuses; Error when it fails, takes too
+ *   long or gives an invalid answer
  */
 export async function askLoginHook(
   event: HookEvent,
@@ -95,7 +103,10 @@ export async function askLoginHook(
   throw new ServiceError('invalid_grant', 'The login was refused.', 'denied_by_hook');
 }
 
-/** Asks about an identity that a person links. @throws ServiceError `invalid_grant` when the hook refuses */
+/**
+ * Asks about an identity that a person links.
+ * @throws ServiceError `invalid_grant` when the hook refuses
+ */
 export async function askAboutLink(
   { login_app_id, login_user_id, session_id, client_id, user }: AuthenticatedUser,
   provider: ProviderId,
@@ -122,8 +133,8 @@ let sign: ReturnType<typeof requestSigner> | undefined;
 
 /**
  * Invokes the owner's function once, since it may have effects: on a connection of its own, which
- * can't have died while Lambda had frozen the instance. The SDK's client would enlarge the bundle by
- * half.
+ * can't have died while Lambda had frozen the instance. The SDK's client would enlarge the bundle
+ * by half.
  */
 async function invoke(event: object): Promise<v.InferOutput<typeof answerSchema>> {
   const { text, status, fault } = await sendEvent(event);

@@ -53,8 +53,9 @@ export async function callProvider(call: ProviderCall): Promise<{ status: number
 }
 
 /**
- * Keeps the TLS sessions of providers, which the next handshakes resume, but no connection. A socket
- * may die while Lambda has frozen the instance, and a request with a code must not be sent twice.
+ * Keeps the TLS sessions of providers, which the next handshakes resume, but no connection. A
+ * socket may die while Lambda has frozen the instance, and a request with a code must not be sent
+ * twice.
  * @see AWS Lambda developer guide, "Best practices": idle connections are purged
  */
 const tlsSessions = new Agent({ keepAlive: false });
@@ -93,7 +94,10 @@ export async function responseTo({
   return response;
 }
 
-/** Calls with a person's credential. @throws ProviderFailure, ServiceError when the provider finds it too long */
+/**
+ * Calls with a person's credential.
+ * @throws ProviderFailure, ServiceError when the provider finds it too long
+ */
 export async function presentCredential(call: ProviderCall) {
   const answer = await callProvider(call);
   // @see RFC 9110 section 15.5, RFC 6585 section 5
@@ -101,7 +105,10 @@ export async function presentCredential(call: ProviderCall) {
   return answer;
 }
 
-/** The header of HTTP Basic, with user and password form-encoded. @see RFC 6749 section 2.3.1 */
+/**
+ * The header of HTTP Basic, with user and password form-encoded.
+ * @see RFC 6749 section 2.3.1
+ */
 export const basicAuthorization = (user: string, password: string): string => {
   const encoded = [user, password]
     .map((part) => new URLSearchParams([['', part]]).toString().slice(1))

@@ -13,7 +13,11 @@ export const rejected = (reason: LogReason) =>
 
 const notAccepted = 'The provider does not accept this credential for this Login App.';
 
-/** The credential itself. @throws ServiceError unless it is visible ASCII of at most 16 KiB @see RFC 6749 appendix A */
+/**
+ * The credential itself.
+ * @throws ServiceError unless it is visible ASCII of at most 16 KiB
+ * @see RFC 6749 appendix A
+ */
 export function wellFormedCredential(credential: string): string {
   if (credential.length > 16_384) throw rejected('credential_too_long');
   if (!/^[\x21-\x7e]+$/.test(credential)) throw rejected('credential_malformed');
@@ -21,8 +25,9 @@ export function wellFormedCredential(credential: string): string {
 }
 
 /**
- * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty, longer than 255 characters
- * (OpenID Connect), not well-formed Unicode, or an integer beyond 2^53, which JSON readers round.
+ * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty,
+ * longer than 255 characters (OpenID Connect), not well-formed Unicode, or an integer beyond 2^53,
+ * which JSON readers round.
  */
 export function subjectAt(answer: unknown, path: string, type: 'string' | 'integer' = 'string') {
   const value = valueAtPath(answer, path);
@@ -31,7 +36,10 @@ export function subjectAt(answer: unknown, path: string, type: 'string' | 'integ
   return value.length > 0 && value.length <= 255 ? value : undefined;
 }
 
-/** The person's id in an answer, as `subjectAt` reads it. @throws ProviderFailure when there is none */
+/**
+ * The person's id in an answer, as `subjectAt` reads it.
+ * @throws ProviderFailure when there is none
+ */
 export function requiredSubject(
   answer: unknown,
   url: string,
@@ -46,7 +54,8 @@ export function requiredSubject(
 
 /**
  * The epoch seconds at which a provider says that the person authenticated; undefined when it does
- * not say so. A time that can't be read counts as long ago, so that no old login passes for a new one.
+ * not say so. A time that can't be read counts as long ago, so that no old login passes for a new
+ * one.
  */
 export function authTimeIn(claims: unknown): number | undefined {
   const told = valueAtPath(claims, 'auth_time') ?? '';
@@ -65,7 +74,10 @@ interface TokenAudience {
   parties: unknown[];
 }
 
-/** The audience of a JWT. Each claim that names the app is an authorized party, since `aud` may be an API of other apps, too. */
+/**
+ * The audience of a JWT. Each claim that names the app is an authorized party, since `aud` may be
+ * an API of other apps, too.
+ */
 export function audienceIn(claims: object, field: string): TokenAudience {
   const app = valueAtPath(claims, field) ?? null;
   // Claims of OpenID Connect, RFC 9068, Okta, and Entra's v1.0 tokens.
@@ -79,8 +91,9 @@ export function audienceIn(claims: object, field: string): TokenAudience {
 }
 
 /**
- * Rejects a token that was issued to another app. Ours must be each authorized party, and the client or else one of the
- * audiences. With several audiences, the token must name an authorized party.
+ * Rejects a token that was issued to another app. Ours must be each authorized party, and the
+ * client or else one of the audiences. With several audiences, the token must name an authorized
+ * party.
  * @see OpenID Connect Core 1.0, section 3.1.3.7, steps 3 to 5
  */
 export function rejectForeign({ client, aud, parties }: TokenAudience, audiences: string[]): void {
@@ -92,7 +105,10 @@ export function rejectForeign({ client, aud, parties }: TokenAudience, audiences
   if (!areNames || !isForUs || !isAskedForByUs) throw rejected('issued_to_another_app');
 }
 
-/** The profile that settings name, from a provider's answer or id token; undefined when there is none. */
+/**
+ * The profile that settings name, from a provider's answer or id token; undefined when there is
+ * none.
+ */
 export const profileIn = (answer: unknown, setting: ProfileSetting): Profile | undefined =>
   usable(
     profileSchema,
@@ -100,7 +116,9 @@ export const profileIn = (answer: unknown, setting: ProfileSetting): Profile | u
     'profile_fields_left_out',
   );
 
-/** The claims about a login that settings name, from its id token; undefined when there are none. */
+/**
+ * The claims about a login that settings name, from its id token; undefined when there are none.
+ */
 export const loginClaimsIn = (
   claims: Record<string, unknown>,
   names: readonly (keyof LoginClaims)[] = [],
@@ -111,7 +129,10 @@ export const loginClaimsIn = (
     'login_claims_left_out',
   );
 
-/** The claims that a schema accepts, undefined for none. The names of others are logged: no claim is worth a failed login. */
+/**
+ * The claims that a schema accepts, undefined for none. The names of others are logged: no claim is
+ * worth a failed login.
+ */
 function usable<Claims>(
   schema: v.GenericSchema<unknown, Claims>,
   named: (readonly [name: string, value: unknown])[],

@@ -98,7 +98,10 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   };
 }
 
-/** The parameters that a public client must send for a grant; undefined if it can't use it. @see requireBoundCode */
+/**
+ * The parameters that a public client must send for a grant; undefined if it can't use it.
+ * @see requireBoundCode
+ */
 export function requiredOfPublicClient(stored: object, { grant_type, required }: Grant) {
   const { authorization_code: exchange } = readLoginSettings(stored);
   const isByCode = grant_type === 'provider_authorization_code';
@@ -113,7 +116,10 @@ const storedSchema = v.object({
   settings: v.record(v.string(), v.unknown()),
 });
 
-/** Lists the providers of the client's Login App, by one query. @throws ServiceError `unauthorized_client` */
+/**
+ * Lists the providers of the client's Login App, by one query.
+ * @throws ServiceError `unauthorized_client`
+ */
 export async function listProviders(
   client: AuthenticatedClient,
 ): Promise<{ providers: OfferedProvider[] }> {

@@ -29,7 +29,9 @@ const besideCode = {
   ),
 };
 
-/** Parameters of the grant `provider_credentials` besides `grant_type` and `provider`, by protocol. */
+/**
+ * Parameters of the grant `provider_credentials` besides `grant_type` and `provider`, by protocol.
+ */
 export const credentialParameters = {
   oauth1: {
     access_token: required('access_token'),

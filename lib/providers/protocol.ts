@@ -8,7 +8,10 @@ import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
 /** Settings as an operator gives them, whole or by a preset. */
 export interface SettingsInput {
   settings: unknown;
-  /** For a preset: settings that the operator names beside it. Unlike the preset's own, they replace stored ones. */
+  /**
+   * For a preset: settings that the operator names beside it. Unlike the preset's own, they replace
+   * stored ones.
+   */
   named?: { namespace?: string; jwks_uri?: string };
 }
 
@@ -17,7 +20,10 @@ export type MergeResult = { settings: object } | { problems: string[] };
 
 const withoutCode = 'with provider credentials';
 
-/** Makes a protocol of its definition, so that callers need not know the types of its settings and parameters. */
+/**
+ * Makes a protocol of its definition, so that callers need not know the types of its settings and
+ * parameters.
+ */
 export function protocol<
   const Name extends string,
   Settings extends v.GenericSchema<unknown, object>,
@@ -31,7 +37,10 @@ export function protocol<
 }: {
   name: Name;
   title: string;
-  /** The schema of the settings, which docs/providers.md explains. Fields named `…_secret` are stored encrypted. */
+  /**
+   * The schema of the settings, which docs/providers.md explains. Fields named `…_secret` are
+   * stored encrypted.
+   */
   settings: Settings;
   /** Merges checked settings of an operator into the `current` ones that are stored. */
   merge: (
@@ -39,9 +48,15 @@ export function protocol<
     input: SettingsInput,
     current: object | undefined,
   ) => MergeResult;
-  /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */
+  /**
+   * The parameters of a form with a credential, besides `provider`: required, optional and
+   * forbidden ones.
+   */
   parameters: Entries;
-  /** The person of a credential, undefined without settings for it. @throws ServiceError when it is rejected, ProviderFailure */
+  /**
+   * The person of a credential, undefined without settings for it.
+   * @throws ServiceError when it is rejected, ProviderFailure
+   */
   verify: (
     settings: v.InferOutput<Settings>,
     form: v.InferOutput<v.ObjectSchema<Entries, undefined>>,
@@ -52,7 +67,10 @@ export function protocol<
   const { settings } = described;
   const credential = v.object(entries);
   const readings = new WeakMap<object, Promise<v.InferOutput<Settings>>>();
-  /** The settings of a record, decrypted and parsed once for each. @throws Error for settings that are not ours */
+  /**
+   * The settings of a record, decrypted and parsed once for each.
+   * @throws Error for settings that are not ours
+   */
   const read = (stored: StoredSettings): Promise<v.InferOutput<Settings>> => {
     const known = readings.get(stored.settings);
     if (known) return known;
@@ -69,7 +87,10 @@ export function protocol<
     read,
     merge: (input: SettingsInput, current: object | undefined): MergeResult =>
       merge(v.parse(settings, input.settings), input, current),
-    /** The schema of a form with a credential. Where several parameters are missing, the error names those of `before` first. */
+    /**
+     * The schema of a form with a credential. Where several parameters are missing, the error names
+     * those of `before` first.
+     */
     form: <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
       provider: ProviderId,
       before: Before,

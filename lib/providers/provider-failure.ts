@@ -21,7 +21,10 @@ const explanations = {
 
 const inBrackets = (detail: string): string => detail && ` (${detail})`;
 
-/** The provider is down or slow, or its answer is unusable. The request ends as an unknown error, but for `withoutVerdict`. */
+/**
+ * The provider is down or slow, or its answer is unusable. The request ends as an unknown error,
+ * but for `withoutVerdict`.
+ */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
   readonly code: keyof typeof explanations;

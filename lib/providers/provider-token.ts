@@ -41,8 +41,8 @@ function exchangeIn(settings: object, issuer: string | undefined) {
 }
 
 /**
- * Carries out a step between the verification of an identity and its login or link, which stores the
- * provider's refresh token. If the step fails, nobody stores the token, so it is revoked.
+ * Carries out a step between the verification of an identity and its login or link, which stores
+ * the provider's refresh token. If the step fails, nobody stores the token, so it is revoked.
  */
 export async function revokedOnFailure<Result>(
   place: TokenPlace,

@@ -1,5 +1,6 @@
-// Identity providers: the protocols, the settings of each provider in a Login App, and the verification of a credential
-// by them. Who the verified person is here is for `lib/people`. It calls the providers over HTTPS, and the storage.
+// Identity providers: the protocols, the settings of each provider in a Login App, and the
+// verification of a credential by them. Who the verified person is here is for `lib/people`. It
+// calls the providers over HTTPS, and the storage.
 
 import { annotateLog } from '../log/request-fields.ts';
 import { oauth1 } from './oauth1/protocol.ts';
@@ -17,7 +18,10 @@ import type { StoredSettings } from './settings/encryption.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
 import { withoutVerdict } from './without-verdict.ts';
 
-/** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
+/**
+ * Every protocol by its name. A new one is a folder like these, and a row here and among the
+ * parameters.
+ */
 const protocols: Protocols = { oauth1, oauth2, oidc };
 
 /** By name, since the declarations of the package can't hold a type this long. */
@@ -30,7 +34,10 @@ interface Protocols {
 export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
   protocols[protocolNames[provider]];
 
-/** The person for whom a provider of the Login App issued a credential. @throws ServiceError, ProviderFailure */
+/**
+ * The person for whom a provider of the Login App issued a credential.
+ * @throws ServiceError, ProviderFailure
+ */
 export async function verifyCredential(
   caller: CredentialCaller & PublicCaller,
   credential: Credential,
@@ -52,7 +59,10 @@ export async function verifyCredential(
   return identity;
 }
 
-/** The person of a code, or else of the credential itself; undefined without settings for it. @throws ServiceError, ProviderFailure */
+/**
+ * The person of a code, or else of the credential itself; undefined without settings for it.
+ * @throws ServiceError, ProviderFailure
+ */
 async function verifyAtProvider(
   { proofKey }: PublicCaller,
   stored: StoredSettings,

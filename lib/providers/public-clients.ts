@@ -10,8 +10,9 @@ export interface PublicCaller {
 }
 
 /**
- * The providers that a public client may use. By default those of id tokens, whose signatures the service verifies by itself:
- * elsewhere, each made-up credential of anybody is a call of the provider.
+ * The providers that a public client may use. By default those of id tokens, whose signatures the
+ * service verifies by itself: elsewhere, each made-up credential of anybody is a call of the
+ * provider.
  */
 export const providersOf = ({ providers }: Pick<PublicCaller, 'providers'>): string[] =>
   providers ?? providerIds.filter((id) => protocolNames[id] === 'oidc');
@@ -26,7 +27,10 @@ export function requireAllowedProvider(caller: PublicCaller, provider: ProviderI
   );
 }
 
-/** Requires the nonce of an id token that a public client presents, whose id anybody knows. @throws ServiceError */
+/**
+ * Requires the nonce of an id token that a public client presents, whose id anybody knows.
+ * @throws ServiceError
+ */
 export function requireNonceOfPublicClient({ proofKey }: PublicCaller, form: LoginForm): void {
   if (proofKey !== undefined && form.id_token !== undefined && form.nonce === undefined)
     throw isRequired('nonce');
@@ -38,8 +42,9 @@ interface LoginForm {
 }
 
 /**
- * Requires what binds the code of a public client to its login: otherwise a code that was stolen from a web page logs in here.
- * That is the nonce of the id token that the code brings, or else PKCE at a provider that verifies it.
+ * Requires what binds the code of a public client to its login: otherwise a code that was stolen
+ * from a web page logs in here. That is the nonce of the id token that the code brings, or else
+ * PKCE at a provider that verifies it.
  * @throws ServiceError
  * @see RFC 9700, section 2.1.1
  */

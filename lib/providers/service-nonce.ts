@@ -33,7 +33,11 @@ type Use = 'login' | 'proof';
 
 const nonceForm = /^(ln\.(\d{10})\.[\w-]{22}\.([\w-]{8}))\.([\w-]{43})$/;
 
-/** A nonce for the Login App or the like: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers its use, so nothing is stored. @param lifetime in seconds */
+/**
+ * A nonce for the Login App or the like: `ln.EXPIRES_AT.RANDOM.KEY_ID.MAC`. The MAC covers its use,
+ * so nothing is stored.
+ * @param lifetime in seconds
+ */
 export async function newNonce(use: Use, whose: string, lifetime: number): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
   const expires = epochSeconds() + lifetime;
@@ -41,7 +45,9 @@ export async function newNonce(use: Use, whose: string, lifetime: number): Promi
   return `${text}.${mac(use, whose, text, key)}`;
 }
 
-/** Epoch seconds at which a nonce expires; undefined unless it is valid, and was made for this use. */
+/**
+ * Epoch seconds at which a nonce expires; undefined unless it is valid, and was made for this use.
+ */
 export async function endOfNonce(
   use: Use,
   whose: string,
@@ -61,10 +67,10 @@ export const isServiceNonce = (text: unknown): boolean =>
   typeof text === 'string' && nonceForm.test(text);
 
 /**
- * Checks the nonce of a login or a link, if the service made it. A public client may not send another,
- * which its id token shows.
- * @returns a function that uses the nonce up for a person: from then on, it counts for this caller and
- *   the same login alone
+ * Checks the nonce of a login or a link, if the service made it. A public client may not send
+ * another, which its id token shows.
+ * @returns a function that uses the nonce up for a person: from then on, it counts for this caller
+ *   and the same login alone
  * @throws ServiceError `invalid_grant`, as that function does when the nonce has had another use
  */
 export async function checkNonce(caller: CredentialCaller, nonce: string | undefined) {

@@ -9,9 +9,10 @@ const noVerdict = 'The identity provider did not say whether it accepts this cre
 export const throttled = 'The identity provider takes no more requests now. Try again later.';
 
 /**
- * The error for a caller whose credential a provider answered with a 4xx that is no verdict, or with 429; other errors as they
- * are. Anybody with made-up credentials can cause it, so it is no 5xx, which would set alarms off and take new versions back. It
- * is one if the provider rejects our own credentials.
+ * The error for a caller whose credential a provider answered with a 4xx that is no verdict, or
+ * with 429; other errors as they are. Anybody with made-up credentials can cause it, so it is no
+ * 5xx, which would set alarms off and take new versions back. It is one if the provider rejects our
+ * own credentials.
  */
 export function withoutVerdict(error: unknown): unknown {
   if (!(error instanceof ProviderFailure)) return error;

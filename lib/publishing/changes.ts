@@ -21,7 +21,10 @@ const imageSchema = v.record(
   v.custom<AttributeValue>((value) => typeof value === 'object' && value !== null),
 );
 
-/** A change of one item. @see Amazon DynamoDB Streams API reference, "Record" */
+/**
+ * A change of one item.
+ * @see Amazon DynamoDB Streams API reference, "Record"
+ */
 const streamRecordSchema = v.object({
   /** The id of the record, whenever it is read. */
   eventID: v.string(),
@@ -50,10 +53,16 @@ export interface EventEntry {
   detail: Record<string, unknown>;
 }
 
-/** The principal that removes expired items. @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live" */
+/**
+ * The principal that removes expired items.
+ * @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live"
+ */
 const timeToLive = 'dynamodb.amazonaws.com';
 
-/** The events of a change, often none, and the same each time. @throws Error when the item is not as the service writes it */
+/**
+ * The events of a change, often none, and the same each time.
+ * @throws Error when the item is not as the service writes it
+ */
 export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): EventEntry[] {
   const { Keys, OldImage, NewImage, SequenceNumber, ApproximateCreationDateTime } = dynamodb;
   const { pk, sk } = v.parse(v.object({ pk: v.string(), sk: v.string() }), unmarshall(Keys));
@@ -107,7 +116,10 @@ const gained = (attribute: string, { before, after }: Change): boolean =>
 const differs = (attribute: string, { before, after }: Change) =>
   before?.[attribute] !== after?.[attribute];
 
-/** The item, if it is that of an existing Login User, with the time of their creation and none of their deletion. */
+/**
+ * The item, if it is that of an existing Login User, with the time of their creation and none of
+ * their deletion.
+ */
 const existing = (item: Item | undefined): Item | undefined =>
   item?.created_at !== undefined && item.deleted_at === undefined ? item : undefined;
 
@@ -155,8 +167,9 @@ const loginUser: Projection = (change) => {
 };
 
 /**
- * A session ends by `ended_at`, by expiry, or when another session takes its place, which tells whether it had expired or
- * ended with others before. No event for one that is deleted with its Login User, or whose tokens were never issued.
+ * A session ends by `ended_at`, by expiry, or when another session takes its place, which tells
+ * whether it had expired or ended with others before. No event for one that is deleted with its
+ * Login User, or whose tokens were never issued.
  */
 const session: Projection = (change) => {
   const { before, after, isExpiry } = change;

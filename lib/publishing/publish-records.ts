@@ -1,5 +1,5 @@
-// What happens, as events on the bus: from the records of the table's stream to entries of EventBridge. Nothing else
-// reads the stream. It calls EventBridge and SQS.
+// What happens, as events on the bus: from the records of the table's stream to entries of
+// EventBridge. Nothing else reads the stream. It calls EventBridge and SQS.
 
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
@@ -27,9 +27,11 @@ interface Pending {
 const mostEntries = 10;
 
 /**
- * Publishes the events of a batch of records. While the bus is unavailable, Lambda repeats the batch from the first record that
- * is not published, for 23 hours. A record that can never be published goes into the dead-letter queue at once.
- * @returns Lambda's answer: the sequence number of the record from which the batch is repeated, if it is
+ * Publishes the events of a batch of records. While the bus is unavailable, Lambda repeats the
+ * batch from the first record that is not published, for 23 hours. A record that can never be
+ * published goes into the dead-letter queue at once.
+ * @returns Lambda's answer: the sequence number of the record from which the batch is repeated, if
+ *   it is
  */
 export async function publishRecords(records: StreamRecord[]) {
   const all = records.flatMap(readRecord);
@@ -58,7 +60,10 @@ function readRecord(record: StreamRecord): Pending[] {
   }
 }
 
-/** The first events of all items, then the second ones, and so on, so that an item's events are published in their order. */
+/**
+ * The first events of all items, then the second ones, and so on, so that an item's events are
+ * published in their order.
+ */
 function roundsOf(pending: Pending[]): Pending[][] {
   const ofItems = [
     ...Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys)).values(),
@@ -74,13 +79,19 @@ const entryErrors = [
   'ValidationException',
 ];
 
-/** Whether the bus would reject the entry again. @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode */
+/**
+ * Whether the bus would reject the entry again.
+ * @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode
+ */
 const isUndeliverable = ({ entry, outcome }: Pending): boolean =>
   outcome instanceof Error && (!entry || entryErrors.includes(outcome.name));
 
 const isSettled = (one: Pending): boolean => one.outcome === 'published' || isUndeliverable(one);
 
-/** Sends the dead letters of the records that are not repeated, in order. @returns the first record to repeat */
+/**
+ * Sends the dead letters of the records that are not repeated, in order.
+ * @returns the first record to repeat
+ */
 async function storeDeadLetters(all: Pending[]): Promise<StreamRecord | undefined> {
   const stop = all.find((one) => !isSettled(one))?.record;
   for (const one of all) {
@@ -128,7 +139,10 @@ const requestEntry = ({ type, occurredAt, detail }: EventEntry) => ({
   Detail: JSON.stringify(detail),
 });
 
-/** Sends the key of a record's item, the reason and the event. Not the item: it may hold a push token or a comment. */
+/**
+ * Sends the key of a record's item, the reason and the event. Not the item: it may hold a push
+ * token or a comment.
+ */
 async function sendDeadLetter({ record, outcome, entry }: Pending): Promise<void> {
   const { eventID, eventName, dynamodb } = record;
   const letter = {

@@ -46,7 +46,10 @@ const event = <Fields extends v.ObjectEntries>(when: string, fields: Fields) => 
   detail: v.object({ ...common, ...fields }),
 });
 
-/** All types of published events. A field that is not in the schema of a detail never leaves the table. */
+/**
+ * All types of published events. A field that is not in the schema of a detail never leaves the
+ * table.
+ */
 export const publishedEvents = {
   'login_user.created': event(
     'A person logged in to a Login App for the first time, or was imported.',

@@ -14,8 +14,8 @@ const failure =
   'The first rotation of the signing keys has not finished, so no token can be signed. Read the log of rotate-signing-keys.';
 
 /**
- * A custom resource that exists once the signing keys have been rotated. Secrets Manager rotates asynchronously: without it,
- * a first deployment would end before the service can sign.
+ * A custom resource that exists once the signing keys have been rotated. Secrets Manager rotates
+ * asynchronously: without it, a first deployment would end before the service can sign.
  * @param remaining milliseconds that the function may still run
  */
 export const awaitSigningKeys = (event: unknown, remaining: () => number): Promise<void> =>

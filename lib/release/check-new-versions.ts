@@ -1,5 +1,6 @@
-// What must hold before a version gets traffic, and what a deployment needs besides: the first keys, the format of the
-// table, the trial of a new version, the shipping of the audit log. It calls the functions as a client does.
+// What must hold before a version gets traffic, and what a deployment needs besides: the first
+// keys, the format of the table, the trial of a new version, the shipping of the audit log. It
+// calls the functions as a client does.
 
 import {
   CodeDeployClient,
@@ -42,8 +43,9 @@ const hookEventSchema = v.object({
 });
 
 /**
- * Tries the new versions before any of them gets a request, and tells CodeDeploy whether they work. With few requests, the alarm
- * on five failed ones would come too late. Errors are only logged: without an answer, CodeDeploy waits for an hour.
+ * Tries the new versions before any of them gets a request, and tells CodeDeploy whether they work.
+ * With few requests, the alarm on five failed ones would come too late. Errors are only logged:
+ * without an answer, CodeDeploy waits for an hour.
  * @param remaining milliseconds that the function may still run
  * @param apiId stands for the API's id, so that a version recognises a direct invocation
  */
@@ -86,14 +88,23 @@ interface Request {
   headers: Record<string, string>;
   pathParameters?: Record<string, string>;
   body?: string;
-  /** The status that it must be answered with. @default 200 */
+  /**
+   * The status that it must be answered with.
+   * @default 200
+   */
   status?: number;
 }
 
-/** Sends a request to the new version of a function, by its key. @throws Error that names the route, for a wrong answer */
+/**
+ * Sends a request to the new version of a function, by its key.
+ * @throws Error that names the route, for a wrong answer
+ */
 type Send = (key: string, request: Request) => Promise<unknown>;
 
-/** Tries the versions until the first problem. @throws Error */
+/**
+ * Tries the versions until the first problem.
+ * @throws Error
+ */
 async function tryVersions(probe: Probe, send: Send): Promise<void> {
   const ofClient = basic(probe.client_id, probe.client_secret);
   const issueToken = (form: Record<string, string>) => {
@@ -126,8 +137,8 @@ async function tryVersions(probe: Probe, send: Send): Promise<void> {
 const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });
 
 /**
- * Sends the example request of every endpoint. Only a GET gets the real credentials: the others are to be rejected, so that they
- * leave nothing.
+ * Sends the example request of every endpoint. Only a GET gets the real credentials: the others are
+ * to be rejected, so that they leave nothing.
  * @param credentials `Authorization` headers of the probe and its person, by those of the examples
  * @returns the bodies of the answers by the key of the function
  */
@@ -145,7 +156,11 @@ async function sendExamples(credentials: Map<string, string>, accessRequestId: s
 
 const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
 
-/** Invokes a version as API Gateway would (payload format 2.0). @returns the JSON of the body @param abortSignal ends the wait */
+/**
+ * Invokes a version as API Gateway would (payload format 2.0).
+ * @returns the JSON of the body
+ * @param abortSignal ends the wait
+ */
 async function invokeVersion(key: string, given: Request, apiId: string, abortSignal: AbortSignal) {
   const { status = 200, ...request } = given;
   const { routeKey } = request;
@@ -186,7 +201,10 @@ const errorBodySchema = v.pipe(
   v.object({ error: v.string(), error_description: v.string() }),
 );
 
-/** The code and description of an error response; nothing of any other answer, which may hold tokens. */
+/**
+ * The code and description of an error response; nothing of any other answer, which may hold
+ * tokens.
+ */
 function reasonIn(body: string): string {
   const { success, output } = v.safeParse(errorBodySchema, body);
   return success ? ` It says ${output.error}: ${output.error_description}` : '';

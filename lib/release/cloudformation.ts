@@ -14,7 +14,8 @@ const requestSchema = v.object({
 
 /**
  * Does what a custom resource is for, unless it is deleted, and tells CloudFormation how it ended.
- * @param act returns the reason of a failure, which the operator reads beside the resource; undefined for success
+ * @param act returns the reason of a failure, which the operator reads beside the resource;
+ *   undefined for success
  * @throws Error when CloudFormation does not take the response
  * @see AWS CloudFormation user guide, "Custom resource response reference"
  */

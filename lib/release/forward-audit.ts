@@ -16,7 +16,10 @@ const logs = new CloudWatchLogsClient();
 /** The most lines of one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
 const mostLines = 400;
 
-/** The message of a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
+/**
+ * The message of a subscription.
+ * @see CloudWatch Logs user guide, "Subscription filters with Lambda"
+ */
 const deliverySchema = v.object({ awslogs: v.object({ data: v.string() }) });
 
 const contentSchema = v.object({
@@ -27,9 +30,11 @@ const contentSchema = v.object({
 });
 
 /**
- * Copies lines to the audit log group, with their own times, into a stream named after the function that wrote them. Each
- * gets its log group, so that a function can only speak for itself, and its id, which tells a line that is delivered twice.
- * @throws Error unless CloudWatch took every line; Lambda then tries again, and at last keeps the delivery in a queue
+ * Copies lines to the audit log group, with their own times, into a stream named after the function
+ * that wrote them. Each gets its log group, so that a function can only speak for itself, and its
+ * id, which tells a line that is delivered twice.
+ * @throws Error unless CloudWatch took every line; Lambda then tries again, and at last keeps the
+ *   delivery in a queue
  */
 export async function forwardAuditLines(event: unknown): Promise<void> {
   const { data } = v.parse(deliverySchema, event).awslogs;
@@ -51,7 +56,8 @@ async function put(logStreamName: string, logEvents: InputLogEvent[]): Promise<v
   const lines = new PutLogEventsCommand({ ...stream, logEvents });
   const { rejectedLogEventsInfo } = await logs.send(lines).catch(async (error: unknown) => {
     if (!(error instanceof ResourceNotFoundException)) throw error;
-    // A function that had no audit line yet has no stream. Another delivery may create it meanwhile.
+    // A function that had no audit line yet has no stream. Another delivery may create it
+    // meanwhile.
     await logs.send(new CreateLogStreamCommand(stream)).catch((problem: unknown) => {
       if (!(problem instanceof ResourceAlreadyExistsException)) throw problem;
     });

@@ -7,15 +7,16 @@ const propertiesSchema = v.object({
   /** `check` comes before the new code gets requests, `record` after it. */
   Step: v.picklist(['check', 'record']),
   /**
-   * The formats that the deployed version reads. They can differ from those of this code: after a refused deployment,
-   * CloudFormation repeats the step with the properties of the version before.
+   * The formats that the deployed version reads. They can differ from those of this code: after a
+   * refused deployment, CloudFormation repeats the step with the properties of the version before.
    */
   Format: v.pipe(v.string(), v.transform(numbersIn)),
 });
 
 /**
- * A custom resource that stops a deployment whose version cannot read the table, and one that records the format which the
- * code writes. Other errors are thrown: Lambda then tries again twice, which a new role may need.
+ * A custom resource that stops a deployment whose version cannot read the table, and one that
+ * records the format which the code writes. Other errors are thrown: Lambda then tries again twice,
+ * which a new role may need.
  */
 export const guardTableFormat = (event: unknown): Promise<void> =>
   answerCloudFormation(event, async (properties) => {

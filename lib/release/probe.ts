@@ -13,7 +13,10 @@ import { deleteItem, type Item, type ItemOf, keyOf, putItem } from '../storage/i
 import * as keys from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
-/** A client of a Login App and an account that exist for a check, at most until `expires_at`, in epoch seconds. */
+/**
+ * A client of a Login App and an account that exist for a check, at most until `expires_at`, in
+ * epoch seconds.
+ */
 export type Probe = Awaited<ReturnType<typeof createProbe>>;
 
 const name = 'Probe of a check';
@@ -36,8 +39,8 @@ const issuerOf = (loginAppId: string): string => `${probeIssuer}${loginAppId}`;
 const probeId = (prefix: string): string => `${prefix}${randomBytes(12).toString('base64url')}`;
 
 /**
- * Makes a probe, or nothing when it fails, after removing those that killed checks left: the access of a probe's account is
- * written first and removed last, so it leads to what is left.
+ * Makes a probe, or nothing when it fails, after removing those that killed checks left: the access
+ * of a probe's account is written first and removed last, so it leads to what is left.
  */
 export async function createProbe() {
   for (const { account_id, login_app_id, used_until = Infinity } of await readAccesses(
@@ -64,8 +67,10 @@ export async function createProbe() {
 }
 
 /**
- * Removes a probe with its provider and person, or what is left of them: a deletion leaves the person's id.
- * @param blockedUntil epoch seconds until which the person stays, blocked, so that a login under way is refused
+ * Removes a probe with its provider and person, or what is left of them: a deletion leaves the
+ * person's id.
+ * @param blockedUntil epoch seconds until which the person stays, blocked, so that a login under
+ *   way is refused
  */
 export async function removeProbe(loginAppId: string, accountId: string, blockedUntil?: number) {
   const namespace = issuerOf(loginAppId);
@@ -83,9 +88,9 @@ export async function removeProbe(loginAppId: string, accountId: string, blocked
 }
 
 /**
- * Gives a probe's Login App a provider that exists in the table alone, and returns the id token of its only person. The
- * signing key is forgotten, and its public part is stored as if it had been fetched from the issuer: nothing outside is
- * called, and nobody else can log in.
+ * Gives a probe's Login App a provider that exists in the table alone, and returns the id token of
+ * its only person. The signing key is forgotten, and its public part is stored as if it had been
+ * fetched from the issuer: nothing outside is called, and nobody else can log in.
  * @param expires_at epoch seconds of the end of the items
  */
 export async function setUpProvider(loginAppId: string, expires_at: number): Promise<string> {
@@ -113,5 +118,8 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
   return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'probe' }).sign(privateKey);
 }
 
-/** In the place of the item kinds' own `parse`, which would bring all of their code along; only the service reads these. */
+/**
+ * In the place of the item kinds' own `parse`, which would bring all of their code along; only the
+ * service reads these.
+ */
 const asItIs = (item: Item): Item => item;

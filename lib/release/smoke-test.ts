@@ -20,7 +20,10 @@ export const keySetSchema = v.object({ keys: v.array(v.looseObject({ kty: text, 
 export const tokenSchema = v.looseObject({ access_token: text });
 export const searchSchema = v.looseObject({ total: v.number() });
 
-/** The reason why verifiers would reject a token of the probe's Login App, if they would. @see RFC 9068, section 4 */
+/**
+ * The reason why verifiers would reject a token of the probe's Login App, if they would.
+ * @see RFC 9068, section 4
+ */
 export async function tokenProblem(
   { access_token }: v.InferOutput<typeof tokenSchema>,
   keys: v.InferOutput<typeof keySetSchema>,

@@ -31,7 +31,10 @@ export function sorted(entries: v.ObjectEntries) {
 export const mustBeOneOf = (name: string, values: readonly string[]): string =>
   `The ${name} must be one of ${values.join(', ')}.`;
 
-/** The messages for the discriminators of a variant. @param choices the values of each, by its name */
+/**
+ * The messages for the discriminators of a variant.
+ * @param choices the values of each, by its name
+ */
 export const choiceProblem =
   (choices: Record<string, readonly string[]>) =>
   ({ path, input }: v.BaseIssue<unknown>): string => {
@@ -50,7 +53,11 @@ export const once = <Output>(name: string, schema: v.GenericSchema<string, Outpu
     schema,
   );
 
-/** An optional query parameter. @param schema of its text @param keywords its JSON Schema */
+/**
+ * An optional query parameter.
+ * @param schema of its text
+ * @param keywords its JSON Schema
+ */
 export const queryParameter = <Output>(
   name: string,
   schema: v.GenericSchema<string, Output>,
@@ -72,7 +79,10 @@ export const queryChoice = <const Options extends readonly string[]>(
   return queryParameter(name, schema, { type: 'string', enum: options }, description);
 };
 
-/** A query parameter of at most four digits. @param keywords of its JSON Schema besides */
+/**
+ * A query parameter of at most four digits.
+ * @param keywords of its JSON Schema besides
+ */
 export const queryInteger = (
   name: string,
   [minimum, maximum]: [least: number, most: number],

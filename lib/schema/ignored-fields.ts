@@ -1,4 +1,7 @@
-/** The names of sent fields that are not read, at any depth. @param read what a schema made of what was sent */
+/**
+ * The names of sent fields that are not read, at any depth.
+ * @param read what a schema made of what was sent
+ */
 export function ignoredFields(sent: unknown, read: unknown, at = ''): string[] {
   if (!isObject(sent) || !isObject(read)) return [];
   return Object.entries(sent).flatMap(([name, value]) => {

@@ -29,7 +29,10 @@ const objectSchema = jsonObject('The line must be a JSON object.');
 /** The outcome for a line: added, already added by an earlier import, or refused. */
 export type LineOutcome = 'added' | 'repeated' | { reason: string };
 
-/** The outcome for a line with a ServiceError. @throws any other error */
+/**
+ * The outcome for a line with a ServiceError.
+ * @throws any other error
+ */
 export function refusal(error: unknown): LineOutcome {
   if (error instanceof ServiceError) return { reason: error.message };
   throw error;
@@ -38,7 +41,11 @@ export function refusal(error: unknown): LineOutcome {
 /** The most ignored fields of a batch that are named. */
 const mostIgnored = 100;
 
-/** Reads JSON objects. @returns those to import, the result, which refuses the others, and `note`, which adds a line's outcome */
+/**
+ * Reads JSON objects.
+ * @returns those to import, the result, which refuses the others, and `note`, which adds a line's
+ *   outcome
+ */
 export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
   const result: ImportResult = { added: 0, repeated: 0, refused: [], ignored: [] };
   const ignored = new Map<string, { field: string; lines: number }>();

@@ -6,7 +6,8 @@ type JsonKeywords = { readonly [keyword: string]: unknown };
 export type JsonSchemaSource = v.GenericSchema | JsonKeywords;
 
 /**
- * Tells the API document how a value looks on the wire, in place of its schema. Validation ignores it.
+ * Tells the API document how a value looks on the wire, in place of its schema. Validation ignores
+ * it.
  * @param rules keywords that hold besides, such as a rule across fields
  * @__NO_SIDE_EFFECTS__ so a bundle leaves out schemas that it doesn't use
  */
@@ -32,8 +33,9 @@ const dateTime =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * Converts a time to UTC and milliseconds; undefined for anything but a `date-time` of a real calendar date with a year of
- * four digits in UTC. Leap seconds are not accepted: neither `Date` nor epoch seconds can hold them.
+ * Converts a time to UTC and milliseconds; undefined for anything but a `date-time` of a real
+ * calendar date with a year of four digits in UTC. Leap seconds are not accepted: neither `Date`
+ * nor epoch seconds can hold them.
  * @see RFC 3339 section 5.6
  */
 function utcTimestamp(text: string): string | undefined {

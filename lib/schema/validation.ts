@@ -1,6 +1,6 @@
-// Parts of valibot schemas that several rooms use: form parameters, times, lines of imports, and what a schema says to
-// the API document; and how an invalid input becomes an error. A schema of one thing stands with that thing. It calls
-// the foundation alone.
+// Parts of valibot schemas that several rooms use: form parameters, times, lines of imports, and
+// what a schema says to the API document; and how an invalid input becomes an error. A schema of
+// one thing stands with that thing. It calls the foundation alone.
 
 import * as v from 'valibot';
 import { type FieldError, invalid, ServiceError } from '../foundation/service-error.ts';
@@ -33,7 +33,10 @@ export const invalidFieldsOf =
     );
   };
 
-/** The message for a missing key. @param before what stands before its name */
+/**
+ * The message for a missing key.
+ * @param before what stands before its name
+ */
 export const keyRequired =
   (before = '') =>
   ({ path }: v.BaseIssue<unknown>): string =>
@@ -42,7 +45,10 @@ export const keyRequired =
 export const jsonObject = (message: string) =>
   v.custom<object>((value) => value instanceof Object && !Array.isArray(value), message);
 
-/** The output of a schema. @throws ServiceError */
+/**
+ * The output of a schema.
+ * @throws ServiceError
+ */
 export function validated<Schema extends v.GenericSchema>(
   schema: Schema,
   input: unknown,

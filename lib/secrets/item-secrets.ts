@@ -15,7 +15,10 @@ export const shownSecret = ({ secret_id, created_at }: StoredSecret) => ({ secre
 /** A new secret, and the old one until it is revoked. */
 const mostSecrets = 2;
 
-/** Adds a secret to an item. @throws ServiceError if there are two, or somebody else changes them meanwhile */
+/**
+ * Adds a secret to an item.
+ * @throws ServiceError if there are two, or somebody else changes them meanwhile
+ */
 export async function rotateSecretOf(
   key: ItemKey<unknown, WithSecrets>,
   stored: WithSecrets,
@@ -29,9 +32,11 @@ export async function rotateSecretOf(
 }
 
 /**
- * Removes a secret from an item. @returns the others
+ * Removes a secret from an item.
+ * @returns the others
  * @param needsOne whether the last one must stay
- * @throws ServiceError if there is no such secret, it must stay, or somebody else changes them meanwhile
+ * @throws ServiceError if there is no such secret, it must stay, or somebody else changes them
+ *   meanwhile
  */
 export async function revokeSecretOf(
   key: ItemKey<unknown, WithSecrets>,
@@ -54,7 +59,10 @@ export async function revokeSecretOf(
 const idsOf = ({ secrets }: WithSecrets): string =>
   secrets.map(({ secret_id }) => secret_id).join(', ');
 
-/** Replaces secrets, or credentials with the same version. @throws ServiceError if somebody else was faster */
+/**
+ * Replaces secrets, or credentials with the same version.
+ * @throws ServiceError if somebody else was faster
+ */
 export async function replaceCredentials<Written extends WithSecrets>(
   key: ItemKey<unknown, Written>,
   stored: WithSecrets,

@@ -6,7 +6,10 @@ interface Reread<Value> {
   /** Milliseconds that a value is used. */
   freshFor: number;
   read: (secretId: string) => Promise<Value>;
-  /** Whether a value may stay in use while Secrets Manager fails. @default yes */
+  /**
+   * Whether a value may stay in use while Secrets Manager fails.
+   * @default yes
+   */
   isGood?: (value: Value) => Promise<boolean>;
 }
 

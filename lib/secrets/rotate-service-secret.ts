@@ -18,22 +18,33 @@ const isOfProviderSettings = (secretId: string): boolean => secretId === provide
 /** Seconds within which a rotation must be finished. */
 const finishSeconds = 240;
 
-/** Seconds after which every function knows a new secret: the rotation is finished, and no warm function has an older read. */
+/**
+ * Seconds after which every function knows a new secret: the rotation is finished, and no warm
+ * function has an older read.
+ */
 const noticeSeconds = finishSeconds + serviceSecretFreshFor / 1000 + staleReadSeconds;
 
-/** A table can be restored as it was up to 35 days ago, with provider settings that were encrypted then. */
+/**
+ * A table can be restored as it was up to 35 days ago, with provider settings that were encrypted
+ * then.
+ */
 const longestRestoreSeconds = 35 * 86_400;
 
 /**
- * Seconds for which a replaced secret is accepted: as long as an unused refresh token lives. Tokens of providers that are kept to
- * be revoked are not encrypted again, and a person may go for years without a login.
+ * Seconds for which a replaced secret is accepted: as long as an unused refresh token lives. Tokens
+ * of providers that are kept to be revoked are not encrypted again, and a person may go for years
+ * without a login.
  */
 const keepSeconds = (secretId: string): number =>
   isOfProviderSettings(secretId)
     ? 5 * 366 * 86_400
     : Math.max(idleSeconds(), longestRestoreSeconds);
 
-/** The secret after a rotation; the first only adds `next`. @param keptFor seconds for the old one @throws Error if too early */
+/**
+ * The secret after a rotation; the first only adds `next`.
+ * @param keptFor seconds for the old one
+ * @throws Error if too early
+ */
 export function serviceSecretAfter({ current, next, previous }: ServiceSecret, keptFor: number) {
   const now = epochSeconds();
   const following = { text: randomBytes(48).toString('base64url'), made_at: now };
@@ -51,7 +62,11 @@ export function serviceSecretAfter({ current, next, previous }: ServiceSecret, k
   };
 }
 
-/** Rotates service secrets. @param reencrypt encrypts provider settings with a secret's current key, and names unreadable ones */
+/**
+ * Rotates service secrets.
+ * @param reencrypt encrypts provider settings with a secret's current key, and names unreadable
+ *   ones
+ */
 export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Promise<string[]>) =>
   rotation<ServiceSecret>({
     parse: parseServiceSecret,
@@ -59,7 +74,10 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
     next: async (secretId) =>
       serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
-    /** Encrypts provider settings again, with a key that all functions know. Unreadable ones would fail every repetition. */
+    /**
+     * Encrypts provider settings again, with a key that all functions know. Unreadable ones would
+     * fail every repetition.
+     */
     async ready(secret, step) {
       const before = await readServiceSecret(step.SecretId);
       const accepted = [secret.current, ...secret.previous.map(({ text }) => text)];

@@ -12,7 +12,10 @@ import { requestTimeouts } from '../foundation/aws-client.ts';
 // Two attempts: a login reads three secrets.
 const client = new SecretsManagerClient(requestTimeouts(2));
 
-/** The text of a version of a secret, or of the current one, eventually consistent. @throws Error if it has none */
+/**
+ * The text of a version of a secret, or of the current one, eventually consistent.
+ * @throws Error if it has none
+ */
 export async function readSecret(SecretId: string, VersionId?: string): Promise<string> {
   const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId, VersionId }));
   if (SecretString === undefined) throw new Error('The secret has no text value.');
@@ -37,7 +40,10 @@ export async function putCurrentSecret(secretId: string, value: string): Promise
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: value }));
 }
 
-/** Describes a secret: its latest rotation, and the ids of the current and of the prepared version, if any. */
+/**
+ * Describes a secret: its latest rotation, and the ids of the current and of the prepared version,
+ * if any.
+ */
 export async function describeSecret(SecretId: string) {
   const secret = await client.send(new DescribeSecretCommand({ SecretId }));
   const versions = Object.entries(secret.VersionIdsToStages ?? {});
@@ -65,22 +71,34 @@ function readStep(event: unknown) {
 }
 type RotationStep = ReturnType<typeof readStep>;
 
-/** Seconds for which a function may still read the secret from before a change: reads are eventually consistent. */
+/**
+ * Seconds for which a function may still read the secret from before a change: reads are eventually
+ * consistent.
+ */
 export const staleReadSeconds = 60;
 
 /** The rotation of a kind of secret. Steps may be repeated. */
 interface Rotation<Value> {
   /** @throws Error for another text */
   parse: (text: string, secretId: string) => Value;
-  /** Makes the value that follows the current one. @throws Error if it is too early */
+  /**
+   * Makes the value that follows the current one.
+   * @throws Error if it is too early
+   */
   next: (secretId: string) => Promise<Value>;
-  /** Makes everything ready for a value to become the current one. @throws Error if it must not */
+  /**
+   * Makes everything ready for a value to become the current one.
+   * @throws Error if it must not
+   */
   ready: (prepared: Value, step: RotationStep) => Promise<void>;
   /** Does what is left when the value is the current one. */
   finish: (current: Value, secretId: string) => Promise<void>;
 }
 
-/** A rotation function. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
+/**
+ * A rotation function.
+ * @see AWS Secrets Manager user guide, "Lambda rotation functions"
+ */
 export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>) {
   async function makeReady(step: RotationStep): Promise<void> {
     const text = await readPendingSecret(step.SecretId, step.ClientRequestToken);
@@ -118,7 +136,10 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
   };
 }
 
-/** Gives up a rotation. @throws Error with the reason */
+/**
+ * Gives up a rotation.
+ * @throws Error with the reason
+ */
 export async function giveUp(
   { SecretId, ClientRequestToken }: RotationStep,
   reason: string,

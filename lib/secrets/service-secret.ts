@@ -1,5 +1,6 @@
-// Secrets: random ones and their hashes, those in items, and the service's own in Secrets Manager with their rotation.
-// The signing keys have a room of their own. It calls Secrets Manager and the storage.
+// Secrets: random ones and their hashes, those in items, and the service's own in Secrets Manager
+// with their rotation. The signing keys have a room of their own. It calls Secrets Manager and the
+// storage.
 
 import { createSecretKey, hkdfSync } from 'node:crypto';
 import * as v from 'valibot';
@@ -11,7 +12,10 @@ import { sha256 } from './secrets.ts';
 /** Milliseconds that a warm function uses a service secret. */
 export const serviceSecretFreshFor = 5 * 60_000;
 
-/** A service secret, from which keys are derived. Functions write with `current`, accept all, and know `next` in advance. */
+/**
+ * A service secret, from which keys are derived. Functions write with `current`, accept all, and
+ * know `next` in advance.
+ */
 const serviceSecretSchema = v.object({
   current: v.string(),
   /** Absent until the first rotation. */
@@ -20,7 +24,10 @@ const serviceSecretSchema = v.object({
 });
 export type ServiceSecret = v.InferOutput<typeof serviceSecretSchema>;
 
-/** Parses a secret: until its first rotation, letters and digits of CloudFormation. @throws Error if it is damaged */
+/**
+ * Parses a secret: until its first rotation, letters and digits of CloudFormation.
+ * @throws Error if it is damaged
+ */
 export function parseServiceSecret(text: string, secretId: string): ServiceSecret {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecretSchema), text);
   if (result.success) return result.output;
@@ -35,7 +42,11 @@ export function parseServiceSecret(text: string, secretId: string): ServiceSecre
 export const readServiceSecret = async (secretId: string): Promise<ServiceSecret> =>
   parseServiceSecret(await readSecret(secretId), secretId);
 
-/** Derives keys of 256 bits for one purpose: the current one and, by their ids, all that are accepted. @see RFC 5869 (HKDF) */
+/**
+ * Derives keys of 256 bits for one purpose: the current one and, by their ids, all that are
+ * accepted.
+ * @see RFC 5869 (HKDF)
+ */
 export function serviceKeysFrom(secret: ServiceSecret, purpose: string) {
   const derive = (text: string) => {
     const bytes = Buffer.from(hkdfSync('sha256', text, '', purpose, 32));
@@ -53,7 +64,10 @@ export function serviceKeysFrom(secret: ServiceSecret, purpose: string) {
 }
 export type ServiceKeys = ReturnType<typeof serviceKeysFrom>;
 
-/** Reads the keys for one purpose. @param variable the environment variable with the secret's id */
+/**
+ * Reads the keys for one purpose.
+ * @param variable the environment variable with the secret's id
+ */
 export function serviceKeysFor(purpose: string, variable: string): () => Promise<ServiceKeys> {
   const secretId = environment(variable);
   return refreshAfter({

@@ -1,5 +1,6 @@
-// The keys that sign access tokens: their set, its rotation and revocation, and the public half that verifiers read.
-// What is in a token is for `lib/tokens`. It calls Secrets Manager and the storage.
+// The keys that sign access tokens: their set, its rotation and revocation, and the public half
+// that verifiers read. What is in a token is for `lib/tokens`. It calls Secrets Manager and the
+// storage.
 
 import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
@@ -13,7 +14,10 @@ export const signingKeyFreshFor = 4 * 60_000;
 /** Seconds that a key of a new algorithm is published before it signs. */
 const noticeSeconds = 86_400;
 
-/** Seconds until verifiers know a new key: functions and caches keep keys for 5 minutes each, API Gateway for up to 2 hours. */
+/**
+ * Seconds until verifiers know a new key: functions and caches keep keys for 5 minutes each, API
+ * Gateway for up to 2 hours.
+ */
 const spreadSeconds = 7_200 + 600;
 
 const signing = { kid: v.string(), use: v.literal('sig') };
@@ -35,7 +39,10 @@ const p256 = {
   y: v.string(),
 };
 
-/** A public key as a JWK. @see RFC 7517 */
+/**
+ * A public key as a JWK.
+ * @see RFC 7517
+ */
 const publicJwkSchema = v.variant('alg', [v.object(rsa), v.object(p256)]);
 export const jwkSetSchema = v.object({ keys: v.array(publicJwkSchema) });
 export type PublicJwk = v.InferOutput<typeof publicJwkSchema>;
@@ -69,7 +76,9 @@ export type KeySet = v.InferOutput<typeof keySetSchema>;
 export const newKeySet = async (algorithm: TokenAlgorithm): Promise<KeySet> =>
   withNewNext(await newSigningKey(algorithm), algorithm);
 
-/** A key that signs, and a new next one, which takes over after a day if it is of another algorithm. */
+/**
+ * A key that signs, and a new next one, which takes over after a day if it is of another algorithm.
+ */
 async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Promise<KeySet> {
   const next_made_at = epochSeconds();
   const notice = current.alg !== algorithm && { takes_over_at: next_made_at + noticeSeconds };
@@ -77,8 +86,10 @@ async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Prom
 }
 
 /**
- * The key set after a rotation. `next` signs at once, unless it is of another algorithm than the wanted one.
- * @param published the published keys. After the loss of a table they lack `next`, and waiting would help nobody
+ * The key set after a rotation. `next` signs at once, unless it is of another algorithm than the
+ * wanted one.
+ * @param published the published keys. After the loss of a table they lack `next`, and waiting
+ *   would help nobody
  * @throws Error if verifiers may not know `next` yet
  */
 export async function keySetAfter(
@@ -106,8 +117,8 @@ export function signingKeyKnownFrom(following: KeySet, before: KeySet): number {
 }
 
 /**
- * The key set in place of one with revoked keys; undefined if it has none. The published next key takes the place of the one that
- * signs, or a new key if both are revoked.
+ * The key set in place of one with revoked keys; undefined if it has none. The published next key
+ * takes the place of the one that signs, or a new key if both are revoked.
  */
 export async function keySetWithout(set: KeySet, revoked: string[], algorithm: TokenAlgorithm) {
   const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);

@@ -40,7 +40,10 @@ export async function publicKeys(): Promise<PublicJwk[]> {
   return keys.filter(isValid).map(({ key }) => key);
 }
 
-/** The public key of an id. An unknown id is looked up at once, at most every 10 s. Jose imports an object once. */
+/**
+ * The public key of an id. An unknown id is looked up at once, at most every 10 s. Jose imports an
+ * object once.
+ */
 export async function publicKey(kid: string): Promise<PublicJwk | undefined> {
   const withId = (keys: PublishedKey[]) => keys.find((one) => one.key.kid === kid && isValid(one));
   const published = await findPublished([], (keys) => withId(keys) !== undefined);
@@ -50,7 +53,10 @@ export async function publicKey(kid: string): Promise<PublicJwk | undefined> {
 export const readPublished = async () =>
   (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 
-/** Publishes keys in place of a revision's. @throws Error if there are too many, or somebody was faster */
+/**
+ * Publishes keys in place of a revision's.
+ * @throws Error if there are too many, or somebody was faster
+ */
 export async function publish(
   { keys, revoked }: Omit<Published, 'revision'>,
   { revision }: Published,

@@ -26,7 +26,10 @@ export const rotateSigningKeys = secretStore.rotation<KeySet>({
     return set;
   },
 
-  /** Publishes the keys of the next key set: their notice begins. The key that signs until the last step gets no end yet. */
+  /**
+   * Publishes the keys of the next key set: their notice begins. The key that signs until the last
+   * step gets no end yet.
+   */
   async next(secretId) {
     const published = await readPublished();
     const set = parseKeySet(await secretStore.readSecret(secretId));
@@ -65,7 +68,11 @@ function requireNoneRevoked({ current, next }: KeySet, revoked: string[]): void 
     throw new Error('A key of the prepared key set has been revoked. Rotate again.');
 }
 
-/** Replaces revoked keys, and publishes the key set before it signs. @param revoked their ids @returns the current key set */
+/**
+ * Replaces revoked keys, and publishes the key set before it signs.
+ * @param revoked their ids
+ * @returns the current key set
+ */
 async function replaceRevokedKeys(
   secretId: string,
   set: KeySet,
@@ -86,8 +93,9 @@ async function replaceRevokedKeys(
 const signedForSeconds = secretStore.staleReadSeconds + signingKeyFreshFor / 1000;
 
 /**
- * The keys to publish while functions sign with any of these key sets. Other published keys stay while their tokens are valid,
- * or, if revoked, while a function may still sign with them: no function rejects what another issues.
+ * The keys to publish while functions sign with any of these key sets. Other published keys stay
+ * while their tokens are valid, or, if revoked, while a function may still sign with them: no
+ * function rejects what another issues.
  */
 function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedKey[] {
   const now = epochSeconds();
@@ -112,7 +120,10 @@ function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedK
 
 const algorithmSetting = environment('TOKEN_ALGORITHM');
 
-/** The algorithm of new signing keys. @throws ValiError for another one */
+/**
+ * The algorithm of new signing keys.
+ * @throws ValiError for another one
+ */
 export function wantedAlgorithm(): TokenAlgorithm {
   const message = `The environment variable TOKEN_ALGORITHM must be ${tokenAlgorithms.join(' or ')}.`;
   return v.parse(v.picklist(tokenAlgorithms, message), algorithmSetting());
@@ -121,8 +132,9 @@ export function wantedAlgorithm(): TokenAlgorithm {
 const secretId = environment('SIGNING_KEYS_SECRET_ID');
 
 /**
- * Revokes a signing key: after five minutes no function signs with it or accepts its tokens. Another key takes its place at once.
- * May be repeated after an interruption. The table is written first, so that no rotation brings the key back.
+ * Revokes a signing key: after five minutes no function signs with it or accepts its tokens.
+ * Another key takes its place at once. May be repeated after an interruption. The table is written
+ * first, so that no rotation brings the key back.
  * @returns the key that signs now with a warning, or why nothing was revoked
  */
 export async function revokeSigningKey(kid: string) {

@@ -9,7 +9,10 @@ import { keySetSchema, keyThatSigns, signingKeyFreshFor } from './key-set.ts';
 import { readPublished } from './published-keys.ts';
 import { accessTokenLifetime } from './settings.ts';
 
-/** The private key that signs access tokens. @throws ServiceError `temporarily_unavailable` until there is one */
+/**
+ * The private key that signs access tokens.
+ * @throws ServiceError `temporarily_unavailable` until there is one
+ */
 const currentSigningKey = refreshAfter({
   secretId: environment('SIGNING_KEYS_SECRET_ID'),
   freshFor: signingKeyFreshFor,
@@ -35,7 +38,10 @@ async function readSigningKey(secretId: string) {
   return { kid: jwk.kid, alg: jwk.alg, key: createPrivateKey({ format: 'jwk', key: jwk }) };
 }
 
-/** Signs a JWT with the current key, for half of what jose's WebCrypto costs. @see RFC 7515, section 7.1; RFC 7518, section 3 */
+/**
+ * Signs a JWT with the current key, for half of what jose's WebCrypto costs.
+ * @see RFC 7515, section 7.1; RFC 7518, section 3
+ */
 export async function signJwt(typ: string, claims: object): Promise<string> {
   const { kid, alg, key } = await currentSigningKey();
   const text = `${base64url(JSON.stringify({ alg, typ, kid }))}.${base64url(JSON.stringify(claims))}`;

@@ -1,7 +1,10 @@
 /** The size of a batch. */
 const atOnce = 25;
 
-/** Acts on members in batches while there is time. @returns whether there was enough */
+/**
+ * Acts on members in batches while there is time.
+ * @returns whether there was enough
+ */
 export async function forEachInBatches<Member>(
   members: readonly Member[],
   act: (member: Member) => Promise<unknown>,
@@ -32,7 +35,10 @@ export function timeLimit(milliseconds = 5_000): () => boolean {
   return () => performance.now() < endsAt;
 }
 
-/** Attempts of a conditional write. Of as many at once, each succeeds: one fails only because another did not. */
+/**
+ * Attempts of a conditional write. Of as many at once, each succeeds: one fails only because
+ * another did not.
+ */
 const mostAttempts = 30;
 
 /**

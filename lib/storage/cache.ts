@@ -6,9 +6,11 @@ export const freshForMilliseconds = 30_000;
 const mostRecords = 1_000;
 
 /**
- * Caches records in a warm function. A cached record may grant access for 30 s, but denies it only for a second: guessing causes
- * one read per record and second, and a new secret works at once unless somebody is guessing those of that record.
- * @param areIds whether ids have the form of ids. Others may be of any length: they are neither read nor kept
+ * Caches records in a warm function. A cached record may grant access for 30 s, but denies it only
+ * for a second: guessing causes one read per record and second, and a new secret works at once
+ * unless somebody is guessing those of that record.
+ * @param areIds whether ids have the form of ids. Others may be of any length: they are neither
+ *   read nor kept
  */
 export function cached<Ids extends string[], Record>(
   areIds: (...ids: Ids) => boolean,
@@ -19,7 +21,10 @@ export function cached<Ids extends string[], Record>(
     string,
     { record: Record | undefined; readAt: number; denied: boolean }
   >();
-  /** @param grants whether a record grants what the caller needs; the caller applies it to the answer, too */
+  /**
+   * @param grants whether a record grants what the caller needs; the caller applies it to the
+   *   answer, too
+   */
   return async (ids: Ids, grants: (record: Record) => boolean): Promise<Record | undefined> => {
     if (!areIds(...ids)) return undefined;
     const name = ids.join(' ');
@@ -41,5 +46,8 @@ export function cached<Ids extends string[], Record>(
   };
 }
 
-/** A copy of a text. The engine may have cut the text out of a whole body, which would stay in memory with it. */
+/**
+ * A copy of a text. The engine may have cut the text out of a whole body, which would stay in
+ * memory with it.
+ */
 const ownCopy = (text: string): string => Buffer.from(text).toString();

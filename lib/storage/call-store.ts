@@ -1,6 +1,6 @@
-// Calls of the store by one signed request each, which take a fifth of the CPU time that the SDK's document client takes.
-// Whatever is not plainly an answer (a throttled, late, broken or otherwise refused call) goes to the document client with
-// the same input, which repeats it as the SDK does.
+// Calls of the store by one signed request each, which take a fifth of the CPU time that the SDK's
+// document client takes. Whatever is not plainly an answer (a throttled, late, broken or otherwise
+// refused call) goes to the document client with the same input, which repeats it as the SDK does.
 //
 // What these calls can't do: attributes with bytes, abort signals, and middlewares of the SDK.
 
@@ -41,16 +41,20 @@ export interface Output {
   UnprocessedKeys?: Record<string, { Keys?: Item[] | undefined }> | undefined;
 }
 
-/** Calls the store. @throws the errors of the document client */
+/**
+ * Calls the store.
+ * @throws the errors of the document client
+ */
 export type CallStore = <Name extends Operation>(
   name: Name,
   input: Inputs[Name],
 ) => Promise<Output>;
 
 /**
- * Makes the function that calls the store of a client. The first call goes by the client, from which the address is learned,
- * and so do transactions, which are rare.
- * @param milliseconds without a sign of the store, after which a request fails and the client takes over
+ * Makes the function that calls the store of a client. The first call goes by the client, from
+ * which the address is learned, and so do transactions, which are rare.
+ * @param milliseconds without a sign of the store, after which a request fails and the client takes
+ *   over
  */
 export function storeCaller(
   client: documents.DynamoDBDocumentClient,
@@ -69,7 +73,10 @@ export function storeCaller(
     { step: 'deserialize', name: 'learnEndpoint' },
   );
 
-  /** The answer to one request; undefined if it is none that can be taken. @throws ConditionalCheckFailedException */
+  /**
+   * The answer to one request; undefined if it is none that can be taken.
+   * @throws ConditionalCheckFailedException
+   */
   async function callOnce(to: Endpoint, name: Operation, input: NativeInput) {
     sign ??= requestSigner(await config.region(), 'dynamodb');
     const body = JSON.stringify(marshalled(input));
@@ -152,7 +159,10 @@ const pool = { keepAlive: true, maxSockets: 50 };
 const plain = { request: requestHttp, agent: new Agent(pool) };
 const secured = { request: requestHttps, agent: new TlsAgent(pool) };
 
-/** Sends a request and reads its answer. @throws Error when there is none in time, or not the whole of it */
+/**
+ * Sends a request and reads its answer.
+ * @throws Error when there is none in time, or not the whole of it
+ */
 const send = (
   { protocol, hostname, port, path }: Endpoint,
   headers: Record<string, string>,
@@ -172,7 +182,10 @@ const send = (
     sent.end(body);
   });
 
-/** The output of a 200; undefined for an error that the document client has to deal with. @throws ConditionalCheckFailedException */
+/**
+ * The output of a 200; undefined for an error that the document client has to deal with.
+ * @throws ConditionalCheckFailedException
+ */
 function readAnswer({ status, body }: Answer) {
   if (status === 200) return unmarshalled(body);
   const { __type = '', message = '', Item } = body;

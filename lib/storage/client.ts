@@ -10,5 +10,8 @@ export const documentClient = DynamoDBDocumentClient.from(new DynamoDBClient(req
   marshallOptions: { removeUndefinedValues: true },
 });
 
-/** How the service calls its store. The local stack and measurements put another function in its place. */
+/**
+ * How the service calls its store. The local stack and measurements put another function in its
+ * place.
+ */
 export const store = { call: storeCaller(documentClient, patience) };

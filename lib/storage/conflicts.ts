@@ -21,8 +21,8 @@ const passingReasons = [
 ];
 
 /**
- * Sends a write. One that meets a transaction on the same item is not made; it is sent again after a
- * random pause, as the SDK does when the store throttles.
+ * Sends a write. One that meets a transaction on the same item is not made; it is sent again after
+ * a random pause, as the SDK does when the store throttles.
  *
  * The `attempts` of a `ConditionalCheckFailedException` count all attempts, so that a caller knows
  * whether an earlier one may have been made without an answer.
@@ -48,12 +48,15 @@ function withAttempts(error: ConditionalCheckFailedException, sent: number) {
   return error;
 }
 
-/** Whether a write was not made because a transaction was under way, or the table too busy for one. */
+/**
+ * Whether a write was not made because a transaction was under way, or the table too busy for one.
+ */
 export function isConflict(error: unknown): boolean {
   if (error instanceof TransactionConflictException) return true;
   if (error instanceof TransactionInProgressException) return true;
   if (!(error instanceof TransactionCanceledException)) return false;
   const codes = (error.CancellationReasons ?? []).map(({ Code = 'None' }) => Code);
-  // A failed condition may be due to what the other transaction has not finished, so it is no answer yet.
+  // A failed condition may be due to what the other transaction has not finished, so it is no
+  // answer yet.
   return codes.some((code) => passingReasons.includes(code));
 }

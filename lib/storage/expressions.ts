@@ -20,7 +20,10 @@ export interface Change<Attributes = Record<string, unknown>> {
 
 export type Conditions = Record<string, Condition>;
 
-/** A condition on an attribute. An absent one meets `isNot`, `isNotFrom` and `isNotUpTo`, which hold where there is no item. */
+/**
+ * A condition on an attribute. An absent one meets `isNot`, `isNotFrom` and `isNotUpTo`, which hold
+ * where there is no item.
+ */
 export type Condition =
   /** Equal to the value; absent for undefined. */
   | { is: string | number | undefined }
@@ -33,7 +36,10 @@ export type Condition =
   /** For `pk`, whether there is an item. */
   | { exists: boolean };
 
-/** Bytes that an expression may have. @see Amazon DynamoDB developer guide, "Constraints" */
+/**
+ * Bytes that an expression may have.
+ * @see Amazon DynamoDB developer guide, "Constraints"
+ */
 const longest = 4096;
 
 /** Builds DynamoDB expressions, with a placeholder for each name and value. */

@@ -1,6 +1,6 @@
-// The one table: its keys and indexes, and a function for each way to read and write it. A write is one conditional
-// write of one item; `transactions.ts` writes several items together. What the items mean is for the rooms above. It calls
-// the foundation and DynamoDB.
+// The one table: its keys and indexes, and a function for each way to read and write it. A write is
+// one conditional write of one item; `transactions.ts` writes several items together. What the
+// items mean is for the rooms above. It calls the foundation and DynamoDB.
 
 import { setTimeout as wait } from 'node:timers/promises';
 import {
@@ -24,13 +24,19 @@ export type Keyed = { pk?: unknown; sk?: unknown };
 
 export const keyOf = ({ pk, sk }: Keyed): Key => ({ pk: String(pk), sk: String(sk) });
 
-/** The key of an item, and its kind: how reads parse it, and what writes may set (a type, never called). */
+/**
+ * The key of an item, and its kind: how reads parse it, and what writes may set (a type, never
+ * called).
+ */
 export interface ItemKey<Attributes, Written = Attributes> extends Key {
   parse: (item: Item) => Attributes;
   written?(attributes: Written): void;
 }
 
-/** A kind of items: makes the key of ids, and parses the attributes that are read. @__NO_SIDE_EFFECTS__ for tree-shaking */
+/**
+ * A kind of items: makes the key of ids, and parses the attributes that are read.
+ * @__NO_SIDE_EFFECTS__ for tree-shaking
+ */
 export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
   schema: Schema,
   key: (...ids: Ids) => Key,
@@ -69,7 +75,10 @@ type ItemsOf<Keys extends unknown[]> = {
     : never;
 };
 
-/** Items in the order of their keys, strongly consistent; undefined for none. @throws Error if the table is too busy */
+/**
+ * Items in the order of their keys, strongly consistent; undefined for none.
+ * @throws Error if the table is too busy
+ */
 export async function readItems<Keys extends ItemKey<unknown, unknown>[]>(
   keys: [...Keys],
 ): Promise<ItemsOf<Keys>>;
@@ -81,7 +90,10 @@ export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unkn
 export const readAll = async (keys: Keyed[]): Promise<(Item | undefined)[]> =>
   keys.map(await readEach(keys));
 
-/** Reads items, each once. @returns finds the unparsed item of a key */
+/**
+ * Reads items, each once.
+ * @returns finds the unparsed item of a key
+ */
 export async function readEach(keys: Keyed[]): Promise<(key: Keyed) => Item | undefined> {
   const distinct = [...new Map(keys.map((key) => [nameOf(key), keyOf(key)])).values()];
   const found = new Map<string, Item>();
@@ -107,7 +119,11 @@ async function readBatch(keys: Keyed[], found: Map<string, Item>): Promise<void>
 
 const nameOf = ({ pk, sk }: Keyed): string => `${pk}\n${sk}`;
 
-/** Writes an item. @returns whether it did: after a lost answer, the SDK's retry finds the `created_by` of the first attempt */
+/**
+ * Writes an item.
+ * @returns whether it did: after a lost answer, the SDK's retry finds the `created_by` of the first
+ *   attempt
+ */
 export async function putItem<Written>(
   key: ItemKey<unknown, Written>,
   attributes: Stored<NoInfer<Written>>,
@@ -136,7 +152,10 @@ export function isPartitionFull(error: unknown): boolean {
   return reasons.some(({ Code }) => Code === 'ItemCollectionSizeLimitExceeded');
 }
 
-/** Deletes an item if `when` holds. A retry can't know what the first attempt deleted, so nothing is returned. */
+/**
+ * Deletes an item if `when` holds. A retry can't know what the first attempt deleted, so nothing is
+ * returned.
+ */
 export async function deleteItem(key: Keyed, when: Conditions = {}): Promise<void> {
   const expressions = new Expressions();
   const ConditionExpression = expressions.condition(when);
@@ -165,9 +184,10 @@ export type UpdateOutcome =
 /**
  * Updates an item. A failed condition is an answer, not an exception.
  *
- * Each update stores its `write_id` on the condition that the item does not have it yet. After a lost answer, the SDK's retry
- * finds it and returns the outcome of the first attempt. If somebody else updates the item before the retry, a change whose
- * `when` still holds is made again, and any other is reported as not done: a change without a condition must be repeatable.
+ * Each update stores its `write_id` on the condition that the item does not have it yet. After a
+ * lost answer, the SDK's retry finds it and returns the outcome of the first attempt. If somebody
+ * else updates the item before the retry, a change whose `when` still holds is made again, and any
+ * other is reported as not done: a change without a condition must be repeatable.
  */
 export async function updateItem<Written>(
   key: ItemKey<unknown, Written>,
@@ -194,8 +214,9 @@ export async function updateItem<Written>(
 }
 
 /**
- * Makes a change that may be repeated to an item that exists, and returns whether it did. An item that does not meet the
- * condition is not read, so the cost of a failure does not tell whether somebody else has one.
+ * Makes a change that may be repeated to an item that exists, and returns whether it did. An item
+ * that does not meet the condition is not read, so the cost of a failure does not tell whether
+ * somebody else has one.
  */
 export async function updateOwnItem<Written>(
   key: ItemKey<unknown, Written>,
@@ -210,7 +231,10 @@ export async function updateOwnItem<Written>(
   return !(sent instanceof ConditionalCheckFailedException);
 }
 
-/** Sets an attribute to the current time, unless it is set, or removes it. @returns whether there is such an item */
+/**
+ * Sets an attribute to the current time, unless it is set, or removes it.
+ * @returns whether there is such an item
+ */
 export const setTimestamp = (
   key: ItemKey<unknown, Item>,
   attribute: `${string}_at`,

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { probeIssuer, ringIndexIn } from '../foundation/ids.ts';
 
 /**
- * A key of the table; `docs/data-model.md` has an example of each. Values from outside are hashed or `encoded`: none looks like
- * the prefix of another key, or is too long. Only names that operators give stand as they are, cut, in lists of their own.
+ * A key of the table; `docs/data-model.md` has an example of each. Values from outside are hashed
+ * or `encoded`: none looks like the prefix of another key, or is too long. Only names that
+ * operators give stand as they are, cut, in lists of their own.
  */
 export interface Key {
   pk: string;
@@ -11,8 +12,10 @@ export interface Key {
 }
 
 /**
- * The kinds of items, with the forms of their partition keys in the table and the global indexes, to which roles are limited.
- * @see Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control"
+ * The kinds of items, with the forms of their partition keys in the table and the global indexes,
+ * to which roles are limited.
+ * @see Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access
+ *   control"
  */
 export const leadingKeys = {
   login_apps: ['LOGIN_APP#*', 'LOGIN_APPS', 'PROVIDER_SETTINGS'],
@@ -42,7 +45,10 @@ const key = (pk: string, sk: string): Key => ({ pk, sk });
 export const hashOf = (...parts: string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
-/** An id in a key. Texts of another form than the service's ids are hashed; `=` tells a hash from an id. */
+/**
+ * An id in a key. Texts of another form than the service's ids are hashed; `=` tells a hash from an
+ * id.
+ */
 const encoded = (id: string): string => (/^[\w.-]{1,100}$/.test(id) ? id : `=${hashOf(id)}`);
 
 export const loginAppPartition = (loginAppId: string) => `LOGIN_APP#${encoded(loginAppId)}`;
@@ -73,7 +79,10 @@ export const deletionKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'DELETION');
 /** The list of these marks in the index `by_list`, by when the work began. */
 export const unfinishedList = 'UNFINISHED';
-/** `SESSION#007`, a place that a later session may have taken; `SESSION#s_b2F…` for a session without a place. */
+/**
+ * `SESSION#007`, a place that a later session may have taken; `SESSION#s_b2F…` for a session
+ * without a place.
+ */
 export const sessionKey = (loginUserId: string, sessionId: string) =>
   key(
     loginUserPartition(loginUserId),

@@ -5,7 +5,10 @@ import { type Item, type Keyed, readEach } from './items.ts';
 import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
-/** A list within a partition, with the ordinals of its members in a sort key: 1, 2, 3 … if it is dense. */
+/**
+ * A list within a partition, with the ordinals of its members in a sort key: 1, 2, 3 … if it is
+ * dense.
+ */
 export interface NumberedList {
   pk: string;
   /** @default the table itself */
@@ -21,7 +24,10 @@ export const readPartition = (pk: string, prefix = '') => allOf(readPartitionPag
 export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item[]> =>
   queryPages({ ConsistentRead: true, ...keysIn(table, pk, beginningWith(prefix)) });
 
-/** Whether a Login App has an item, strongly consistent. The store compares: another one's item costs the same as none. */
+/**
+ * Whether a Login App has an item, strongly consistent. The store compares: another one's item
+ * costs the same as none.
+ */
 export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   const { Count } = await query({
     ConsistentRead: true,
@@ -51,7 +57,9 @@ export async function readLastOrdinal(list: NumberedList): Promise<number> {
   return typeof last === 'string' ? ordinalOf(last) : 0;
 }
 
-/** A part of a list: the order, the ordinal after which it begins, and how many members are read. */
+/**
+ * A part of a list: the order, the ordinal after which it begins, and how many members are read.
+ */
 interface PartOfList {
   order: 'ascending' | 'descending';
   after: number | undefined;
@@ -99,7 +107,9 @@ interface Page {
   order?: 'ascending' | 'descending';
 }
 
-/** Members of a list of a global index, which lags behind the table, and where the next ones begin. */
+/**
+ * Members of a list of a global index, which lags behind the table, and where the next ones begin.
+ */
 export async function readGlobalList(
   index: GlobalIndex,
   list: string,
@@ -117,7 +127,10 @@ export async function readGlobalList(
   return { items: Items, next: LastEvaluatedKey };
 }
 
-/** Pages of the members of a list of a global index, first position first. @param last the greatest position, if any */
+/**
+ * Pages of the members of a list of a global index, first position first.
+ * @param last the greatest position, if any
+ */
 export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100, last?: string) =>
   queryPages({
     IndexName: index,
@@ -172,7 +185,9 @@ const upTo = (last: string): SortKeys => [' AND #sk <= :last', { ':last': last }
 const beginningWith = (prefix: string): SortKeys =>
   prefix ? [' AND begins_with(#sk, :prefix)', { ':prefix': prefix }] : ['', {}];
 
-/** Input of a query for the sort keys in a partition of the table or an index that meet a condition. */
+/**
+ * Input of a query for the sort keys in a partition of the table or an index that meet a condition.
+ */
 const keysIn = (
   { partitionKey, sortKey }: { partitionKey: string; sortKey: string },
   pk: string,

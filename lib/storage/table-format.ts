@@ -23,7 +23,10 @@ export async function formatProblem(formats = readableFormats): Promise<string |
   return `The table has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`;
 }
 
-/** Notes that this version writes to the table. The format never falls, since items of the newer one remain. */
+/**
+ * Notes that this version writes to the table. The format never falls, since items of the newer one
+ * remain.
+ */
 export async function recordFormat(): Promise<void> {
   await updateItem(tableFormatItem(), {
     set: { format: writtenFormat, updated_at: timestamp() },

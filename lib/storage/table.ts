@@ -5,7 +5,10 @@ export const table = {
   partitionKey: 'pk',
   sortKey: 'sk',
   timeToLive: 'expires_at',
-  /** Strongly consistent lists of an access request's events, and of the access requests of an account. */
+  /**
+   * Strongly consistent lists of an access request's events, and of the access requests of an
+   * account.
+   */
   localIndexes: {
     by_actor_type: { sortKey: 'actor_type_ordinal', projection: 'ALL' },
     by_actor_id: { sortKey: 'actor_id_ordinal', projection: 'ALL' },
@@ -13,7 +16,9 @@ export const table = {
     by_review: { sortKey: 'review_ordinal', projection: 'ALL' },
     by_idempotency_key: { sortKey: 'idempotency_key', projection: 'KEYS_ONLY' },
   },
-  /** Eventually consistent lists across partitions. Code that decides by one reads the items again. */
+  /**
+   * Eventually consistent lists across partitions. Code that decides by one reads the items again.
+   */
   globalIndexes: {
     by_list: { partitionKey: 'list', sortKey: 'list_position', projection: 'KEYS_ONLY' },
     by_shard: { partitionKey: 'shard', sortKey: 'shard_position', projection: 'ALL' },
@@ -27,7 +32,10 @@ type IndexAttribute =
   | (typeof table.localIndexes)[LocalIndex]['sortKey']
   | (typeof table.globalIndexes)[GlobalIndex]['partitionKey' | 'sortKey'];
 
-/** The attributes that place an item in indexes, and the epoch seconds at which the table deletes it. */
+/**
+ * The attributes that place an item in indexes, and the epoch seconds at which the table deletes
+ * it.
+ */
 export type Placement = { [Name in IndexAttribute]?: string | undefined } & {
   [Name in typeof table.timeToLive]?: number | undefined;
 };

@@ -58,14 +58,18 @@ export function check(key: Keyed, when: Conditions): TransactionWrite {
   };
 }
 
-/** That all writes were made, or the writes whose conditions failed, each with the item that was found. */
+/**
+ * That all writes were made, or the writes whose conditions failed, each with the item that was
+ * found.
+ */
 export type TransactionOutcome =
   | { done: true }
   | { done: false; refused: Map<TransactionWrite, Item | undefined> };
 
 /**
  * Makes all writes, or none. A failed condition is an answer, not an exception. A lost answer costs
- * nothing: the SDK repeats the request with the same `ClientRequestToken`, and gets the first outcome.
+ * nothing: the SDK repeats the request with the same `ClientRequestToken`, and gets the first
+ * outcome.
  * @param writes at most 100, each of another item
  * @throws the error of the store when the writes can't be made, whatever is stored
  * @see Amazon DynamoDB API reference, `TransactWriteItems`
@@ -84,7 +88,10 @@ export async function writeTogether(writes: TransactionWrite[]): Promise<Transac
   }
 }
 
-/** The writes whose conditions failed. @throws the error, if it has another reason */
+/**
+ * The writes whose conditions failed.
+ * @throws the error, if it has another reason
+ */
 function refusedBy(
   error: TransactionCanceledException,
   writes: TransactionWrite[],
@@ -100,7 +107,10 @@ function refusedBy(
   return { done: false, refused };
 }
 
-/** The parts of a write that are about its condition, and the names and values of all its expressions. */
+/**
+ * The parts of a write that are about its condition, and the names and values of all its
+ * expressions.
+ */
 function condition(expressions: Expressions, when: Conditions) {
   const ConditionExpression = expressions.condition(when);
   const { names, values } = expressions;

@@ -11,7 +11,11 @@ const usedOnceItem = itemKind(
   usedOnceKey,
 );
 
-/** Notes a use until `end` in epoch seconds. @returns whether it is the first @param ids its kind, then what it is */
+/**
+ * Notes a use until `end` in epoch seconds.
+ * @returns whether it is the first
+ * @param ids its kind, then what it is
+ */
 export const useOnce = (end: number, ...ids: string[]): Promise<boolean> =>
   putItem(usedOnceItem(...ids), { expires_at: end }, { ifAbsent: true });
 

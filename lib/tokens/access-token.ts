@@ -12,7 +12,9 @@ import { issuer } from './issuer.ts';
 
 const epochSecondsSchema = v.pipe(v.number(), v.safeInteger());
 
-/** The claims that all tokens have. The scope repeats the use; tokens of earlier versions have none. */
+/**
+ * The claims that all tokens have. The scope repeats the use; tokens of earlier versions have none.
+ */
 const claimsFor = <const Use extends string>(use: Use) => ({
   token_use: v.literal(use),
   scope: v.optional(v.literal(use), use),
@@ -41,7 +43,10 @@ const recipientsClaimsSchema = v.object({
   scope: v.literal('recipients'),
 });
 
-/** The payload of an access token. @see RFC 9068 section 2.2 */
+/**
+ * The payload of an access token.
+ * @see RFC 9068 section 2.2
+ */
 const accessTokenPayloadSchema = v.pipe(
   v.variant('token_use', [loginUserClaimsSchema, loginAppClaimsSchema, recipientsClaimsSchema]),
   v.check(({ aud, client_id }) => client_id.startsWith(`${aud}.`)),
@@ -53,7 +58,10 @@ export type AccessTokenClaims<Use extends TokenUse> = Extract<
   { token_use: Use }
 >;
 
-/** The claims of an access token, or why it is not accepted. @see RFC 9068 section 4 */
+/**
+ * The claims of an access token, or why it is not accepted.
+ * @see RFC 9068 section 4
+ */
 export async function readAccessToken(
   token: string,
 ): Promise<{ claims?: AccessTokenPayload; reason?: LogReason }> {
@@ -105,7 +113,10 @@ function reasonOf(token: string, error: errors.JOSEError): LogReason {
   return error instanceof errors.JWKSNoMatchingKey ? 'unknown_key' : 'not_an_access_token';
 }
 
-/** The key decides on the algorithm, never the token alone. @see RFC 8725 section 3.1 */
+/**
+ * The key decides on the algorithm, never the token alone.
+ * @see RFC 8725 section 3.1
+ */
 async function keyOf({ kid, alg }: JWTHeaderParameters) {
   const found = kid === undefined ? undefined : await publicKey(kid);
   if (found?.alg !== alg) throw new errors.JWKSNoMatchingKey();
@@ -117,7 +128,10 @@ const sessionClaimsSchema = v.object({
   sid: v.pipe(v.string(), v.regex(idForms['s_…'])),
 });
 
-/** The session that a Login User Token or a refresh token names, unverified; undefined for any other text. */
+/**
+ * The session that a Login User Token or a refresh token names, unverified; undefined for any other
+ * text.
+ */
 export function sessionNamedBy(
   token: string,
 ): { loginUserId: string; sessionId: string } | undefined {

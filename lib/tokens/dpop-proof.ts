@@ -95,9 +95,11 @@ const claimsSchema = v.object(
 );
 
 /**
- * The proof of possession of a key for a POST to a path. Nothing is written: `useProof` notes that it was used.
+ * The proof of possession of a key for a POST to a path. Nothing is written: `useProof` notes that
+ * it was used.
  * @param sent the header `DPoP`
- * @param needsNonce whether it counts only with a nonce of the service, so that it can't have been made long before
+ * @param needsNonce whether it counts only with a nonce of the service, so that it can't have been
+ *   made long before
  * @throws ServiceError `invalid_dpop_proof`; `use_dpop_nonce` with a nonce
  * @see RFC 9449, sections 4.3 and 8
  */
@@ -144,7 +146,8 @@ const withoutNonce =
   'The proof has no nonce of the service, or one that has expired: make one with that in the header DPoP-Nonce.';
 
 /**
- * Notes that the proof of a public client was used, before the request has an effect. Does nothing for other clients.
+ * Notes that the proof of a public client was used, before the request has an effect. Does nothing
+ * for other clients.
  * @throws ServiceError `invalid_dpop_proof` when it was used before
  */
 export async function useProof({ proof }: AuthenticatedClient): Promise<void> {
@@ -154,7 +157,10 @@ export async function useProof({ proof }: AuthenticatedClient): Promise<void> {
     throw refused('The proof has been used; make a new one for each request.', 'proof_used');
 }
 
-/** The headers of an answer to a client: for a public one, the nonce of its next proof. @see RFC 9449, section 8.2 */
+/**
+ * The headers of an answer to a client: for a public one, the nonce of its next proof.
+ * @see RFC 9449, section 8.2
+ */
 export const proofHeaders = async ({
   proof,
 }: AuthenticatedClient): Promise<Record<string, string>> =>
@@ -169,7 +175,10 @@ const endByNonce = async (nonce: string | undefined): Promise<number | undefined
 const endByClock = (iat: number): number | undefined =>
   Math.abs(epochSeconds() - iat) <= leeway ? Math.floor(iat) + leeway + 1 : undefined;
 
-/** Decodes and checks a part of the proof. @throws ServiceError that names the first problem */
+/**
+ * Decodes and checks a part of the proof.
+ * @throws ServiceError that names the first problem
+ */
 function checked<Output>(
   schema: v.GenericSchema<unknown, Output>,
   decode: () => unknown,
@@ -195,7 +204,10 @@ function publicKeyOf(jwk: ProofKey): KeyObject {
   }
 }
 
-/** Verifies the signature, for half of what jose's WebCrypto costs. @see RFC 7515, section 5.2; RFC 7518, section 3.4 */
+/**
+ * Verifies the signature, for half of what jose's WebCrypto costs.
+ * @see RFC 7515, section 5.2; RFC 7518, section 3.4
+ */
 function requireSignature(proof: string, key: KeyObject): void {
   const end = proof.lastIndexOf('.');
   const text = Buffer.from(proof.slice(0, end));
@@ -208,7 +220,10 @@ function requireSignature(proof: string, key: KeyObject): void {
 const otherForm =
   'The signature of the proof must be the 64 bytes of r and s (RFC 7518, section 3.4), not another form such as DER.';
 
-/** An address without its query and fragment; undefined for a text that is no address. @see RFC 9449, section 4.3 */
+/**
+ * An address without its query and fragment; undefined for a text that is no address.
+ * @see RFC 9449, section 4.3
+ */
 function withoutQuery(address: string): string | undefined {
   const url = URL.parse(address);
   return url ? `${url.origin}${url.pathname}` : undefined;

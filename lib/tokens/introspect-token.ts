@@ -60,7 +60,10 @@ type Introspection = v.InferOutput<typeof introspectionSchema>;
 
 const inactive: Introspection = { active: false };
 
-/** Describes a token to a client of its Login App. For other clients, or while the Login App is disabled, it is not active. */
+/**
+ * Describes a token to a client of its Login App. For other clients, or while the Login App is
+ * disabled, it is not active.
+ */
 export async function introspectToken(loginAppId: string, token: string): Promise<Introspection> {
   if (!(await findStatus(loginAppId)).isEnabled) return inactive;
   const presented = await readToken(token);
@@ -93,7 +96,10 @@ async function accessToken(loginAppId: string, claims: AccessTokenPayload, token
     : inactive;
 }
 
-/** Leaves out `iat` and `exp`, which move with a refresh: they would tell a thief when to present a copy unnoticed. */
+/**
+ * Leaves out `iat` and `exp`, which move with a refresh: they would tell a thief when to present a
+ * copy unnoticed.
+ */
 async function refreshToken(
   loginAppId: string,
   content: SessionGeneration,
@@ -113,7 +119,10 @@ async function refreshToken(
   };
 }
 
-/** A Login App's active session, unless its person is blocked or its client revoked. That of another costs no more reads. */
+/**
+ * A Login App's active session, unless its person is blocked or its client revoked. That of another
+ * costs no more reads.
+ */
 async function activeSessionOf(loginAppId: string, loginUserId: string, sessionId: string) {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
   if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;

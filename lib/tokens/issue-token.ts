@@ -1,5 +1,6 @@
-// The token endpoint and its grants, access tokens, introspection, revocation and the metadata of the authorization
-// server. Sessions are kept in `lib/people`, keys in `lib/signing`. It calls both.
+// The token endpoint and its grants, access tokens, introspection, revocation and the metadata of
+// the authorization server. Sessions are kept in `lib/people`, keys in `lib/signing`. It calls
+// both.
 
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
@@ -79,7 +80,9 @@ const clientCredentials = v.pipe(
   v.title('ClientCredentialsGrant'),
 );
 
-/** Every grant by its type. The form of a request, the metadata and the dispatch follow this table. */
+/**
+ * Every grant by its type. The form of a request, the metadata and the dispatch follow this table.
+ */
 const grants = {
   provider_credentials: { schema: providerCredentials, issue: startSession },
   provider_authorization_code: { schema: providerAuthorizationCode, issue: startSession },
@@ -156,7 +159,10 @@ async function issueToClient(client: AuthenticatedClient, form: { scope?: string
   return issueAccessToken<typeof token_use>({ token_use, aud, sub: client_id, client_id });
 }
 
-/** Logs in the person of a credential. The session is stored last, so a login that fails leaves none. */
+/**
+ * Logs in the person of a credential. The session is stored last, so a login that fails leaves
+ * none.
+ */
 async function startSession(
   client: AuthenticatedClient,
   { session_name, ...credential }: Credential & { session_name?: string | undefined },
@@ -175,7 +181,10 @@ async function startSession(
 const useOfClient = ({ scope = '' }: { scope?: string | undefined }) =>
   scope.split(' ').includes('recipients') ? 'recipients' : 'login_app';
 
-/** The scope of the token, if the request asks for another one. @see RFC 6749 section 3.3 */
+/**
+ * The scope of the token, if the request asks for another one.
+ * @see RFC 6749 section 3.3
+ */
 function otherScope(request: TokenRequest): { scope?: TokenUse } {
   const given = request.grant_type === 'client_credentials' ? useOfClient(request) : 'login_user';
   const asked = request.scope?.split(' ').filter((name) => name !== '') ?? [];

@@ -4,7 +4,10 @@ import { required } from '../schema/form-parameters.ts';
 import { type AccessTokenPayload, readAccessToken } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 
-/** The parameter of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */
+/**
+ * The parameter of revocation and introspection; `token_type_hint` is ignored.
+ * @see RFC 7009 section 2.1
+ */
 export const tokenParameter = { token: required('token') };
 
 export type PresentedToken =

@@ -6,7 +6,9 @@ import { serviceKeysFor } from '../secrets/service-secret.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 
-/** A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over the rest. */
+/**
+ * A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over the rest.
+ */
 export async function writeRefreshToken(content: SessionGeneration): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
   const text = ['rt', content.login_user_id, content.session_id, content.generation, id].join('.');

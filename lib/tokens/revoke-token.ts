@@ -13,10 +13,12 @@ import { useProof } from './dpop-proof.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
- * Ends the session of a refresh token or an access token. An unknown token, or one whose session has ended, is no error. Nor is
- * any token that a public client may not revoke: anybody knows its id, and would learn that a stolen token is genuine.
- * @throws ServiceError for a confidential client, if the token was issued to another one or can't be revoked, or if the client
- * may only introspect; `invalid_dpop_proof` for a proof that was used before
+ * Ends the session of a refresh token or an access token. An unknown token, or one whose session
+ * has ended, is no error. Nor is any token that a public client may not revoke: anybody knows its
+ * id, and would learn that a stolen token is genuine.
+ * @throws ServiceError for a confidential client, if the token was issued to another one or can't
+ *   be revoked, or if the client may only introspect; `invalid_dpop_proof` for a proof that was
+ *   used before
  * @see RFC 7009 section 2
  */
 export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
@@ -37,8 +39,8 @@ async function revoke(client: AuthenticatedClient, presented: PresentedToken): P
   const { login_user_id, session_id } = sessionOf(presented, client);
   annotateLog({ login_user_id, session_id });
   const session = await readSession(login_user_id, session_id);
-  // A session that is no longer stored has ended; the relations of its devices end here, but not for a public client, since the
-  // key of the session is no longer known.
+  // A session that is no longer stored has ended; the relations of its devices end here, but not
+  // for a public client, since the key of the session is no longer known.
   if (!session) {
     if (client.proofKey !== undefined) return;
     await endRelationsWhere(

@@ -39,7 +39,10 @@ export const openIdConfigurationSchema = v.object({
   id_token_signing_alg_values_supported: v.array(v.picklist(tokenAlgorithms)),
 });
 
-/** Metadata for verifiers that look for an OpenID provider, such as API Gateway's. The service has no authorization endpoint. */
+/**
+ * Metadata for verifiers that look for an OpenID provider, such as API Gateway's. The service has
+ * no authorization endpoint.
+ */
 export const openIdConfiguration = (
   issuer: string,
 ): v.InferOutput<typeof openIdConfigurationSchema> => ({

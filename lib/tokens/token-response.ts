@@ -13,7 +13,10 @@ import type { AccessTokenClaims, TokenUse } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 
-/** A token response; `expires_in` is in seconds. @see RFC 6749 section 5.1 */
+/**
+ * A token response; `expires_in` is in seconds.
+ * @see RFC 6749 section 5.1
+ */
 export const tokenResponseSchema = v.pipe(
   v.object({
     access_token: v.string(),
@@ -63,7 +66,10 @@ type NewClaims<Use extends TokenUse> = Omit<
   'iss' | 'jti' | 'iat' | 'exp' | 'scope'
 >;
 
-/** A signed access token (RFC 9068). Its scope repeats its use, for verifiers that read no more. @param end in epoch seconds */
+/**
+ * A signed access token (RFC 9068). Its scope repeats its use, for verifiers that read no more.
+ * @param end in epoch seconds
+ */
 export async function issueAccessToken<Use extends TokenUse>(
   claims: NewClaims<Use>,
   end = Infinity,

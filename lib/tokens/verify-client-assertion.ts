@@ -15,11 +15,15 @@ import { issuer } from './issuer.ts';
 /** Seconds by which the clocks may differ. */
 const leeway = 30;
 
-/** The `typ` of assertions; many issuers set none, or that of any JWT. @see RFC 10070 */
+/**
+ * The `typ` of assertions; many issuers set none, or that of any JWT.
+ * @see RFC 10070
+ */
 const types = ['jwt', 'client-authentication+jwt'];
 
 /**
- * The client of an assertion: a JWT by one of its own keys, or a token of the issuer that vouches for it.
+ * The client of an assertion: a JWT by one of its own keys, or a token of the issuer that vouches
+ * for it.
  * @param clientId the `client_id` beside it, without which the `sub` is the client
  * @throws ServiceError `invalid_client`, ProviderFailure
  * @see RFC 7521, section 4.2; RFC 7523, section 3; RFC 10070
@@ -49,7 +53,10 @@ export async function verifyClientAssertion(assertion: string, clientId: string 
   }
 }
 
-/** Verifies an assertion, which counts once. @returns whether one of the client's own keys has signed it */
+/**
+ * Verifies an assertion, which counts once.
+ * @returns whether one of the client's own keys has signed it
+ */
 async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Promise<boolean> {
   const rules = { issuer: id, subject: id, requiredClaims: ['exp', 'jti'] };
   for (const { jwk, thumbprint } of keys) {
@@ -80,7 +87,10 @@ async function verifyForeign(
   return true;
 }
 
-/** The claims of an assertion. @param longest the most seconds until it expires */
+/**
+ * The claims of an assertion.
+ * @param longest the most seconds until it expires
+ */
 async function verified(
   assertion: string,
   key: JWTVerifyGetKey,
@@ -93,7 +103,8 @@ async function verified(
   const hasKey = ['jwk', 'x5c', 'jku', 'x5u'].some((name) => name in protectedHeader);
   if (hasKey || !isOfType(typ, types)) throw refused('assertion_malformed');
   const [audience, ...others] = [payload.aud].flat();
-  // No endpoint's address: another server that the client trusts could pass such an assertion on to here.
+  // No endpoint's address: another server that the client trusts could pass such an assertion on to
+  // here.
   if (audience !== issuer() || others.length > 0) throw refused('assertion_for_another_server');
   if ((payload.exp ?? 0) > epochSeconds() + longest + leeway)
     throw refused('assertion_valid_for_too_long');

@@ -36,7 +36,8 @@ function itemsOf(request: AccessRequest): Record<string, unknown>[] {
 }
 
 /**
- * Fills the table with access requests of an account, without the time that creating each would take.
+ * Fills the table with access requests of an account, without the time that creating each would
+ * take.
  * @param isRead of which there is more than the entry in the lists
  */
 const fill = (requests: AccessRequest[], isRead: (place: number) => boolean = () => true) =>
@@ -137,7 +138,10 @@ test('all that expire at once are settled, page by page, though one fails', asyn
 });
 
 test('any filter costs of 20,000 what it costs of 2,000, and no search reads more than two parts of a list', async () => {
-  /** Every tenth is pending, every fifth by a person; one person requested three, and one every second. */
+  /**
+   * Every tenth is pending, every fifth by a person; one person requested three, and one every
+   * second.
+   */
   const fieldsOf = (place: number): Partial<AccessRequest> => ({
     requested_by: {
       actor_type: place % 5 === 0 ? 'login_user' : 'custom',

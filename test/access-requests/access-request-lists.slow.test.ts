@@ -11,7 +11,10 @@ const { service, proxy, running } = own;
 const { operate } = service;
 afterEach(() => running.resetClock());
 
-/** Of the calls in turn, and of the histories, a slower store gets one of these: enough to show that it does the same. */
+/**
+ * Of the calls in turn, and of the histories, a slower store gets one of these: enough to show that
+ * it does the same.
+ */
 const oneOf = process.env.DYNAMODB_ENDPOINT ? 4 : 1;
 
 type Account = Awaited<ReturnType<typeof createAccount>>;
@@ -67,7 +70,10 @@ const filters: Filter[] = [
   ['&reference=case-1', ({ reference }) => reference === 'case-1'],
 ];
 
-/** Whether every search finds exactly what there is. Those that have expired are found as such when that is stored. */
+/**
+ * Whether every search finds exactly what there is. Those that have expired are found as such when
+ * that is stored.
+ */
 async function expectTruth(ids: number[], account: Account): Promise<void> {
   const searched = await Promise.all(filters.map(([query]) => found(query, account)));
   const all = await truth(ids, account);
@@ -177,7 +183,10 @@ const lineOf = (line: number, content: object) => ({
   repetition: 0,
 });
 
-/** A change of an account's access requests, and what must be there after it, and after it was made again. */
+/**
+ * A change of an account's access requests, and what must be there after it, and after it was made
+ * again.
+ */
 interface Flow {
   account: Account;
   act: () => Promise<unknown>;
@@ -338,7 +347,10 @@ test('twenty creations at once with one reference: one has it, and the others na
   expect(await found('', account)).toHaveLength(1);
 });
 
-/** Adds a review as a client does that sends it again when too many others are writing: nothing was written then. */
+/**
+ * Adds a review as a client does that sends it again when too many others are writing: nothing was
+ * written then.
+ */
 async function addReview(
   event: typeof review,
   about: { id: number; account: Account },

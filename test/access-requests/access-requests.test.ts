@@ -200,7 +200,8 @@ describe('the decision', () => {
     expect(await show(id)).toMatchObject({ decision: 'expired', approvals: 0 });
   });
 
-  // U+FF41 is a full-width a, U+200B has no width, U+FE0F and U+00AD are not seen, U+00A0 is a space.
+  // U+FF41 is a full-width a, U+200B has no width, U+FE0F and U+00AD are not seen, U+00A0 is a
+  // space.
   const spellings = ['\uff41nn', 'an\u200bn', ' ann', 'ann\u00a0', 'a\u00adnn', 'ann\ufe0f'];
 
   test('an actor who spells their id in another way that looks the same is the same actor', async () => {

@@ -18,7 +18,10 @@ const create = (options: Parameters<typeof service.createAccessRequest>[0] = {})
 const withKey = () => ({ headers: { 'idempotency-key': unique('key') } });
 const operations = () => proxy.calls().map(({ operation }) => operation);
 
-/** How many access requests the table holds; each of them is listed, and published when it is written. */
+/**
+ * How many access requests the table holds; each of them is listed, and published when it is
+ * written.
+ */
 const accessRequestCount = async (): Promise<number> =>
   (await itemsAbout(own, '"sk":"ACCESS_REQUEST"')).length;
 

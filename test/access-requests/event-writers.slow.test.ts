@@ -14,7 +14,10 @@ const problems = (id: number) => problemsOfEvents(own.dynamoDb, own.tableName, i
 const eventsOf = async (id: number) =>
   (await own.service.search('?page_size=100', { id })).body.results;
 
-/** Adds an event as a client does that sends it again when too many others are writing: nothing was written then. */
+/**
+ * Adds an event as a client does that sends it again when too many others are writing: nothing was
+ * written then.
+ */
 async function addedEvent(
   path: 'comments' | 'reviews',
   event: object,

@@ -9,11 +9,17 @@ import {
 import { largestPage } from '../../lib/access-requests/search-request.ts';
 import { jsonResponse } from '../../lib/http/answers.ts';
 
-/** Bytes that a function may return: its result as JSON, in which the body is a string that holds JSON itself. */
+/**
+ * Bytes that a function may return: its result as JSON, in which the body is a string that holds
+ * JSON itself.
+ */
 const mostResultBytes = 6_291_556;
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Bytes that each character of Unicode takes of a result, by its code point; all beyond U+FFFF take the same. */
+/**
+ * Bytes that each character of Unicode takes of a result, by its code point; all beyond U+FFFF take
+ * the same.
+ */
 const costs = Uint8Array.from({ length: 0x10001 }, (_, codePoint) =>
   bytesOf(JSON.stringify(String.fromCodePoint(codePoint))),
 );

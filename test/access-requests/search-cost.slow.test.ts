@@ -25,7 +25,8 @@ const inBothOrders = searches.flatMap(([path, filter]): [string, string][] => [
 
 /** A search, its answer and what it cost. */
 const measure = async (id: number, path: string, query: string) => {
-  // The account has been read too long ago to be cached; from this search on, it is cached for 30 seconds.
+  // The account has been read too long ago to be cached; from this search on, it is cached for 30
+  // seconds.
   own.running.advance(30);
   await own.service.search('?ids=1', { id });
   own.proxy.forget();

@@ -23,7 +23,10 @@ const costOf = (send: () => Promise<{ status: number; text: string }>) => measur
 
 const event = { actor_type: 'custom', actor_id: unique('a'), comment: 'x', status: 'approved' };
 
-/** Existence and size of a foreign access request must not be told by an answer, its time or its cost. */
+/**
+ * Existence and size of a foreign access request must not be told by an answer, its time or its
+ * cost.
+ */
 describe('an account that has no access learns nothing of an access request', () => {
   test.each<[string, (id: number) => Promise<{ status: number; text: string }>]>([
     ['a search', (id) => service.search('', { ...stranger, id })],

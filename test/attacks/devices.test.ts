@@ -108,7 +108,10 @@ const victim = await newPerson(service);
 const device = await newPhone(service);
 await service.relate(device, victim.token);
 
-/** What a client of a Login App that sends messages may learn and change, at the expense of another Login App. */
+/**
+ * What a client of a Login App that sends messages may learn and change, at the expense of another
+ * Login App.
+ */
 describe('a sender of another Login App learns nothing, for the cost of nothing', () => {
   const { demo } = service;
 

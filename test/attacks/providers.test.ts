@@ -103,7 +103,10 @@ describe('an issuer that has turned hostile', () => {
     expect(statuses).toContain((await logInWith({ keys })).status);
   });
 
-  /** The hosts that the service calls for a login at an issuer whose keys are said to be at an address. */
+  /**
+   * The hosts that the service calls for a login at an issuer whose keys are said to be at an
+   * address.
+   */
   async function hostsCalled(scene: Scene, jwks_uri: string): Promise<unknown[]> {
     const prepared = await prepareLogin(service, scene, targets.discovery);
     scene.answer('.well-known/openid-configuration', {

@@ -25,7 +25,9 @@ async function attempts(count: number, send: () => Promise<{ status: number }>) 
   return proxy.calls();
 }
 
-/** The same for guesses at one record: at most one read in a second, however long they take here. */
+/**
+ * The same for guesses at one record: at most one read in a second, however long they take here.
+ */
 async function expectOneReadInASecond(guess: () => Promise<{ status: number }>): Promise<void> {
   const startedAt = performance.now();
   const calls = await attempts(20, guess);

@@ -239,7 +239,10 @@ describe('a session of somebody else', () => {
   });
 });
 
-/** Whoever has a token that the service signed was given it; what it costs tells them nothing that the answer does not. */
+/**
+ * Whoever has a token that the service signed was given it; what it costs tells them nothing that
+ * the answer does not.
+ */
 describe('what a refresh token costs a client of another Login App', () => {
   const { proxy, running } = own;
   const attacker = own.service.demo.other_login_app;
@@ -249,7 +252,10 @@ describe('what a refresh token costs a client of another Login App', () => {
     refresh: (refresh_token: string) => own.service.refresh(refresh_token, attacker),
   };
 
-  /** Answer and store calls for a live session, a removed one and an unsigned token, with the attacker's app alone cached. */
+  /**
+   * Answer and store calls for a live session, a removed one and an unsigned token, with the
+   * attacker's app alone cached.
+   */
   async function costsOf(action: keyof typeof send) {
     const [foreign, removed] = [await newPerson(own.service), await newPerson(own.service)];
     await removeItem(own, sessionKey(removed.loginUserId, removed.sessionId));

@@ -8,10 +8,15 @@ import { pascal, readFunctions } from '../../infra/endpoints.ts';
 import { readSettings, tokenVariables } from '../../infra/settings/settings.ts';
 import { bundleOptions } from '../support/bundle-options.ts';
 
-/** How often each is measured. The least counts, since other work on the machine can only add to it. */
+/**
+ * How often each is measured. The least counts, since other work on the machine can only add to it.
+ */
 const rounds = 30;
 
-/** What loading takes: milliseconds, and those of a processor, which count where a function has a part of one. */
+/**
+ * What loading takes: milliseconds, and those of a processor, which count where a function has a
+ * part of one.
+ */
 type Loading = Record<'milliseconds' | 'cpu', number>;
 
 /** Loads a file as Lambda's runtime does and prints what this took. */
@@ -40,7 +45,10 @@ const environment = {
 /** The name of the bundle that the functions are compared with. */
 const documentClientAlone = 'the DynamoDB document client';
 
-/** The document client alone, then every function, each bundled by itself: esbuild keeps for one what another can reach. */
+/**
+ * The document client alone, then every function, each bundled by itself: esbuild keeps for one
+ * what another can reach.
+ */
 function bundledFunctions(outdir: string): Promise<{ name: string; file: string }[]> {
   const { endpoints, others } = readFunctions();
   const functions = [...endpoints.keys(), ...others.keys()].map((key) => [
@@ -62,7 +70,10 @@ const loadingOf = (loader: string, file: string): Loading =>
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Prints each function's bytes, the milliseconds that a fresh process takes to load it, and their ratio to the document client's. */
+/**
+ * Prints each function's bytes, the milliseconds that a fresh process takes to load it, and their
+ * ratio to the document client's.
+ */
 async function main(directory: string): Promise<void> {
   const inDirectory = (name: string, code: string): string => {
     const file = join(directory, name);

@@ -17,10 +17,14 @@ const rounds = 21;
 
 type Send = (to: Service) => Promise<Answer>;
 
-/** A kind of request: its cryptographic operations, and how one is prepared, by requests to this process. */
+/**
+ * A kind of request: its cryptographic operations, and how one is prepared, by requests to this
+ * process.
+ */
 type Kind = [Operation[], () => Promise<Send>];
 
-// The store, the sandbox and the client are in this process, the handlers that are measured in another.
+// The store, the sandbox and the client are in this process, the handlers that are measured in
+// another.
 const print = process.stdout.write.bind(process.stdout);
 process.stdout.write = () => true;
 process.env.METRICS_NAMESPACE = 'login-service';

@@ -7,7 +7,10 @@ export type Operation = (typeof operations)[number];
 /** What the serving process says when it is ready. */
 export const addresses = v.object({ url: v.string(), emptyUrl: v.string() });
 
-/** Records the next requests, or repeats their calls, their store calls (by the SDK's defaults), or some operations. */
+/**
+ * Records the next requests, or repeats their calls, their store calls (by the SDK's defaults), or
+ * some operations.
+ */
 export const question = v.object({
   ask: v.picklist(['cpu', 'record', 'calls', 'store', 'defaults', 'cryptography']),
   times: v.optional(v.number(), 0),

@@ -11,8 +11,8 @@ import { serve } from '../../infra/local/loopback-server.ts';
 import { callerByClient } from '../../lib/storage/call-store.ts';
 import { type Operation, question } from './serving-messages.ts';
 
-// The process whose CPU time `npm run bench:requests` measures. It serves the handlers and, behind the same
-// local server, an empty handler for each route.
+// The process whose CPU time `npm run bench:requests` measures. It serves the handlers and, behind
+// the same local server, an empty handler for each route.
 const [demo, awsEndpoint] = JSON.parse(process.argv[2] ?? '');
 setEnvironment(demo, awsEndpoint);
 const routes: Route[] = [];
@@ -23,7 +23,10 @@ const empty = await serve(gateway(routes.map((route) => ({ ...route, handler }))
 const { store } = await import('../../lib/storage/client.ts');
 
 type Call = () => Promise<unknown>;
-/** The calls of recorded requests, to be made again without a handler: all, and those of the store by either client. */
+/**
+ * The calls of recorded requests, to be made again without a handler: all, and those of the store
+ * by either client.
+ */
 let calls: Record<'calls' | 'store' | 'defaults', Call[]> = { calls: [], store: [], defaults: [] };
 let isRecording = false;
 

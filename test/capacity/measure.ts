@@ -8,7 +8,10 @@ import { type GlobalIndex, table } from '../../lib/storage/table.ts';
 import type { Answer } from '../support/service.ts';
 import { assumptions, prices } from './prices.ts';
 
-/** Holder of the partitions that a write takes units of: the table, with its local indexes, or a global index. */
+/**
+ * Holder of the partitions that a write takes units of: the table, with its local indexes, or a
+ * global index.
+ */
 export type Place = 'table' | GlobalIndex;
 
 const indexes = [
@@ -21,9 +24,11 @@ const indexes = [
 ];
 
 /**
- * Write units by partition. The local store counts the item alone; AWS bills the indexes too: one write for an entry that
- * comes, goes or changes, two for one that moves. Every write changes `write_id`, which only indexes with all attributes have.
- * @see Amazon DynamoDB developer guide, "Using Global Secondary Indexes in DynamoDB" and "Local Secondary Indexes": write capacity units
+ * Write units by partition. The local store counts the item alone; AWS bills the indexes too: one
+ * write for an entry that comes, goes or changes, two for one that moves. Every write changes
+ * `write_id`, which only indexes with all attributes have.
+ * @see Amazon DynamoDB developer guide, "Using Global Secondary Indexes in DynamoDB" and "Local
+ *   Secondary Indexes": write capacity units
  */
 function writtenBy(before: Item | undefined, after: Item | undefined, itemUnits: number) {
   const partition = String((after ?? before)?.[table.partitionKey]);
@@ -47,7 +52,10 @@ export interface Cost {
   storeRequests: number;
   readUnits: number;
   writeUnits: number;
-  /** How many of the write units the table and each index gave, and the partition of each that gave most. */
+  /**
+   * How many of the write units the table and each index gave, and the partition of each that gave
+   * most.
+   */
   written: { [At in Place]?: { units: number; busiest: number } };
   events: number;
   /** Bytes that its function logs, rounded up to hundreds. */
@@ -83,7 +91,10 @@ function writesOf(operation: string, input: object): unknown[] {
   return members.flatMap(({ Put, Update, Delete }) => Put ?? Update ?? Delete ?? []);
 }
 
-/** Measures the store capacity, events and log bytes of requests, through the handlers in this process. */
+/**
+ * Measures the store capacity, events and log bytes of requests, through the handlers in this
+ * process.
+ */
 export class Meter {
   readonly #ownClient = DynamoDBDocumentClient.from(new DynamoDBClient());
   #cost = { storeRequests: 0, readUnits: 0, events: 0, logBytes: 0 };
@@ -152,7 +163,10 @@ export class Meter {
   }
 }
 
-/** Dollars for one request. @param waiting milliseconds for a provider */
+/**
+ * Dollars for one request.
+ * @param waiting milliseconds for a provider
+ */
 export function dollars(
   { readUnits, writeUnits, events, logBytes }: Cost,
   waiting = 0,

@@ -1,6 +1,8 @@
 /**
- * Dollars in us-east-1, on demand, first tier, as published in May 2025. Other regions cost up to half as much again.
- * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/, …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/, …/eventbridge/pricing/
+ * Dollars in us-east-1, on demand, first tier, as published in May 2025. Other regions cost up to
+ * half as much again.
+ * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/,
+ *   …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/, …/eventbridge/pricing/
  */
 export const prices = {
   apiRequest: 1.0 / 1e6,
@@ -17,9 +19,11 @@ export const prices = {
 } as const;
 
 /**
- * Dollars for CloudFront and AWS WAF, for callers in North America, after the free tier (ten million requests and a terabyte a
- * month). Read in November 2026: transfer and free tier on a copy of AWS's page, the other prices as others quote them.
- * @see https://aws.amazon.com/cloudfront/pricing/, https://aws.amazon.com/waf/pricing/, https://aws.amazon.com/secrets-manager/pricing/
+ * Dollars for CloudFront and AWS WAF, for callers in North America, after the free tier (ten
+ * million requests and a terabyte a month). Read in November 2026: transfer and free tier on a copy
+ * of AWS's page, the other prices as others quote them.
+ * @see https://aws.amazon.com/cloudfront/pricing/, https://aws.amazon.com/waf/pricing/,
+ *   https://aws.amazon.com/secrets-manager/pricing/
  */
 export const edgePrices = {
   monthly: { webAcl: 5, rule: 1, secret: 0.4 },
@@ -42,13 +46,22 @@ export const assumptions = {
   accessLogBytes: 350,
   /** Bytes of a line of the audit log, which each login and refresh writes. */
   auditBytes: 700,
-  /** Billed milliseconds of the functions that publish changes and copy audit lines, and how many each gets at once. */
+  /**
+   * Billed milliseconds of the functions that publish changes and copy audit lines, and how many
+   * each gets at once.
+   */
   publishing: { milliseconds: 10, atOnce: 10 },
   copying: { milliseconds: 30, atOnce: 10 },
   /** Dollars a month without any request. */
   fixed: 41,
-  /** Share of requests that meet a cold start, with its three reads of secrets and its new log stream. */
+  /**
+   * Share of requests that meet a cold start, with its three reads of secrets and its new log
+   * stream.
+   */
   coldShare: 0.01,
-  /** Requests a second in which Lambda sends a busy instance's lines to CloudWatch Logs; AWS doesn't publish it. */
+  /**
+   * Requests a second in which Lambda sends a busy instance's lines to CloudWatch Logs; AWS doesn't
+   * publish it.
+   */
   logRequestsPerSecond: 1,
 } as const;

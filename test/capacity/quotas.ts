@@ -26,8 +26,8 @@ interface Quota {
 }
 
 /**
- * Defaults of AWS accounts in us-east-1, read on copies of AWS's pages: API Gateway, Lambda and Secrets Manager in May 2025,
- * the others in November 2026.
+ * Defaults of AWS accounts in us-east-1, read on copies of AWS's pages: API Gateway, Lambda and
+ * Secrets Manager in May 2025, the others in November 2026.
  * @see https://docs.aws.amazon.com/general/latest/gr/aws-service-information.html
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Limits.html
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
@@ -110,7 +110,8 @@ const quota = (name: string, most: number, taken: Quota['taken']): Quota => ({
 });
 
 /**
- * The instances that a rate of requests needs. One takes ten requests a second at most, however short they are.
+ * The instances that a rate of requests needs. One takes ten requests a second at most, however
+ * short they are.
  * @see AWS Lambda developer guide, "Understanding Lambda function scaling": requests per second
  */
 const instances = (milliseconds: number) => (rate: number) =>
@@ -142,13 +143,14 @@ const publishing = (requests: string, { events }: Cost): Quota[] => [
 
 /**
  * Write units that a partition gives in a second; nobody can raise them.
- * @see Amazon DynamoDB developer guide, "Best practices for designing and using partition keys effectively"
+ * @see Amazon DynamoDB developer guide, "Best practices for designing and using partition keys
+ *   effectively"
  */
 const partitionWriteUnits = 1000;
 
 /**
- * Lists the rates at which one partition, or the shards of one list, can take no more writes: `units` are the write units that a
- * request takes of one, `most` the requests a second.
+ * Lists the rates at which one partition, or the shards of one list, can take no more writes:
+ * `units` are the write units that a request takes of one, `most` the requests a second.
  */
 export function partitionEnds(measured: MeasuredRequests) {
   const end =

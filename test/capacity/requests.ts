@@ -9,7 +9,10 @@ export type MeasuredRequests = Awaited<ReturnType<typeof measureRequests>>;
 /** Prepares, sends and measures each request once. */
 export async function measureRequests(meter: Meter, service: Service) {
   const { demo } = service;
-  /** @param name as on the page @param waiting milliseconds for a provider */
+  /**
+   * @param name as on the page
+   * @param waiting milliseconds for a provider
+   */
   const measured = async (name: string, send: () => Promise<Answer>, waiting = 0) => ({
     name,
     cost: await meter.measure(send),

@@ -9,7 +9,10 @@ const number = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : 0 });
 const row = (cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
-/** Markdown of a table. @param texts how many columns, from the left, are texts */
+/**
+ * Markdown of a table.
+ * @param texts how many columns, from the left, are texts
+ */
 const tableOf = (head: string[], texts: number, rows: (string | number)[][]): string =>
   [row(head), row(head.map((_, place) => (place < texts ? '---' : '---:'))), ...rows.map(row)].join(
     '\n',

@@ -35,7 +35,10 @@ export async function compileSwift(): Promise<void> {
   await execa('xcrun', [...simulator, 'swiftc', ...options, ...files]);
 }
 
-/** Installs Express as the page says, and starts the backend of the quickstarts in a folder; its process and its address. */
+/**
+ * Installs Express as the page says, and starts the backend of the quickstarts in a folder; its
+ * process and its address.
+ */
 export async function startBackend(folder: string, { demo }: Service) {
   copyExamples(folder, 'backend.mjs');
   const [, install = ''] =
@@ -83,7 +86,10 @@ export async function sendFaults(backend: string): Promise<void> {
   ]);
 }
 
-/** Runs the lines of the page that try the reference, as a reader does; what the last of them prints, and what the page says. */
+/**
+ * Runs the lines of the page that try the reference, as a reader does; what the last of them
+ * prints, and what the page says.
+ */
 export async function runReference(
   { demo }: Service,
   directory: string,
@@ -114,7 +120,8 @@ export async function newPublicClientOfPhone(service: Service) {
 const ofLostKey = { lost_key: 'LoggedOut', kept: 0, stolen_login: 'invalid_grant' };
 
 /**
- * Starts a quickstart's app twice: it logs in, and 16 minutes later deletes its account, but not that of another login.
+ * Starts a quickstart's app twice: it logs in, and 16 minutes later deletes its account, but not
+ * that of another login.
  * @param source the address of its backend, or its public client
  */
 export async function usePhone(

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
-/** `npm run test:clients` runs the apps in TypeScript and Kotlin. Swift is only compiled, where Xcode is installed. */
+/**
+ * `npm run test:clients` runs the apps in TypeScript and Kotlin. Swift is only compiled, where
+ * Xcode is installed.
+ */
 test.each(['Session.swift', 'Session.kt', 'session.ts'])(
   '%s shows the login after a lost key, too',
   (name) => {

@@ -38,7 +38,10 @@ const notAboutTheDocument = [
   /Type \(reserved word\) cannot be used as model name\. Renamed to ModelType/,
 ];
 
-/** Generates and uses the page's clients, has OAuth libraries judge the token endpoints, and runs the phones' quickstarts. */
+/**
+ * Generates and uses the page's clients, has OAuth libraries judge the token endpoints, and runs
+ * the phones' quickstarts.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.jdk, tools.maven, tools.python]);
   const commands = await step('Install Authlib', () =>

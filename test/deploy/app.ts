@@ -13,7 +13,10 @@ const unsupported = new Set([
   'AWS::CloudFormation::Stack',
 ]);
 
-/** The app of `infra/app.ts` without the resources that MiniStack cannot create, and with `FRONT_URL` as its issuer. */
+/**
+ * The app of `infra/app.ts` without the resources that MiniStack cannot create, and with
+ * `FRONT_URL` as its issuer.
+ */
 const app = new App();
 const { stack } = deployService(app, readDeployment(app.node.getAllContext()));
 const leftOut: string[] = [];
@@ -28,7 +31,8 @@ for (const resource of stack.node
   }
   if (resource instanceof CfnFunction) {
     resource.addPropertyOverride('Environment.Variables.ISSUER', process.env.FRONT_URL);
-    // MiniStack shares this machine's cores with everything else, so its answers take longer than those of AWS.
+    // MiniStack shares this machine's cores with everything else, so its answers take longer than
+    // those of AWS.
     resource.addPropertyOverride('Environment.Variables.AWS_CALL_MILLISECONDS', '10000');
   }
 }

@@ -15,7 +15,10 @@ export interface Cloud {
   workDirectory: string;
 }
 
-/** The environment for a command that is to find AWS at the endpoint, and no real account by any setting. */
+/**
+ * The environment for a command that is to find AWS at the endpoint, and no real account by any
+ * setting.
+ */
 export const cloudEnvironment = ({
   endpoint,
   workDirectory,
@@ -52,7 +55,8 @@ export const bootstrap = (cloud: Cloud) => cdk(cloud, ['bootstrap', `aws://${acc
 
 /**
  * Deploys the stack of `app.ts`. `direct`, since MiniStack may lose a change set when it updates.
- * @param code the folder of the project to deploy @returns what the app says of itself
+ * @param code the folder of the project to deploy
+ * @returns what the app says of itself
  */
 export async function deploy(
   cloud: Cloud,

@@ -4,11 +4,15 @@ import { serve } from '../../infra/local/loopback-server.ts';
 /** Requests that are forwarded at once; more wait. Each takes a process of this machine. */
 const mostAtOnce = 16;
 
-/** Starts an address for an API of MiniStack, as a custom domain is, on a free loopback port. Answers 503 until it leads there. */
+/**
+ * Starts an address for an API of MiniStack, as a custom domain is, on a free loopback port.
+ * Answers 503 until it leads there.
+ */
 export async function startFront(endpoint: string) {
   const { hostname, port } = new URL(endpoint);
   let host: string | undefined;
-  // A connection for each request: MiniStack closes those that were idle for a while, whatever is on its way there.
+  // A connection for each request: MiniStack closes those that were idle for a while, whatever is
+  // on its way there.
   const agent = new Agent({ keepAlive: false, maxSockets: mostAtOnce });
   const server = await serve((request, response) => {
     if (!host) return void response.writeHead(503).end();

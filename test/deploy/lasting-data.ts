@@ -5,7 +5,10 @@ import { expecting } from '../upgrade/left.ts';
 /** What a client of the service holds before a deployment, and expects to be good for after it. */
 type LastingData = Awaited<ReturnType<typeof leaveData>>;
 
-/** Logs in, registers a device and looks at the events. @throws Error when an answer is not as expected */
+/**
+ * Logs in, registers a device and looks at the events.
+ * @throws Error when an answer is not as expected
+ */
 export async function leaveData(service: Service) {
   const device = { platform: 'android', token: unique('phone') } as const;
   const login = expecting(200, await service.logIn(unique('alice')));
@@ -19,7 +22,10 @@ export async function leaveData(service: Service) {
   };
 }
 
-/** Uses what was left; tokens have this lifetime, in seconds. @throws Error when an answer is not as expected */
+/**
+ * Uses what was left; tokens have this lifetime, in seconds.
+ * @throws Error when an answer is not as expected
+ */
 export async function findData(
   service: Service,
   left: LastingData,
@@ -33,7 +39,10 @@ export async function findData(
   assert.deepEqual(expecting(200, await service.search()), left.events);
 }
 
-/** Finds nothing of what was left: it came after the second as of which the table was restored. @throws Error when an answer is not as expected */
+/**
+ * Finds nothing of what was left: it came after the second as of which the table was restored.
+ * @throws Error when an answer is not as expected
+ */
 export async function findNothing(
   service: Service,
   { refreshToken, deviceId }: LastingData,

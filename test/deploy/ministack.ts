@@ -10,7 +10,8 @@ export const installMiniStack = (): Promise<string> =>
   installPython('ministack', join(import.meta.dirname, 'requirements.txt'));
 
 /**
- * Starts it, empty, on a free loopback port. Functions run on this process's Node, which is of the deployed major version.
+ * Starts it, empty, on a free loopback port. Functions run on this process's Node, which is of the
+ * deployed major version.
  * @param functionsDirectory where it unpacks functions, away from the project's packages
  */
 export async function startMiniStack(

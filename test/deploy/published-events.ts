@@ -15,7 +15,10 @@ import { account } from './ministack.ts';
 /** How often the queue is asked; each time it waits for up to five seconds. */
 const mostLooks = 12;
 
-/** Adds an approval and finds it in a queue, behind a rule of the bus. The queue and the rule stay. @throws AssertionError */
+/**
+ * Adds an approval and finds it in a queue, behind a rule of the bus. The queue and the rule stay.
+ * @throws AssertionError
+ */
 export async function findApproval(
   service: Service,
   endpoint: string,

@@ -5,8 +5,10 @@ import { codeBlocks } from '../support/code-blocks.ts';
 import { type Cloud, cloudEnvironment } from './deployed-stack.ts';
 
 /**
- * Restores a stack's table by the commands of `docs/maintenance.md`. MiniStack ignores the time, and restores what is there now.
- * @param commands the folder that has the AWS CLI @returns the settings of a deployment with it
+ * Restores a stack's table by the commands of `docs/maintenance.md`. MiniStack ignores the time,
+ * and restores what is there now.
+ * @param commands the folder that has the AWS CLI
+ * @returns the settings of a deployment with it
  */
 export async function restoreTable(cloud: Cloud, stack: string, commands: string) {
   const blocks = codeBlocks('maintenance.md', 'sh', 'Restore the table');

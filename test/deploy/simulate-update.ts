@@ -11,7 +11,10 @@ import {
   withAllTheyNeed,
 } from '../upgrade/resources.ts';
 
-/** Two of the orders that dependencies allow. In each, CloudFormation deletes what is no longer needed when all else is done. */
+/**
+ * Two of the orders that dependencies allow. In each, CloudFormation deletes what is no longer
+ * needed when all else is done.
+ */
 export const orders = ['aliases first', 'aliases last'] as const;
 type Order = (typeof orders)[number];
 
@@ -62,14 +65,19 @@ const rightsIn = (policy: unknown): Right[] =>
         );
     });
 
-/** What a template gives to a function: rights, the environment, and the resources that both name. */
+/**
+ * What a template gives to a function: rights, the environment, and the resources that both name.
+ */
 interface Given {
   rights: Right[];
   environment: string;
   resources: string[];
 }
 
-/** Code that can be called: `$LATEST` of a function, or a version, with the role and the environment that it has in fact. */
+/**
+ * Code that can be called: `$LATEST` of a function, or a version, with the role and the environment
+ * that it has in fact.
+ */
 interface Code {
   given: Given;
   role: string;
@@ -133,7 +141,10 @@ class Stack {
     this.#behindAliases = new Set(idsIn(callers));
   }
 
-  /** Creates or updates a resource. @param fails whether the deployment of an alias is rolled back */
+  /**
+   * Creates or updates a resource.
+   * @param fails whether the deployment of an alias is rolled back
+   */
   apply(id: string, { resources, given }: Template, fails = false): void {
     const old = this.#resources.get(id);
     const resource = resources[id];

@@ -48,7 +48,10 @@ function asReleased({ url, settings }: Sandbox): Pick<Sandbox, 'url' | 'settings
   return { url, settings: JSON.parse(text) };
 }
 
-/** As in production, but for the providers on this machine, which production does not allow, and CodeDeploy, which MiniStack lacks. */
+/**
+ * As in production, but for the providers on this machine, which production does not allow, and
+ * CodeDeploy, which MiniStack lacks.
+ */
 const settings = {
   stack,
   stage: 'development',
@@ -57,7 +60,10 @@ const settings = {
   loopbackProviders: 'true',
 };
 
-/** Deploys today's code over the last release on MiniStack, calls each endpoint, restores the table, and destroys the stack. */
+/**
+ * Deploys today's code over the last release on MiniStack, calls each endpoint, restores the table,
+ * and destroys the stack.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, tools.git]);
   rmSync(localDirectory('deploy'), { recursive: true });
@@ -215,7 +221,10 @@ const aboutRequests = [
   'test/tokens/metadata.test.ts',
 ];
 
-/** Sends the request of each endpoint's event file, with values of its own, since some end a session or delete a person. */
+/**
+ * Sends the request of each endpoint's event file, with values of its own, since some end a session
+ * or delete a person.
+ */
 async function callEveryEndpoint(service: Service): Promise<void> {
   for (const key of readFunctions().endpoints.keys()) {
     const { values } = await newRealValues(service);
@@ -228,7 +237,10 @@ async function callEveryEndpoint(service: Service): Promise<void> {
 /** Each person's pause before a search. */
 const secondsBetweenRounds = 2;
 
-/** Deploys while people use the service. No request may fail, and their sessions and devices must last. */
+/**
+ * Deploys while people use the service. No request may fail, and their sessions and devices must
+ * last.
+ */
 async function withTraffic(service: Service, deployment: () => Promise<void>): Promise<void> {
   const traffic = steadyTraffic({
     ...service,
@@ -250,7 +262,9 @@ async function withTraffic(service: Service, deployment: () => Promise<void>): P
   }
 }
 
-/** The command line finds a deployed stack by its name, and AWS by the environment, as for a person. */
+/**
+ * The command line finds a deployed stack by its name, and AWS by the environment, as for a person.
+ */
 async function commandLine(cloud: Cloud, ...words: string[]): Promise<ReturnType<typeof Object>> {
   const operator = ['run', '--silent', 'operator', '--', ...words, '--stack', stack];
   const { stdout } = await execa('npm', operator, {
@@ -268,7 +282,10 @@ async function operateByCommandLine(cloud: Cloud): Promise<void> {
   print(`    made the account ${account_id}`);
 }
 
-/** Tries the deployment out, as after any deployment. @throws Error with what is wrong */
+/**
+ * Tries the deployment out, as after any deployment.
+ * @throws Error with what is wrong
+ */
 async function checkDeployed(cloud: Cloud): Promise<void> {
   const { version: deployed, steps, problems } = await commandLine(cloud, 'check');
   assert.deepEqual({ deployed, problems }, { deployed: version, problems: [] });

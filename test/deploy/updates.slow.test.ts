@@ -16,7 +16,10 @@ const next = new Template(serviceIn(await todayWith({ tracing: true })));
 /** Two of the aliases: one in the middle, and the last one. */
 const failing = ['IntrospectTokenLive', 'IssueTokenLive'];
 
-/** All that is wrong with an update in either order, and with its rollback when the deployment of an alias fails. */
+/**
+ * All that is wrong with an update in either order, and with its rollback when the deployment of an
+ * alias fails.
+ */
 function* problemsBetween(before: Template, after: Template): Generator<string> {
   for (const order of orders) {
     yield* problemsOf({ before, after, order });

@@ -49,7 +49,10 @@ const inShards = async () => {
 };
 const idsInShards = async () => (await inShards()).map(({ device_id }) => device_id);
 
-/** An installation whose device is a person's, listed as such: they have related it, or it was imported as theirs. */
+/**
+ * An installation whose device is a person's, listed as such: they have related it, or it was
+ * imported as theirs.
+ */
 async function installed(how: 'related' | 'imported' = 'related') {
   const installation = unique('installation');
   const person = await newPerson(service);
@@ -464,7 +467,10 @@ describe('what 1.0.0 has left', () => {
   });
 });
 
-/** Has the device move just before the sender's read of the index, or of the devices that the index shows. */
+/**
+ * Has the device move just before the sender's read of the index, or of the devices that the index
+ * shows.
+ */
 function moveBefore(
   read: 'Query' | 'BatchGetItem',
   id: string,

@@ -136,7 +136,10 @@ describe('after a Login User is deleted while the index lags behind', () => {
   });
 });
 
-/** What no client and no operator command brings about: items that are gone, or that another part has changed. */
+/**
+ * What no client and no operator command brings about: items that are gone, or that another part
+ * has changed.
+ */
 describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   const notFound = { status: 404, error: 'not_found' };
   const ended = { status: 401, error: 'invalid_token', naming: /session.*ended/ };

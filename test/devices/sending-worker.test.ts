@@ -28,9 +28,15 @@ const apple = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const pem = ({ privateKey }: typeof google) =>
   privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** Each push that a stand-in was sent: where to, and the token. FCM gets an installation id in another field. */
+/**
+ * Each push that a stand-in was sent: where to, and the token. FCM gets an installation id in
+ * another field.
+ */
 const pushes: string[] = [];
-/** What a stand-in answers for a token, once each; 200 after that. With 0, APNs closes the connection instead. */
+/**
+ * What a stand-in answers for a token, once each; 200 after that. With 0, APNs closes the
+ * connection instead.
+ */
 type Planned = { status: number; body: unknown; headers?: Record<string, string> };
 const planned = new Map<string, Planned[]>();
 const outcomeOf = (token: string): Planned =>
@@ -38,7 +44,9 @@ const outcomeOf = (token: string): Planned =>
 const problems: unknown[] = [];
 const portOf = (server: { address(): unknown }) => Object(server.address()).port;
 
-/** Stands in for Google: the token endpoint (RFC 7523) and `projects.messages.send` of FCM HTTP v1. */
+/**
+ * Stands in for Google: the token endpoint (RFC 7523) and `projects.messages.send` of FCM HTTP v1.
+ */
 const fcm = createServer(async (request, response) => {
   const body = await textOf(request);
   await (request.url === '/token' ? grant(body, response) : push(request, body, response)).catch(
@@ -78,7 +86,10 @@ async function push(
     .end(JSON.stringify(answer));
 }
 
-/** Stands in for a gateway of APNs: HTTP/2, a provider token (JWT, ES256), and the token in the path. */
+/**
+ * Stands in for a gateway of APNs: HTTP/2, a provider token (JWT, ES256), and the token in the
+ * path.
+ */
 const apns = (gateway: string) =>
   createHttp2Server(async (request, response) => {
     const { authorization = '', 'apns-topic': topic, 'apns-push-type': type } = request.headers;

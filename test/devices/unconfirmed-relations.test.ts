@@ -30,7 +30,9 @@ async function loggedInBefore(related = 1) {
   return { person, confirmed };
 }
 
-/** Whether a call is about the person or a device: others fill a cache that is empty after a while. */
+/**
+ * Whether a call is about the person or a device: others fill a cache that is empty after a while.
+ */
 const isAboutRelation = ({ body }: StoreCall) =>
   /"(LOGIN_USER|DEVICE|DEVICES_OF)#/.test(JSON.stringify(body));
 

@@ -46,7 +46,10 @@ export async function startBrowser() {
   };
 }
 
-/** Notes what must not happen in any page: an error on the console, a request to another machine, a request that fails. */
+/**
+ * Notes what must not happen in any page: an error on the console, a request to another machine, a
+ * request that fails.
+ */
 function watch(context: BrowserContext): string[] {
   const problems: string[] = [];
   context.on('request', (request) => {
@@ -68,7 +71,10 @@ export async function fillIn(page: Page): Promise<void> {
   await page.getByText('Filled in.').waitFor();
 }
 
-/** The part of the page about an operation, opened. @param id the operation's id, as in the API document */
+/**
+ * The part of the page about an operation, opened.
+ * @param id the operation's id, as in the API document
+ */
 export async function openOperation(page: Page, id: string): Promise<Locator> {
   const operation = page.locator(`.opblock[id$="-${id}"]`);
   if (!(await operation.getAttribute('class'))?.includes('is-open')) {

@@ -25,7 +25,10 @@ const operations = Object.values(document.paths).flatMap((methods) =>
 );
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Uses the pages of `npm start` and `npm run docs` in a browser. `--pictures` renews those of README and `.local/docs-page`. */
+/**
+ * Uses the pages of `npm start` and `npm run docs` in a browser. `--pictures` renews those of
+ * README and `.local/docs-page`.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.chromium, tools.font]);
   const withPictures = process.argv.includes('--pictures');

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 
-/** A machine that has these programs and an npm that only notes its arguments: no apt-get, no dpkg, no flock, no podman. */
+/**
+ * A machine that has these programs and an npm that only notes its arguments: no apt-get, no dpkg,
+ * no flock, no podman.
+ */
 const machine = mkdtempSync(join(tmpdir(), 'machine-'));
 afterAll(() => rmSync(machine, { recursive: true }));
 for (const program of 'awk bash cat dirname grep id mkdir mktemp paste rm rmdir sleep'.split(' ')) {
@@ -24,7 +27,10 @@ esac
 writeFileSync(join(machine, 'npm'), npm);
 chmodSync(join(machine, 'npm'), 0o755);
 
-/** Runs `.ci/run` there. @param failsOnce how the arguments of npm begin that fails at its first call */
+/**
+ * Runs `.ci/run` there.
+ * @param failsOnce how the arguments of npm begin that fails at its first call
+ */
 async function run({ failsOnce = 'nothing', missing = '' }) {
   const calls = join(mkdtempSync(join(machine, 'run-')), 'calls');
   const env = {

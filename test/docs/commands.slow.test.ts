@@ -121,7 +121,10 @@ function examplesOf(page: string): Example[] {
   return [...blocks].map(([, lines = '', promised]) => ({ lines, promised }));
 }
 
-/** Pastes all lines into one shell. Every response must be a success, and the promised one where the page shows it. */
+/**
+ * Pastes all lines into one shell. Every response must be a success, and the promised one where the
+ * page shows it.
+ */
 function expectPromised(examples: Example[], cwd = folder): void {
   const mark = '=== next ===';
   const input = [

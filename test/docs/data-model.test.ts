@@ -16,7 +16,10 @@ const rows = readFileSync('docs/data-model.md', 'utf8')
       .map((cell) => cell.trim().replaceAll('`', '')),
   );
 
-/** Everything that builds keys or is a part of them; the object of sort keys shows in the keys themselves. */
+/**
+ * Everything that builds keys or is a part of them; the object of sort keys shows in the keys
+ * themselves.
+ */
 const builders = new Map<string, unknown>(
   Object.entries(keys).filter(([, value]) => typeof value !== 'object'),
 );

@@ -59,7 +59,10 @@ test('the README leads to every page', () => {
 
 test('the client guide has a request to paste for every endpoint', async () => {
   const commands = textOf('docs/client-guide.md').replaceAll('\\\n', ' ').split('\n');
-  /** The method that curl uses; `"$@"` stands for the form that the lines below a shell function give it. */
+  /**
+   * The method that curl uses; `"$@"` stands for the form that the lines below a shell function
+   * give it.
+   */
   const methodOf = (command: string): string => {
     const [, method] = command.match(/ -X (\w+)/) ?? [];
     return method ?? (/ -d | "\$@"/.test(command) ? 'POST' : 'GET');

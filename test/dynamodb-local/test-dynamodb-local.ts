@@ -14,8 +14,9 @@ import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 
 /**
- * The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. Those of the costs of long
- * lists fill a table with thousands of items first, which takes DynamoDB Local minutes.
+ * The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. Those
+ * of the costs of long lists fill a table with thousands of items first, which takes DynamoDB Local
+ * minutes.
  */
 const aboutTheStore =
   /^test\/(access-requests\/(?!access-request-costs)|devices\/|publishing\/|storage\/transactions|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/many-sessions)/;
@@ -44,7 +45,10 @@ runCheck(async (cleanUps) => {
 
 type Detail = Record<string, unknown>;
 
-/** Checks that a consumer gets each type of event from DynamoDB Local's stream: by its schema, in order, as in the terminal. */
+/**
+ * Checks that a consumer gets each type of event from DynamoDB Local's stream: by its schema, in
+ * order, as in the terminal.
+ */
 async function checkPublishedEvents(): Promise<void> {
   const received: Envelope[] = [];
   const consumer = await serve(async (request, response) => {

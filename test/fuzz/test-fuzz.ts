@@ -8,7 +8,10 @@ import { print, runCheck, step } from '../support/steps.ts';
 
 const directory = import.meta.dirname;
 
-/** Has Schemathesis fuzz the local stack by the API document. `--seed NUMBER` replaces the configured seed. */
+/**
+ * Has Schemathesis fuzz the local stack by the API document. `--seed NUMBER` replaces the
+ * configured seed.
+ */
 runCheck(async (cleanUps) => {
   const { seed } = parseArgs({ options: { seed: { type: 'string' } } }).values;
   await requireTools([tools.python]);

@@ -57,7 +57,9 @@ describe.each(takingJson)('the JSON of %s', (key, { body }) => {
   );
 });
 
-/** Endpoints by their keys, with a content type that each takes, and the most KiB of such a body. */
+/**
+ * Endpoints by their keys, with a content type that each takes, and the most KiB of such a body.
+ */
 const limits: [key: string, type: string, kilobytes: number][] = [
   ['issue-token', 'application/x-www-form-urlencoded', 64],
   ['revoke-token', 'application/x-www-form-urlencoded', 64],

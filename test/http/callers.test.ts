@@ -65,7 +65,10 @@ const endpoints = [...readFunctions().endpoints].filter(
   ([, { authenticate }]) => authenticate.error,
 );
 
-/** The error for such headers. Where a token authenticates, too, a bad one gets the challenge of tokens. */
+/**
+ * The error for such headers. Where a token authenticates, too, a bad one gets the challenge of
+ * tokens.
+ */
 function errorFor(
   { error, alternative }: AnyEndpoint['authenticate'],
   { authorization = '' }: Headers,

@@ -94,7 +94,10 @@ const byAssertion = (endpoint: string, formOf: () => Promise<Record<string, stri
   });
 const newLoginForm = (subject = unique('alice')) => service.loginForm('provider_f', { subject });
 
-/** What endpoints that write are asked, by the names of their functions; the others are asked their example. */
+/**
+ * What endpoints that write are asked, by the names of their functions; the others are asked their
+ * example.
+ */
 const endpointScenarios: Record<string, Record<string, Scenario>> = {
   'issue-nonce': { 'an assertion': byAssertion('nonce', async () => ({})) },
   'introspect-token': { 'an assertion': byAssertion('introspect', async () => ({ token: 'x' })) },
@@ -105,7 +108,8 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     }),
     'an authorization code': async () => {
       const form = await service.loginForm('provider_b', {}, 'provider_authorization_code');
-      // From now on the settings of the provider are cached, so that each attempt makes the same calls.
+      // From now on the settings of the provider are cached, so that each attempt makes the same
+      // calls.
       await service.logIn(unique('alice'), 'provider_b');
       return () => service.token(form);
     },

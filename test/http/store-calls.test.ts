@@ -15,7 +15,10 @@ const standIn = await startProviderStandIn();
 await service.logIn(unique('alice'));
 await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
 
-/** Expects an action's store operations, in rounds. Each call is held until its whole round is under way. */
+/**
+ * Expects an action's store operations, in rounds. Each call is held until its whole round is under
+ * way.
+ */
 async function expectRounds(
   action: () => Promise<{ status: number }>,
   status: number,
@@ -99,7 +102,10 @@ describe('token, provider_f', () => {
 });
 
 describe('token, provider_f, of an identity that leads elsewhere', () => {
-  /** How often a login causes each operation. The store in memory is asked again for the item that a condition failed on. */
+  /**
+   * How often a login causes each operation. The store in memory is asked again for the item that a
+   * condition failed on.
+   */
   const operationsOf = async (form: Record<string, string>): Promise<Record<string, number>> => {
     proxy.forget();
     expect((await service.token(form)).status).toBe(200);

@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import * as keys from '../../lib/storage/keys.ts';
 
-/** Builders that take no ids, or take numbers or what other builders made, which have nothing to encode. */
+/**
+ * Builders that take no ids, or take numbers or what other builders made, which have nothing to
+ * encode.
+ */
 const withoutIds = `accessRequestPartition accessRequestKey eventKey ordinalIn ordinalOf
   publicSigningKeysKey accessRequestCounterKey tableFormatKey
   hashOf namePosition namePrefix`.split(/\s+/);

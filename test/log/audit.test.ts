@@ -50,7 +50,9 @@ async function lineOf(request: () => Promise<Answer>): Promise<Partial<LogLine>>
   return line;
 }
 
-/** The request of an endpoint's event file, with credentials that are right unless others are given. */
+/**
+ * The request of an endpoint's event file, with credentials that are right unless others are given.
+ */
 function example(key: string, replaced: Record<string, string> = {}) {
   const { path, init } = requestOf(filledIn(eventOf(key), { ...values, ...replaced }));
   return () => service.call(path, init);
@@ -161,7 +163,8 @@ describe('every endpoint that writes: one line, with who, what and the result', 
   test('an endpoint that may write to the table and takes no GET is not excepted', () => {
     const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
     const excepted = endpoints.filter(([, endpoint]) => endpoint.writes === false);
-    // What the authentication writes is left out: an assertion that is used up changes nothing else.
+    // What the authentication writes is left out: an assertion that is used up changes nothing
+    // else.
     const actions = excepted.flatMap(([, { table = {} }]) => Object.values(table).flat());
     expect(actions.filter((action) => writes.includes(action))).toEqual([]);
   });

@@ -346,7 +346,10 @@ describe('request_refused: a rejected caller, by the id that they claim', () => 
   });
 });
 
-/** A login at a provider of the stand-in, whose endpoint may answer wrongly, by a Login App of its own. */
+/**
+ * A login at a provider of the stand-in, whose endpoint may answer wrongly, by a Login App of its
+ * own.
+ */
 async function logInWhen(target: Target, wrong?: { status: number; body: string }) {
   const scene = standIn.openScene();
   const login = await prepareLogin(service, scene, target);

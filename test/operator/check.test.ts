@@ -76,7 +76,10 @@ search    401    1200 ms  WRONG
 search: Wrong.`);
 });
 
-/** Something in front of the service, which changes what it says. @param typed when the check runs at a terminal */
+/**
+ * Something in front of the service, which changes what it says.
+ * @param typed when the check runs at a terminal
+ */
 async function checkBehind(
   change: (path: string, text: string) => string | number,
   typed?: string,

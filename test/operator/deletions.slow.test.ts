@@ -13,7 +13,9 @@ const { running, service, proxy } = started;
 const itemsNaming = (id: string) => itemsAbout(started, id);
 const { operate } = service;
 
-/** A Login App that people can log in with, with one person and two phones, of which one is theirs. */
+/**
+ * A Login App that people can log in with, with one person and two phones, of which one is theirs.
+ */
 async function usedApp() {
   const app = await createLoginApp(service, unique('app'), {
     platforms: ['android'],

@@ -81,7 +81,10 @@ beforeAll(async () => {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
 });
 
-/** Commands in an order in which each finds what its example is about; the last take away what others need. */
+/**
+ * Commands in an order in which each finds what its example is about; the last take away what
+ * others need.
+ */
 const stages = [
   /^(?!probes).*create$|(access-requests|devices) import|accounts rotate|set(-providers)?$/,
   /^(?!probes).*(add|grant|import|list|show|find|check|subscribe|describe|export|rename|update|deletions|revocations)$/,

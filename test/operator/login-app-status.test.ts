@@ -4,7 +4,10 @@ import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
-/** The status of a whole Login App. A warm instance takes up to 30 seconds to notice a change; here, two instances do. */
+/**
+ * The status of a whole Login App. A warm instance takes up to 30 seconds to notice a change; here,
+ * two instances do.
+ */
 const { service, running, second, proxy, both, advance } = await twoInstances();
 const { operate } = service;
 

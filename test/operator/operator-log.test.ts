@@ -42,7 +42,10 @@ describe('every operator command: one line, with the operator and the request th
 });
 
 describe('the line of a command: what it was about and the choice, but no name, text or secret', () => {
-  /** Carries a command out; its result. @param aboutOf what the line says of it */
+  /**
+   * Carries a command out; its result.
+   * @param aboutOf what the line says of it
+   */
   async function expectDone(
     command: string,
     flags: Record<string, unknown>,

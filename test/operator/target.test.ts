@@ -196,7 +196,10 @@ describe('npm run operator, when the answer of the operator function is lost', (
     localFiles(process.env.SERVICE_DIR ?? ''),
   );
 
-  /** Runs a command on the shared stack, whose first answer never arrives; how often the command was carried out too. */
+  /**
+   * Runs a command on the shared stack, whose first answer never arrives; how often the command was
+   * carried out too.
+   */
   async function runLosingOne(...words: string[]) {
     let calls = 0;
     const between = await serve(async (request, response) => {

@@ -22,7 +22,10 @@ import { requireTools, tools } from '../support/needed-tools.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Packs the project, installs the tarball elsewhere and uses it as its page says. Its template is that of `cdk deploy` here. */
+/**
+ * Packs the project, installs the tarball elsewhere and uses it as its page says. Its template is
+ * that of `cdk deploy` here.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.git]);
   const temporary = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'package-'))).path;
@@ -134,7 +137,10 @@ runCheck(async (cleanUps) => {
 /** The templates of a synthesis, by their stacks. */
 type Assembly = Record<string, unknown>;
 
-/** Packs a copy of the project, in which `npm pack` may replace package.json while others use the project. */
+/**
+ * Packs a copy of the project, in which `npm pack` may replace package.json while others use the
+ * project.
+ */
 async function packCopy(copy: string): Promise<string> {
   const { stdout } = await execa(
     'git',
@@ -193,7 +199,10 @@ const readAssembly = (folder: string): Assembly =>
       ]),
   );
 
-/** An assembly without what differs with the id of the construct: the id itself, and hashes that ids end in. */
+/**
+ * An assembly without what differs with the id of the construct: the id itself, and hashes that ids
+ * end in.
+ */
 function withoutNames(assembly: Assembly): unknown {
   const text = JSON.stringify(assembly)
     .replaceAll('LoginService', '')

@@ -17,7 +17,10 @@ const own = await sharedServiceWithStore();
 const { service, running } = own;
 const standIn = await startProviderStandIn();
 
-/** A Login App whose provider_f exchanges codes as Apple does, each once, with the logins of a person there. */
+/**
+ * A Login App whose provider_f exchanges codes as Apple does, each once, with the logins of a
+ * person there.
+ */
 async function newScene(more: object = {}) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'));

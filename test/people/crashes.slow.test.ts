@@ -23,14 +23,20 @@ const { running, service, proxy } = started;
 const standIn = await startProviderStandIn();
 afterEach(() => running.resetClock());
 
-/** Lets one write of a request fail, before or after it is done, as when the function dies there. False when it makes fewer. */
+/**
+ * Lets one write of a request fail, before or after it is done, as when the function dies there.
+ * False when it makes fewer.
+ */
 const dying = async (
   place: number,
   fault: Fault,
   request: () => Promise<unknown>,
 ): Promise<boolean> => (await failing(proxy, [place, fault], request, isWrite)).happened;
 
-/** Lets ten minutes pass and does what the service does every ten minutes: by its schedule, or as an operator asks for it. */
+/**
+ * Lets ten minutes pass and does what the service does every ten minutes: by its schedule, or as an
+ * operator asks for it.
+ */
 async function finishLater(by: 'schedule' | 'operator'): Promise<void> {
   running.advance(601);
   if (by === 'operator')
@@ -76,7 +82,10 @@ const leaveAttribute = (person: Person, identity_id: string) => {
   return changeItem(person, 'SET #n0 = :v', [`identity_${identity_id}`], { ':v': identity });
 };
 
-/** Takes identities from a person, but not the index items that lead to them: what an interrupted unlinking of 1.0.0 left. */
+/**
+ * Takes identities from a person, but not the index items that lead to them: what an interrupted
+ * unlinking of 1.0.0 left.
+ */
 const takeAttributes = (person: Person, ids: string[]) =>
   changeItem(
     person,
@@ -96,7 +105,10 @@ const leaveMark = ({ loginUserId }: Person, identity_id: string) => {
   );
 };
 
-/** What the table has about a person: of one who is deleted, nothing but the item that keeps their id. */
+/**
+ * What the table has about a person: of one who is deleted, nothing but the item that keeps their
+ * id.
+ */
 async function leftOf({ loginUserId }: { loginUserId: string }): Promise<unknown[]> {
   const items = await itemsAbout(started, loginUserId);
   return items.map(({ sk, created_at }) => (created_at === undefined ? sk : `${sk}, existing`));

@@ -16,7 +16,8 @@ const standIn = await startProviderStandIn();
 const folder = scratchFolder();
 const hook = join(folder, 'hook.mjs');
 const seen = join(folder, 'events');
-// It does what the claim `hook` of the id token says or, at a refresh, the claim `next` that it gave before.
+// It does what the claim `hook` of the id token says or, at a refresh, the claim `next` that it
+// gave before.
 writeFileSync(
   hook,
   `import { appendFileSync } from 'node:fs';

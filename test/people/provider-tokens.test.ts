@@ -205,7 +205,10 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const isRecord = ({ operation }: StoreCall): boolean => operation === 'UpdateItem';
     const isRead = ({ operation }: StoreCall): boolean => operation === 'GetItem';
 
-    /** The form of a login with a nonce of the service, for which these tokens come, one after the other. */
+    /**
+     * The form of a login with a nonce of the service, for which these tokens come, one after the
+     * other.
+     */
     async function newNonceLogin(...tokens: string[]) {
       const made = await newLogin();
       const { nonce } = (await service.form('/v2/marketing/oauth/nonce', {}, asClient(made.app)))

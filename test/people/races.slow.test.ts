@@ -18,7 +18,10 @@ const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
 
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
 
-/** Lets a rival act, or an answer get lost, at writes of a request, by a plan. The write waits for the rival's answer. */
+/**
+ * Lets a rival act, or an answer get lost, at writes of a request, by a plan. The write waits for
+ * the rival's answer.
+ */
 async function race<Result, Rival>(
   plan: ('lose' | 'act' | undefined)[],
   request: () => Promise<Result>,
@@ -46,7 +49,10 @@ type Actors<Result, Rival> = [request: () => Promise<Result>, rival: () => Promi
 const overtaken = <Result, Rival>(place: number, ...actors: Actors<Result, Rival>) =>
   race([...Array(place), 'act'], ...actors);
 
-/** Loses the answer to the first write, and lets a rival act before the store's client sends it again. */
+/**
+ * Loses the answer to the first write, and lets a rival act before the store's client sends it
+ * again.
+ */
 const lostAndOvertaken = <Result, Rival>(...actors: Actors<Result, Rival>) =>
   race(['lose', 'act'], ...actors);
 
@@ -321,7 +327,10 @@ test.each([false, true])(
   },
 );
 
-/** What DynamoDB answers to a write that meets a transaction, or to a transaction that meets another. */
+/**
+ * What DynamoDB answers to a write that meets a transaction, or to a transaction that meets
+ * another.
+ */
 function conflictWith({ operation, body }: StoreCall): StoreAnswer {
   const name =
     operation === 'TransactWriteItems'

@@ -330,7 +330,10 @@ test('a link takes the same parameters: it sends on a code_verifier and a redire
   expect(scene.forms('token').at(-1)).toMatchObject(sent);
 });
 
-/** @see https://docs.github.com/en/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors */
+/**
+ * @see
+ *   https://docs.github.com/en/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors
+ */
 const badCode = {
   error: 'bad_verification_code',
   error_description: 'The code passed is incorrect or expired.',

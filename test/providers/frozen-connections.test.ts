@@ -11,7 +11,10 @@ const standIn = await startProviderStandIn();
 /** Every path that was asked for, also in vain. */
 const asked: string[] = [];
 const used = new WeakSet<Socket>();
-/** The stand-in behind connections that take one request each: any other is reset, as after a freeze. */
+/**
+ * The stand-in behind connections that take one request each: any other is reset, as after a
+ * freeze.
+ */
 const frozen = await serve(async (request, response) => {
   const { socket, url = '' } = request;
   asked.push(url.split('?')[0] ?? '');

@@ -48,7 +48,9 @@ const preset = (name: PresetName, provider = 'provider_a', more = {}) =>
 const namespaceShown = async (): Promise<string> =>
   Object((await operate('providers', 'show', flags())).providers).provider_a.namespace;
 
-/** The Login User of alice, as the provider has her, when no function knows older settings any more. */
+/**
+ * The Login User of alice, as the provider has her, when no function knows older settings any more.
+ */
 async function alice(provider = 'provider_a') {
   running.advance(31);
   const form = { grant_type: 'provider_credentials', provider, access_token: 'an-access-token' };

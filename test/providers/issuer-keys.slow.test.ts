@@ -11,7 +11,9 @@ const minute = 60;
 const hour = 60 * minute;
 
 const standIn = await startProviderStandIn();
-/** Two warm functions of one service. Each test has an issuer of its own, for which both are cold. */
+/**
+ * Two warm functions of one service. Each test has an issuer of its own, for which both are cold.
+ */
 const instances = await twoInstances();
 const { service, running: first, proxy, advance: pass } = instances;
 const second = instances.second.running;
@@ -47,7 +49,10 @@ async function withMadeUpKey(): Promise<string> {
 }
 
 const discovery = '.well-known/openid-configuration';
-/** How often logins asked the issuer for its discovery document and its keys; the operator's command has looked once. */
+/**
+ * How often logins asked the issuer for its discovery document and its keys; the operator's command
+ * has looked once.
+ */
 const asked = (): number[] => [issuer.calls(discovery) - 1, issuer.calls('jwks')];
 
 const breakDown = (endpoint: string, status = 503, body = '', type = 'application/json'): void =>

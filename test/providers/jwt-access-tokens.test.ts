@@ -175,7 +175,10 @@ describe('the person of an access token', () => {
   });
 });
 
-/** Access tokens as providers document them, for the app of the recipe in providers.md: typ, the claim that names the app, claims. */
+/**
+ * Access tokens as providers document them, for the app of the recipe in providers.md: typ, the
+ * claim that names the app, claims.
+ */
 const guid = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`;
 const client = 'our-client-id';
 const keycloak = { aud: [ourApp, 'account'], azp: ourApp, typ: 'Bearer', scope: 'openid profile' };

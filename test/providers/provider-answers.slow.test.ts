@@ -12,7 +12,10 @@ import { sharedService } from '../support/service.ts';
 const service = sharedService();
 const standIn = await startProviderStandIn();
 
-/** A login at which an endpoint answers with this body: what it ends in, and what is in the table afterwards. */
+/**
+ * A login at which an endpoint answers with this body: what it ends in, and what is in the table
+ * afterwards.
+ */
 async function logInWhen(target: Target, body: unknown, answered = 200) {
   const scene = standIn.openScene();
   scene.answer(target.endpoint, { status: answered, body });

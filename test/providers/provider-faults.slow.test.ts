@@ -147,7 +147,9 @@ function errorOf(target: Target, fault: string) {
   return hearsCredential && fault === 'answers 404 in HTML' ? noVerdict : unknownError;
 }
 
-/** What the log says of the provider's part in a login: its failure, and the calls that led to it. */
+/**
+ * What the log says of the provider's part in a login: its failure, and the calls that led to it.
+ */
 async function providersPart(
   request_id: string | null | undefined,
   event: 'provider_failed' | 'provider_gave_no_verdict' = 'provider_failed',

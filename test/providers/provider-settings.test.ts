@@ -310,7 +310,10 @@ describe('providers.md has each setting with its default, as of', () => {
   /** Fields of which the page only says where they are: those of another table. */
   const repeated = /^(authorization_code\.id_token|issuers\[\]\.code_exchange)\b/;
 
-  /** Fields with their defaults; one of an object within stands after its path, those of a variant once for each method. */
+  /**
+   * Fields with their defaults; one of an object within stands after its path, those of a variant
+   * once for each method.
+   */
   function fieldsOf({ properties = {}, required = [] }: JsonSchema, path = ''): string[][] {
     return Object.entries(properties).flatMap(([name, schema]) => {
       const { items, anyOf, oneOf, default: standard, ...rest }: JsonSchema = Object(schema);

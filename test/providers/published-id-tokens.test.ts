@@ -33,7 +33,10 @@ const a7Key = {
   e: 'AQAB',
 };
 
-/** The example of Google's page about OpenID Connect: claims without a signature. Their names are Google's, the key is ours. */
+/**
+ * The example of Google's page about OpenID Connect: claims without a signature. Their names are
+ * Google's, the key is ours.
+ */
 const googleClaims = {
   iss: 'https://accounts.google.com',
   azp: '1234987819200.apps.googleusercontent.com',

@@ -41,7 +41,8 @@ describe('providers subscribe', () => {
     const told = { login_app_id, provider: 'provider_f' };
     const subscribe = (more?: object) => subscribeAt(login_app_id, more);
     const url = `${demo.base_url}/v2/marketing/providers/provider_f/notifications?login_app_id=${login_app_id}`;
-    // The sandbox's provider_f sends the event in the place of Google, which the demo does not know.
+    // The sandbox's provider_f sends the event in the place of Google, which the demo does not
+    // know.
     const warnings = [expect.stringMatching(/until Google has the setting notifications/)];
     expect(await subscribe()).toEqual({ ...told, registered: true, url, warnings });
     const disabled = 'https://schemas.openid.net/secevent/risc/event-type/account-disabled';

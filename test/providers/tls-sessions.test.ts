@@ -5,7 +5,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { callProvider, verificationDeadline } from '../../lib/providers/call-provider.ts';
 import { selfSigned } from '../support/provider-stand-in.ts';
 
-/** The connections that providers got, each with whether it resumed a TLS session and how many requests it carried. */
+/**
+ * The connections that providers got, each with whether it resumed a TLS session and how many
+ * requests it carried.
+ */
 const connections: { resumed: boolean; requests: number }[] = [];
 
 function startProvider() {

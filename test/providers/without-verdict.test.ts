@@ -20,7 +20,10 @@ async function logInWhen(target: Target, status: number) {
 const { discovery, keys, ...ofCredentials } = targets;
 const asked: Target[] = Object.values(ofCredentials);
 
-/** Anybody with made-up credentials can make a provider answer so: no new version is taken back for it. */
+/**
+ * Anybody with made-up credentials can make a provider answer so: no new version is taken back for
+ * it.
+ */
 describe.each(asked)('a provider that answers a credential without a verdict: $name', (target) => {
   test('404: a 400 that says so', async () => {
     const { answer } = await logInWhen(target, 404);

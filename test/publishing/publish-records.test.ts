@@ -140,7 +140,8 @@ describe('a batch', () => {
       recordOf(undefined, registered),
       recordOf(registered, owned('lu_1')),
     ];
-    // The device is registered in the third request of the first round, and related in the second round.
+    // The device is registered in the third request of the first round, and related in the second
+    // round.
     expect(await handler({ Records })).toEqual({ batchItemFailures: [sequenceOf(Records[10])] });
     expect(bus.taken.map(({ DetailType }) => DetailType)).not.toContain('device.related');
     bus.forget();
@@ -269,7 +270,8 @@ describe('while the bus is unavailable', () => {
       ...comments(30),
       recordOf(registered, owned('lu_1')),
     ];
-    // Lambda repeats a failed batch for as long as the stream has it; 40 refused calls stand for that hour.
+    // Lambda repeats a failed batch for as long as the stream has it; 40 refused calls stand for
+    // that hour.
     let calls = 0;
     bus.decide = (entries) => {
       calls += 1;

@@ -37,7 +37,10 @@ beforeEach(() => {
   running.resetClock();
 });
 
-/** What is published about an action, apart from what differs each time; each event is held against its schema. */
+/**
+ * What is published about an action, apart from what differs each time; each event is held against
+ * its schema.
+ */
 const publishedDuring = async (
   action: () => Promise<unknown>,
 ): Promise<Record<string, unknown>[]> => (await during(action)).published;

@@ -30,8 +30,8 @@ const promised: Record<string, number> = {
 };
 
 /**
- * Runs the README's lines with `sam local invoke` against a stack of its own, by podman, in an image of this Node: not every
- * machine reaches AWS's registry.
+ * Runs the README's lines with `sam local invoke` against a stack of its own, by podman, in an
+ * image of this Node: not every machine reaches AWS's registry.
  */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, ...containerTools]);
@@ -97,14 +97,20 @@ runCheck(async (cleanUps) => {
   conclude();
 });
 
-/** The README's line for each endpoint. @throws AssertionError unless it has one for each event */
+/**
+ * The README's line for each endpoint.
+ * @throws AssertionError unless it has one for each event
+ */
 function linesOfReadme(): string[] {
   const lines = readFileSync('README.md', 'utf8').match(/^sam local invoke .*$/gm) ?? [];
   assert.equal(lines.length, Object.keys(promised).length);
   return lines;
 }
 
-/** Imports an image of this process's Node and the runtime, and of what SAM builds upon it with: a shell, `mv` and `chmod`. */
+/**
+ * Imports an image of this process's Node and the runtime, and of what SAM builds upon it with: a
+ * shell, `mv` and `chmod`.
+ */
 async function makeImage(root: string, env: Record<string, string>): Promise<void> {
   const tools = ['/bin/sh', '/bin/mv', '/bin/chmod'];
   const { stdout } = await execa('ldd', [process.execPath, ...tools]);
@@ -131,7 +137,9 @@ async function makeImage(root: string, env: Record<string, string>): Promise<voi
   );
 }
 
-/** Settings with which podman runs within a container, too: fewer files, and no network but its own. */
+/**
+ * Settings with which podman runs within a container, too: fewer files, and no network but its own.
+ */
 function podmanEnvironment(scratch: string): Record<string, string> {
   const files = {
     containers: join(scratch, 'containers.conf'),

@@ -212,7 +212,10 @@ function replaying(refresh: Service['refresh']) {
     return Promise.all(Array.from({ length: times }, () => refresh(token)));
   }
 
-  /** The current token after a replay in each of so many generations in a row, all of which were answered with 200. */
+  /**
+   * The current token after a replay in each of so many generations in a row, all of which were
+   * answered with 200.
+   */
   async function afterReplays(
     generations: number,
     token: string,

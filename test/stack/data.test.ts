@@ -242,7 +242,8 @@ describe("a deployment's own key", () => {
     encrypted.allResourcesProperties(type, expected);
   });
 
-  // Each of them takes another key without interruption, as CloudFormation's template reference says of it.
+  // Each of them takes another key without interruption, as CloudFormation's template reference
+  // says of it.
   test('changes nothing else of what holds data, and no logical id', () => {
     const without = (of: typeof template, names: string[], type: string) =>
       Object.entries(of.findResources(type)).map(([id, { Properties = {}, ...others }]) => ({
@@ -297,8 +298,9 @@ describe("a deployment's own key", () => {
     expect(uses(id)).toEqual(allowed);
   });
 
-  // Each sends to the encrypted topic; EventBridge does not tell KMS for which account.
-  // @see Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics"
+  // Each sends to the encrypted topic; EventBridge does not tell KMS for which account. @see Amazon
+  // SNS developer guide, "Enable compatibility between event sources from AWS services and
+  // encrypted topics"
   test.each([
     ['cloudwatch', { StringEquals: { 'aws:SourceAccount': '123456789012' } }],
     ['events', undefined],

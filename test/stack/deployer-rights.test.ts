@@ -7,8 +7,9 @@ import { everything } from '../support/deployments.ts';
 import { isLike, stacksWith, template, watching } from '../support/template.ts';
 
 /**
- * What CloudFormation calls to create, read, update and delete a resource of each type: the permissions of its handlers,
- * without those for features that the templates don't use, such as Kinesis streams, VPCs and imports.
+ * What CloudFormation calls to create, read, update and delete a resource of each type: the
+ * permissions of its handlers, without those for features that the templates don't use, such as
+ * Kinesis streams, VPCs and imports.
  * @see AWS CloudFormation API reference, "DescribeType": `handlers`, in the schema of each type
  */
 const handlerPermissions: Record<string, string> = {
@@ -131,7 +132,8 @@ describe('the boundary', () => {
           /(?<=")(?!sts:|kms:ViaService|dynamodb:LeadingKeys)[a-z\d]+:(?=[A-Z])[A-Za-z]+(?=")/g,
         ) ?? [],
     );
-    // What AWS's own policy for the role of CodeDeploy has of what Lambda needs: AWSCodeDeployRoleForLambdaLimited.
+    // What AWS's own policy for the role of CodeDeploy has of what Lambda needs:
+    // AWSCodeDeployRoleForLambdaLimited.
     const codeDeploy = [
       'cloudwatch:DescribeAlarms',
       ...['GetAlias', 'GetProvisionedConcurrencyConfig', 'UpdateAlias'].map(
@@ -162,8 +164,8 @@ describe("the policy of CloudFormation's role", () => {
     expect([...new Set(lacking)]).toEqual(['iam:DeleteRolePermissionsBoundary']);
   });
 
-  // The edge reads the address of the API from the stack of the service, with the role of its own deployment.
-  // @see AWS CloudFormation template reference, "Fn::GetStackOutput": RoleArn
+  // The edge reads the address of the API from the stack of the service, with the role of its own
+  // deployment. @see AWS CloudFormation template reference, "Fn::GetStackOutput": RoleArn
   test.each(['live', 'live-edge', 'live-Watching'])('is about the stack %s', (name) => {
     const arn = `arn:aws:cloudformation:eu-central-1:123456789012:stack/${name}/id`;
     const forms = execution.Statement.flatMap(({ Resource }): string[] => [Resource].flat());

@@ -87,8 +87,8 @@ describe('a deployed stack keeps', () => {
   const parameters = v.record(v.string(), v.looseObject({ Default: v.optional(v.string()) }));
 
   /**
-   * What CloudFormation says to an update, by the parameters of the stack as it was deployed: the CDK sends their
-   * previous values, and a new parameter gets its default.
+   * What CloudFormation says to an update, by the parameters of the stack as it was deployed: the
+   * CDK sends their previous values, and a new parameter gets its default.
    */
   async function update(
     before: Record<string, unknown>,

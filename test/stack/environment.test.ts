@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { execa } from 'execa';
 
-/** The variables that the token function needs; `functions.test.ts` holds those of each function against its code. */
+/**
+ * The variables that the token function needs; `functions.test.ts` holds those of each function
+ * against its code.
+ */
 const variables = {
   TABLE_NAME: 'a-table',
   ISSUER: 'https://login.example.com',

@@ -225,7 +225,8 @@ describe('functions', () => {
   test('have no rights by other ways: no wildcards, no managed policies, no shared roles', () => {
     const rights = functions.flatMap(({ properties }) => rightsOf(properties.Role));
     const wildcards = rights.filter((right) => right.split(' if ')[0]?.includes('*'));
-    // Each deployment makes a version of its own, and the application's groups are those of this stack.
+    // Each deployment makes a version of its own, and the application's groups are those of this
+    // stack.
     expect(wildcards.sort()).toEqual([
       reporting,
       ...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`).sort(),
@@ -397,7 +398,10 @@ describe('endpoints', () => {
   });
 });
 
-/** The most resources of a stack: CloudFormation takes 500. docs/CONTRIBUTING.md says what to do when there are more. */
+/**
+ * The most resources of a stack: CloudFormation takes 500. docs/CONTRIBUTING.md says what to do
+ * when there are more.
+ */
 const mostResources = 400;
 
 test('a deployment with every option has at most 400 resources', async () => {

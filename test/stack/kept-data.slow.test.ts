@@ -100,7 +100,10 @@ test('kill -9 in the middle of writes loses nothing that was answered, twice in 
   await running.stop();
 });
 
-/** Four writers of each kind, until so many events were answered; then it is killed while the others are under way. */
+/**
+ * Four writers of each kind, until so many events were answered; then it is killed while the others
+ * are under way.
+ */
 async function writeUntilKilled(
   running: RunningService,
   service: Service,

@@ -11,7 +11,10 @@ import { installPythonPackages } from '../verifiers/programs.ts';
 /** cfn-lint finds that a function depends on its role twice, as the CDK writes it. */
 const ignored = ['--ignore-checks', 'W3005'];
 
-/** Has cfn-lint look at the templates of each variant of a deployment: the service, the stack within it, and the edge. */
+/**
+ * Has cfn-lint look at the templates of each variant of a deployment: the service, the stack within
+ * it, and the edge.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python]);
   const commands = await step('Install cfn-lint', installPythonPackages);

@@ -212,7 +212,8 @@ describe('the API', () => {
   };
 
   test('takes less on the routes that call providers than on the others, and little on the API document', () => {
-    // API Gateway cannot take the throttle of a route away together with the route: see "Rename a throttled route" in docs/CONTRIBUTING.md.
+    // API Gateway cannot take the throttle of a route away together with the route: see "Rename a
+    // throttled route" in docs/CONTRIBUTING.md.
     expect(stageOf(template)).toEqual({
       ...stageOf(template),
       StageName: '$default',

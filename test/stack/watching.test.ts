@@ -73,7 +73,8 @@ const measurementsOf = ({ Metrics, ...alarm }: v.InferOutput<typeof alarmSchema>
   ];
 
 /**
- * The value of an alarm's expression in a period in which its metrics have these; those left out are missing.
+ * The value of an alarm's expression in a period in which its metrics have these; those left out
+ * are missing.
  * @see Amazon CloudWatch user guide, "Metric math syntax and functions"
  */
 function calculated(
@@ -339,13 +340,16 @@ describe('alarms', () => {
     ).toBe(limit);
   });
 
-  // CloudWatch publishes a metric with a delay, so the latest point of such an expression is always what it was filled with.
-  // @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
+  // CloudWatch publishes a metric with a delay, so the latest point of such an expression is always
+  // what it was filled with. @see Amazon CloudWatch user guide, "Using math expressions with
+  // CloudWatch metrics": FILL
   test('look at more than one period where the expression has a value without any metric', () => {
     const filled = all.flatMap(
       ({ properties: { AlarmDescription, EvaluationPeriods, Metrics = [] } }) => {
         const expressions = new Map(Metrics.map(({ Id, Expression }) => [Id, Expression]));
-        /** Whether a metric of the alarm, or an expression, has a value while nothing is published. */
+        /**
+         * Whether a metric of the alarm, or an expression, has a value while nothing is published.
+         */
         const isFilled = (id: string): boolean => {
           const outside = expressions.get(id)?.replace(/FILL\(\w+, 0\)/g, '0');
           return outside?.match(/\b[a-z]\w*/g)?.every(isFilled) ?? outside !== undefined;

@@ -10,7 +10,10 @@ import { localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
 describe('the embedded store, killed within a transaction', () => {
   const run = promisify(execFile);
   const root = join(import.meta.dirname, '../..');
-  /** Writes two items together and deletes a third, and kills itself before or after one of the store's own calls. */
+  /**
+   * Writes two items together and deletes a third, and kills itself before or after one of the
+   * store's own calls.
+   */
   const program = `
     const [folder, place, when] = process.argv.slice(1);
     const { startDynalite, localDynamoDb, createTable } = await import('${root}/infra/local/dynamodb.ts');

@@ -28,7 +28,10 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, meta: false, validateS
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'document', components: closed(document.components) });
 
-/** A schema that allows no fields but the ones it lists: a response must not hold what is not documented. */
+/**
+ * A schema that allows no fields but the ones it lists: a response must not hold what is not
+ * documented.
+ */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -70,7 +73,10 @@ export async function documentedFetch(
   return answer;
 }
 
-/** Checks a response against the API document: its status, headers, media type and body. @throws AssertionError */
+/**
+ * Checks a response against the API document: its status, headers, media type and body.
+ * @throws AssertionError
+ */
 export function assertDocumented(
   method: string,
   url: string,

@@ -15,7 +15,10 @@ export interface Arrived {
   Detail: Record<string, unknown>;
 }
 
-/** What the bus answers to a request: it takes an entry, or has an error for it, or for the whole request. */
+/**
+ * What the bus answers to a request: it takes an entry, or has an error for it, or for the whole
+ * request.
+ */
 type BusAnswer =
   | { errors: (string | undefined)[] }
   | { status: number; type: string }

@@ -7,7 +7,10 @@ type Item = Record<string, unknown>;
 const hash = (...parts: string[]) =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
-/** The list of each index that an event must stand in, by its sort key; written independently of the service's own code. */
+/**
+ * The list of each index that an event must stand in, by its sort key; written independently of the
+ * service's own code.
+ */
 const listsOf: Record<string, { sortKey: string; list: (event: Item) => string | undefined }> = {
   by_actor_type: { sortKey: 'actor_type_ordinal', list: ({ actor_type }) => String(actor_type) },
   by_actor_id: { sortKey: 'actor_id_ordinal', list: ({ actor_id }) => hash(String(actor_id)) },
@@ -21,7 +24,10 @@ const listsOf: Record<string, { sortKey: string; list: (event: Item) => string |
   },
 };
 
-/** Everything wrong with an access request's events in the table and each index: ids, ordinals, entries, repeated keys. */
+/**
+ * Everything wrong with an access request's events in the table and each index: ids, ordinals,
+ * entries, repeated keys.
+ */
 export async function problemsOfEvents(
   dynamoDb: DynamoDBClient,
   tableName: string,

@@ -25,7 +25,10 @@ export const signed = (
 /** Clients without a secret, and the requests that they send. */
 export function secretlessClients(service: Service) {
   const aud = service.demo.base_url;
-  /** Creates a client of the demo's Login App. @param flags of the command */
+  /**
+   * Creates a client of the demo's Login App.
+   * @param flags of the command
+   */
   const create = async (
     flags: object,
     loginApp = service.demo.login_app.login_app_id,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** The code in a language on a page of `docs/`, block by block, or below one of its headings alone. */
+/**
+ * The code in a language on a page of `docs/`, block by block, or below one of its headings alone.
+ */
 export function codeBlocks(page: string, language: string, heading?: string): string[] {
   const text = readFileSync(`docs/${page}`, 'utf8');
   const sections = text.split(/^##+ /m);
@@ -10,7 +12,10 @@ export function codeBlocks(page: string, language: string, heading?: string): st
   return [...blocks].map(([, , code = '']) => code);
 }
 
-/** The first of these blocks. @throws Error when there is none */
+/**
+ * The first of these blocks.
+ * @throws Error when there is none
+ */
 export function codeBlock(page: string, language: string, heading?: string): string {
   const [code] = codeBlocks(page, language, heading);
   if (!code)

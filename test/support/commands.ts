@@ -8,14 +8,23 @@ import { serve } from '../../infra/local/loopback-server.ts';
 /** For a command whose output is shown as it comes. */
 export const shown = { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' } as const;
 
-/** For npm: packages that others depend on come in the versions of the day when they were tested, as from a lock file. */
+/**
+ * For npm: packages that others depend on come in the versions of the day when they were tested, as
+ * from a lock file.
+ */
 export const asTested = { npm_config_before: '2026-11-23' };
 
-/** Runs the tests of these files. @throws Error when one fails */
+/**
+ * Runs the tests of these files.
+ * @throws Error when one fails
+ */
 export const runJest = (files: string[], env: Record<string, string>): Promise<unknown> =>
   execa('npm', ['run', '--silent', 'jest', '--', ...files], { ...shown, env });
 
-/** Installs PyPI packages into a virtual environment, once; the folder of its commands. Needs Python 3 with venv. */
+/**
+ * Installs PyPI packages into a virtual environment, once; the folder of its commands. Needs Python
+ * 3 with venv.
+ */
 export async function installPython(name: string, requirements: string): Promise<string> {
   const environment = await installed(name, requirements, async (directory) => {
     await execa('python3', ['-m', 'venv', directory], shown);
@@ -25,7 +34,10 @@ export async function installPython(name: string, requirements: string): Promise
   return join(environment, 'bin');
 }
 
-/** A port that was free a moment ago, for a server that takes no port 0 or tells none that it has taken. */
+/**
+ * A port that was free a moment ago, for a server that takes no port 0 or tells none that it has
+ * taken.
+ */
 export async function freePort(): Promise<string> {
   const { url, close } = await serve(() => {});
   await close();
@@ -45,7 +57,10 @@ interface ServerOptions extends Pick<Options, 'cwd' | 'env' | 'extendEnv'> {
 /** Milliseconds that a server may take until it is ready. */
 const patience = 60_000;
 
-/** Starts a server and waits until it is ready. Ending it ends its child processes. @throws Error with its output */
+/**
+ * Starts a server and waits until it is ready. Ending it ends its child processes.
+ * @throws Error with its output
+ */
 export async function startServer(
   [command = '', ...words]: string[],
   { logFile, isReady, ...options }: ServerOptions,

@@ -6,7 +6,10 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 export const eventOf = (key: string): APIGatewayProxyEventV2 =>
   JSON.parse(readFileSync(join(import.meta.dirname, '..', 'events', `${key}.json`), 'utf8'));
 
-/** The event with the placeholders of its path, its headers and its body replaced. @param values of them, such as `CLIENT_ID` */
+/**
+ * The event with the placeholders of its path, its headers and its body replaced.
+ * @param values of them, such as `CLIENT_ID`
+ */
 export function filledIn(
   event: APIGatewayProxyEventV2,
   values: Record<string, string>,

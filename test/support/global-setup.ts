@@ -10,7 +10,10 @@ import { noteOutcome } from './steps.ts';
 
 const started = new AsyncDisposableStack();
 
-/** Starts the stack that the black-box tests share, unless `SERVICE_DIR` names the folder of another. */
+/**
+ * Starts the stack that the black-box tests share, unless `SERVICE_DIR` names the folder of
+ * another.
+ */
 export default async function setUp(): Promise<void> {
   // Node keeps what it has compiled for the many processes that the tests start.
   process.env.NODE_COMPILE_CACHE ??= localDirectory('compile-cache');
@@ -44,7 +47,10 @@ async function start(...options: Parameters<typeof startService>): Promise<strin
 
 const ofWorkers = new Map<string | null, Promise<string>>();
 
-/** Answers `?worker=1&store=URL` with the folder of that jest worker's service, started once, with a movable clock. */
+/**
+ * Answers `?worker=1&store=URL` with the folder of that jest worker's service, started once, with a
+ * movable clock.
+ */
 async function startWorkerService(
   { url = '' }: IncomingMessage,
   response: ServerResponse,

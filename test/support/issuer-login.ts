@@ -4,7 +4,10 @@ import { accountOf } from './people.ts';
 import { type Claims, ourApp, type ProviderStandIn, type Scene } from './provider-stand-in.ts';
 import { type Answer, type Service, unique } from './service.ts';
 
-/** Makes a Login App with an issuer as provider_f, and a person's logins and notifications. @param settings of the issuer */
+/**
+ * Makes a Login App with an issuer as provider_f, and a person's logins and notifications.
+ * @param settings of the issuer
+ */
 export async function newIssuerLogin(
   service: Service,
   standIn: ProviderStandIn,
@@ -44,7 +47,9 @@ export async function newIssuerLogin(
     sub: subject,
     ...more,
   });
-  /** A security event token; its subject is at the top unless the claims or the event say otherwise. */
+  /**
+   * A security event token; its subject is at the top unless the claims or the event say otherwise.
+   */
   const setOf = (name: string, claims: Claims = {}, event: object = {}, header: object = {}) => {
     const events = {
       [name.includes('//') ? name : `https://schemas.openid.net/secevent/${name}`]: event,
@@ -63,7 +68,11 @@ export async function newIssuerLogin(
   return { scene, app, subject, logIn, ...messages };
 }
 
-/** Makes a Login App whose provider_a issues JWT access tokens. @param change of the audience validation @param more settings */
+/**
+ * Makes a Login App whose provider_a issues JWT access tokens.
+ * @param change of the audience validation
+ * @param more settings
+ */
 export async function newJwtLogin(
   service: Service,
   standIn: ProviderStandIn,

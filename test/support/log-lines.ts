@@ -37,7 +37,10 @@ export async function auditDuring(
     });
 }
 
-/** The last line of an event that has these fields. Waits for it: a process's output comes some moments later. */
+/**
+ * The last line of an event that has these fields. Waits for it: a process's output comes some
+ * moments later.
+ */
 export async function logLine(
   service: FollowedService,
   event: string,
@@ -62,7 +65,10 @@ export async function writtenDuring(
   return (await everythingSoFar(service)).slice(before.length);
 }
 
-/** All that a service has written. The line of one more request shows that everything before it has arrived. */
+/**
+ * All that a service has written. The line of one more request shows that everything before it has
+ * arrived.
+ */
 async function everythingSoFar({ output, demo }: FollowedService): Promise<string> {
   const requestsIn = (text: string) => text.split(`\nGET ${keysPath} `).length;
   const seen = requestsIn(output());

@@ -28,7 +28,10 @@ export async function createLoginApp(
   return createClient(service, String(login_app_id));
 }
 
-/** Another client of a Login App. @param flags of the command */
+/**
+ * Another client of a Login App.
+ * @param flags of the command
+ */
 export async function createClient(
   { operate }: Pick<Service, 'operate'>,
   login_app_id: string,
@@ -42,7 +45,10 @@ export async function createClient(
   };
 }
 
-/** An account of the test's own. @param flags of the command */
+/**
+ * An account of the test's own.
+ * @param flags of the command
+ */
 export async function createAccount(
   { operate }: Pick<Service, 'operate'>,
   flags: object = {},
@@ -51,7 +57,10 @@ export async function createAccount(
   return { account_id: String(created.account_id), account_secret: String(created.account_secret) };
 }
 
-/** The settings of a demo provider, secrets masked: for those that have none, the settings themselves. */
+/**
+ * The settings of a demo provider, secrets masked: for those that have none, the settings
+ * themselves.
+ */
 export async function demoSettings({ demo, operate }: Service, provider: string): Promise<unknown> {
   const { providers } = await operate('providers', 'show', {
     'login-app': demo.login_app.login_app_id,

@@ -8,7 +8,10 @@ import type { LostAnswer } from './store-proxy.ts';
 /** Makes what a request needs, all of it new; returns the request. */
 export type Scenario = () => Promise<() => Promise<unknown>>;
 
-/** A service whose store loses an answer, or stalls if `LOST_ANSWERS` is `answer stalls`: the SDK sends the call again. */
+/**
+ * A service whose store loses an answer, or stalls if `LOST_ANSWERS` is `answer stalls`: the SDK
+ * sends the call again.
+ */
 export async function serviceThatLosesAnswers() {
   const fault: LostAnswer =
     process.env.LOST_ANSWERS === 'answer stalls' ? 'answer stalls' : 'answer lost';
@@ -68,7 +71,10 @@ export async function serviceThatLosesAnswers() {
     }
   }
 
-  /** Expects the same answer whichever store answer is lost: the first and last write's of a run, and a read's at the start. */
+  /**
+   * Expects the same answer whichever store answer is lost: the first and last write's of a run,
+   * and a read's at the start.
+   */
   async function expectTheSame(scenario: Scenario): Promise<void> {
     const { calls, answer } = await send(await scenario());
     expect(calls).not.toEqual([]);
@@ -93,7 +99,10 @@ export async function serviceThatLosesAnswers() {
   return { ...own, newAccount, newApp, newAccessRequest, newOwner, expectTheSame };
 }
 
-/** What differs each time, replaced by what it is: ids, secrets, tokens, times, and the numbers of access requests. */
+/**
+ * What differs each time, replaced by what it is: ids, secrets, tokens, times, and the numbers of
+ * access requests.
+ */
 function withoutRandomness(value: unknown): unknown {
   // The text of an HTTP answer is its body once more.
   const text = JSON.stringify(value, (name, part) => (name === 'text' ? undefined : part))

@@ -14,7 +14,10 @@ const side = 8;
 
 const actorCount = 7;
 
-/** The event with this id: of two actor types and seven actors, every third a review, about 200 bytes. */
+/**
+ * The event with this id: of two actor types and seven actors, every third a review, about 200
+ * bytes.
+ */
 const eventOf = (accessRequestId: number, id: number) => {
   const at = new Date(Date.UTC(2020, 0, 1) + id * 1000).toISOString();
   return {
@@ -30,7 +33,10 @@ const eventOf = (accessRequestId: number, id: number) => {
   };
 };
 
-/** Writes the events of these ids as the service would. @param lengths of the access request's lists so far */
+/**
+ * Writes the events of these ids as the service would.
+ * @param lengths of the access request's lists so far
+ */
 export async function writeEvents(
   dynamoDb: DynamoDBClient,
   tableName: string,

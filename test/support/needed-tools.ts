@@ -33,7 +33,10 @@ async function missingPackages(tools: Tool[]): Promise<string[]> {
   return [...new Set(results.flat())];
 }
 
-/** Checks for tools besides npm. @throws Error with the one command that installs what is missing */
+/**
+ * Checks for tools besides npm.
+ * @throws Error with the one command that installs what is missing
+ */
 export async function requireTools(tools: Tool[]): Promise<void> {
   const missing = await missingPackages(tools);
   if (missing.length > 0)

@@ -45,7 +45,10 @@ export const operator = Object.assign(operatorAt(process.env.SERVICE_DIR ?? ''),
   atTerminal: (typed: string): CommandLine => operatorAt(process.env.SERVICE_DIR ?? '', typed),
 });
 
-/** The same in a process of its own. @param environment beside this process's own */
+/**
+ * The same in a process of its own.
+ * @param environment beside this process's own
+ */
 export const operatorProcess = (environment: Record<string, string>, ...words: string[]) =>
   operatorProcessWith('', environment, ...words);
 

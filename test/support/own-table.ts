@@ -10,7 +10,10 @@ import { localSecrets } from '../../infra/local/local-secrets.ts';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { clock } from '../../lib/foundation/clock.ts';
 
-/** The store of a test: the one that `DYNAMODB_ENDPOINT` names, that of jest's main process, or else one in this process. */
+/**
+ * The store of a test: the one that `DYNAMODB_ENDPOINT` names, that of jest's main process, or else
+ * one in this process.
+ */
 export async function startStore(): Promise<LoopbackServer> {
   const url = process.env.DYNAMODB_ENDPOINT || process.env.STORE_URL;
   return url ? { url, close: async () => {} } : startDynalite();
@@ -18,7 +21,10 @@ export async function startStore(): Promise<LoopbackServer> {
 
 export type OwnTable = Awaited<ReturnType<typeof startOwnTable>>;
 
-/** A table for domain code in this process. It sets the environment, so import the domain's files afterwards. */
+/**
+ * A table for domain code in this process. It sets the environment, so import the domain's files
+ * afterwards.
+ */
 export async function startOwnTable() {
   const store = await startStore();
   const tableName = `test-${randomUUID()}`;
@@ -41,11 +47,17 @@ export async function startOwnTable() {
   return { url: store.url, tableName, dynamoDb };
 }
 
-/** Sees each call of Secrets Manager before it is answered, by its name. May take its time, or let the call go wrong. */
+/**
+ * Sees each call of Secrets Manager before it is answered, by its name. May take its time, or let
+ * the call go wrong.
+ */
 type SecretsHook = (call: string) => Promise<SecretsFault> | SecretsFault;
 type SecretsFault = 'fails' | 'stalls' | undefined;
 
-/** Secrets Manager for code that runs in this process, which a test can watch and disturb. The environment then names it. */
+/**
+ * Secrets Manager for code that runs in this process, which a test can watch and disturb. The
+ * environment then names it.
+ */
 export async function startSecretsStandIn() {
   const secrets = localSecrets();
   const server = await serve(async (request, response) => {
@@ -68,7 +80,9 @@ export async function startSecretsStandIn() {
   return standIn;
 }
 
-/** Stops the clock of the domain in this process; the returned function moves it, by milliseconds. */
+/**
+ * Stops the clock of the domain in this process; the returned function moves it, by milliseconds.
+ */
 export function stopClock(): (milliseconds: number) => void {
   let now = Date.UTC(2026, 0, 31);
   clock.now = () => new Date(now);

@@ -22,7 +22,10 @@ export async function newPerson(
   };
 }
 
-/** Registers a new android phone; its device id. @param appToken by default, one of the demo */
+/**
+ * Registers a new android phone; its device id.
+ * @param appToken by default, one of the demo
+ */
 export async function newPhone(service: Service, appToken?: string): Promise<string> {
   const device = { platform: 'android', token: unique('phone') };
   return (await service.register(device, appToken ?? (await service.loginAppToken()))).body.id;
@@ -84,7 +87,10 @@ export async function ownersOf(accounts: ReturnType<typeof accountOf>[], provide
     .map(({ body }) => body.id);
 }
 
-/** Reads until what is read is as expected, for lists that lag behind; what was read last, after a minute. */
+/**
+ * Reads until what is read is as expected, for lists that lag behind; what was read last, after a
+ * minute.
+ */
 export async function eventually<Value>(
   read: () => Promise<Value> | Value,
   isExpected: (value: Value) => boolean,

@@ -33,7 +33,8 @@ export async function newPhone(
   let proofNonce: string | undefined;
   const address = (endpoint: string) => `${service.demo.base_url}/v2/marketing/oauth/${endpoint}`;
   /**
-   * A proof of its key for a request to an endpoint (RFC 9449), with the latest nonce if there is one.
+   * A proof of its key for a request to an endpoint (RFC 9449), with the latest nonce if there is
+   * one.
    * @param claims instead of its own, or others; undefined leaves one out
    */
   const proof = (endpoint: string, claims: object = {}, header: object = {}): Promise<string> =>
@@ -47,7 +48,10 @@ export async function newPhone(
     })
       .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk, ...header })
       .sign(signer ?? privateKey);
-  /** A form to an endpoint of OAuth, with the client id and a proof. @param proven another proof, or none */
+  /**
+   * A form to an endpoint of OAuth, with the client id and a proof.
+   * @param proven another proof, or none
+   */
   const send = async (
     endpoint: string,
     form: Record<string, string>,
@@ -77,7 +81,10 @@ export async function newPhone(
   return { client_id, jwk, thumbprint, proof, send, nonce, loginForm, logIn, refresh };
 }
 
-/** The same service, in which a phone logs in, refreshes and logs out. It heeds the nonces that the clock makes necessary. */
+/**
+ * The same service, in which a phone logs in, refreshes and logs out. It heeds the nonces that the
+ * clock makes necessary.
+ */
 export async function asPhone(service: Service, flags: Flags = {}): Promise<Service> {
   const phone = await newPhone(service, await newPublicClient(service, flags));
   const send = async (endpoint: string, form: Record<string, string>): Promise<Answer> => {

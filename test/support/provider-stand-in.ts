@@ -31,7 +31,10 @@ export const client_secret_jwt = {
 
 export type ProviderStandIn = Awaited<ReturnType<typeof startProviderStandIn>>;
 
-/** One scene at the stand-in: a base address whose endpoints answer as they should unless a test changes them. */
+/**
+ * One scene at the stand-in: a base address whose endpoints answer as they should unless a test
+ * changes them.
+ */
 export type Scene = ReturnType<ProviderStandIn['openScene']>;
 
 /** The claims that a test sets; those that are undefined are left out. */
@@ -60,7 +63,10 @@ const goodAnswers: Record<string, (url: string) => unknown> = {
   revoke: () => '',
 };
 
-/** Stands in for every family of providers, with their faults. Await it when a test file is loaded; it ends after the tests. */
+/**
+ * Stands in for every family of providers, with their faults. Await it when a test file is loaded;
+ * it ends after the tests.
+ */
 export async function startProviderStandIn() {
   const signingKeys = new Map<string, ReturnType<typeof newSigningKey>>();
   const signingKey = (path: string) => {
@@ -97,7 +103,10 @@ export async function startProviderStandIn() {
       const url = `${server.url}${path}`;
       const forms = (below: string) => sent.get(`${path}/${below}`) ?? [];
       return {
-        /** Its endpoints are `…/verify`, `…/user_info`, `…/introspection`, `…/token_info`, `…/debug_token`, `…/token`, `…/revoke`. */
+        /**
+         * Its endpoints are `…/verify`, `…/user_info`, `…/introspection`, `…/token_info`,
+         * `…/debug_token`, `…/token`, `…/revoke`.
+         */
         url,
         /** What an endpoint does instead of its job. */
         misbehave: (endpoint: string, listener: RequestListener): void =>
@@ -118,7 +127,10 @@ export async function startProviderStandIn() {
         /** How often an address below the scene's own was called. */
         calls: (below: string): number => forms(below).length,
         forms,
-        /** An id token of the issuer that the scene is, signed by its key. The header makes it another JWT. */
+        /**
+         * An id token of the issuer that the scene is, signed by its key. The header makes it
+         * another JWT.
+         */
         idToken: async (claims: Claims = {}, header: object = {}): Promise<string> => {
           const { kid, privateKey } = await signingKey(path);
           const { iat = Math.floor(Date.now() / 1000) } = claims;

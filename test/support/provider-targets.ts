@@ -151,7 +151,11 @@ export const targets = {
 /** A login that can be tried: a Login App of its own, whose provider is a scene. */
 export type PreparedLogin = Awaited<ReturnType<typeof prepareLogin>>;
 
-/** Makes a Login App whose provider is a scene. @param base of the target's endpoint. @default the scene */
+/**
+ * Makes a Login App whose provider is a scene.
+ * @param base of the target's endpoint.
+ * @default the scene
+ */
 export async function prepareLogin(
   service: Service,
   scene: Scene,

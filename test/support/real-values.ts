@@ -3,7 +3,8 @@ import { newPerson, newPhone, type Person } from './people.ts';
 import { type Service, unique } from './service.ts';
 
 /**
- * A new person with a phone and two identities, a new access request, and valid credentials of every kind.
+ * A new person with a phone and two identities, a new access request, and valid credentials of
+ * every kind.
  * @returns `values`, the placeholders of the event files with their values, and whose they are
  */
 export async function newRealValues(service: Service) {
@@ -41,7 +42,8 @@ export async function newRealValues(service: Service) {
       PROVIDER_ACCESS_TOKEN: fromA.access_token ?? '',
       PROVIDER_ID_TOKEN: fromF.id_token ?? '',
       PROVIDER_NOTIFICATION: notification,
-      // Of somebody else, since this session may be revoked. They come last: the names above end in these.
+      // Of somebody else, since this session may be revoked. They come last: the names above end in
+      // these.
       ACCESS_TOKEN: other.token,
       REFRESH_TOKEN: other.refreshToken,
       [`la_${'A'.repeat(22)}`]: login_app.login_app_id,

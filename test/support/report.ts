@@ -12,10 +12,16 @@ interface Results {
   }[];
 }
 
-/** Where an attack is described: `[RFC 9700 4.14]`, `[CVE-2022-21449]`, `[OWASP API1 2023]`, `[CWE-117]`, or our own `[finding]`. */
+/**
+ * Where an attack is described: `[RFC 9700 4.14]`, `[CVE-2022-21449]`, `[OWASP API1 2023]`,
+ * `[CWE-117]`, or our own `[finding]`.
+ */
 const source = /^\[(RFC \d+ [\d.]+|CVE-\d{4}-\d+|OWASP API\d+ 2023|CWE-\d+|finding)\] /;
 
-/** Jest reporter: notes each file's outcome for `.ci/run`, counts attacks by asset, and fails when one names no source. */
+/**
+ * Jest reporter: notes each file's outcome for `.ci/run`, counts attacks by asset, and fails when
+ * one names no source.
+ */
 export default class Report {
   #withoutSource: string[] = [];
 

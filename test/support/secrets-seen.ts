@@ -1,7 +1,10 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Fields of requests and answers, by whatever name, whose values must never be logged: secrets, and personal data. */
+/**
+ * Fields of requests and answers, by whatever name, whose values must never be logged: secrets, and
+ * personal data.
+ */
 const secretFields =
   `access_token access_secret id_token refresh_token authorization_code client_secret consumer_secret
   app_token_secret account_secret login_app_token token installation_id
@@ -25,7 +28,10 @@ export function leakedSecrets(directory: string, output: string): string[] {
     .filter((secret) => output.includes(secret));
 }
 
-/** Short texts, rows of one letter, words such as `provider_credentials`, and ids of tokens may stand in a log. */
+/**
+ * Short texts, rows of one letter, words such as `provider_credentials`, and ids of tokens may
+ * stand in a log.
+ */
 const isSecret = (text: string): boolean =>
   text.length >= 12 && new Set(text).size >= 6 && !/^[a-z_]+$|^t_[\w-]{22}$/.test(text);
 

@@ -37,7 +37,10 @@ export const unique = (name: string): string => `${name}-${process.pid}-${Date.n
 const devices = '/v2/marketing/login/user/push_notifications/devices';
 const accessRequests = '/v1/rbac/access_requests';
 
-/** @param send sends each request. @default holds its response against the API document */
+/**
+ * @param send sends each request.
+ * @default holds its response against the API document
+ */
 export function serviceOf(demo: Demo, directory: string, send = documentedFetch) {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     noteSecrets(directory, sentBy(init));
@@ -61,7 +64,10 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
     noteSecrets(directory, found);
     return found;
   };
-  /** The form of a login with what the sandbox issues, to a person of its own unless the query names a subject. */
+  /**
+   * The form of a login with what the sandbox issues, to a person of its own unless the query names
+   * a subject.
+   */
   const loginForm = async (
     provider: string,
     query: Record<string, string> = {},
@@ -119,7 +125,10 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
       provider = 'provider_f',
       client = demo.login_app,
     ): Promise<Answer> => token(await loginForm(provider, { subject }), client),
-    /** A login at provider_f. @param more parameters */
+    /**
+     * A login at provider_f.
+     * @param more parameters
+     */
     byIdToken: (
       id_token: string,
       client = demo.login_app,
@@ -150,7 +159,10 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
         method: 'DELETE',
         headers: { authentication: `Bearer ${token}` },
       }),
-    /** The devices to send to. @param query as in `shard=0` */
+    /**
+     * The devices to send to.
+     * @param query as in `shard=0`
+     */
     recipients: (query: string, client = demo.login_app): Promise<Answer> =>
       call(`/v2/marketing/push_notifications/recipients?${query}`, { headers: asClient(client) }),
     search: (
@@ -171,7 +183,10 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
       if (body !== undefined) return json(accessRequests, body, sent);
       return call(accessRequests, { method: 'POST', headers: sent });
     },
-    /** The access requests of an account. @param query as in `?page=2`, or an id as in `/7` */
+    /**
+     * The access requests of an account.
+     * @param query as in `?page=2`, or an id as in `/7`
+     */
     accessRequests: (query = '', account = demo.account): Promise<Answer> =>
       call(`${accessRequests}${query}`, { headers: asAccount(account) }),
     addEvent: (

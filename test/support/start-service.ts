@@ -38,7 +38,10 @@ export interface RunningService extends FollowedService {
   interrupt: () => Promise<number | null>;
   /** Ends it at once, in the middle of whatever it does, as `kill -9` does. */
   kill: () => Promise<number | null>;
-  /** Ends it and takes its folder away. Throws when any line that it wrote, of its log or the audit, holds a secret that a test sent or got. */
+  /**
+   * Ends it and takes its folder away. Throws when any line that it wrote, of its log or the audit,
+   * holds a secret that a test sent or got.
+   */
   stop: () => Promise<void>;
 }
 
@@ -79,7 +82,8 @@ export function followService(directory: string): FollowedService {
  * Starts one on free ports and waits until it is ready.
  * @param environment `JOIN`, the directory of another, makes a second process of the same service
  * @param options.movableClock lets the test move the service's clock, though not the sandbox's
- * @param options.root the folder of the code. @default the one here
+ * @param options.root the folder of the code.
+ * @default the one here
  */
 export async function startService(
   environment: Record<string, string> = {},

@@ -1,9 +1,15 @@
 import { type Service, unique } from './service.ts';
 
-/** Its settings hold an encrypted secret, and the times of its tokens don't count, however a test moves the clock. */
+/**
+ * Its settings hold an encrypted secret, and the times of its tokens don't count, however a test
+ * moves the clock.
+ */
 const provider = 'provider_e';
 
-/** Three people who relate a device, refresh, log in, register and search, again and again. Calls go to the instances in turn. */
+/**
+ * Three people who relate a device, refresh, log in, register and search, again and again. Calls go
+ * to the instances in turn.
+ */
 export function steadyTraffic(...instances: [Service, ...Service[]]) {
   /** How often there was which status: `{'refresh 200': 12}`. Every answer counts. */
   const statuses: Record<string, number> = {};

@@ -13,7 +13,10 @@ export async function step<T>(what: string, work: () => Promise<T>): Promise<T> 
   return result;
 }
 
-/** Runs a check from the command line, then its `cleanUps`, even after Ctrl-C. Exit code 1 when it has failed. */
+/**
+ * Runs a check from the command line, then its `cleanUps`, even after Ctrl-C. Exit code 1 when it
+ * has failed.
+ */
 export function runCheck(check: (cleanUps: AsyncDisposableStack) => Promise<void>): void {
   const cleanUps = new AsyncDisposableStack();
   const interrupted = (signal: NodeJS.Signals): void => {
@@ -47,7 +50,10 @@ export function noteOutcome({ name, passed, failed }: Outcome): void {
   if (path) appendFileSync(path, `${passed} ${failed} ${name}\n`);
 }
 
-/** Named checks, one after the other; a failed one does not stop the next. @param name of them all together */
+/**
+ * Named checks, one after the other; a failed one does not stop the next.
+ * @param name of them all together
+ */
 export function countedChecks(name: string) {
   let passed = 0;
   const failures: string[] = [];
@@ -67,7 +73,10 @@ export function countedChecks(name: string) {
         print(`    FAILED  ${name}: ${error instanceof Error ? error.message : error}`);
       }
     },
-    /** Prints the totals as jest does. @throws AssertionError when a check has failed, or none ran */
+    /**
+     * Prints the totals as jest does.
+     * @throws AssertionError when a check has failed, or none ran
+     */
     conclude: (): void => {
       const total = passed + failures.length;
       const failed = failures.length > 0 ? `${failures.length} failed, ` : '';

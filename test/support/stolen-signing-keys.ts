@@ -26,7 +26,10 @@ export async function stolenSigningKeys(running: FollowedService) {
   return v.parse(v.pipe(v.string(), v.parseJson(), keySetSchema), SecretString);
 }
 
-/** A token with the claims of a genuine one, issued now by the clock of the service, signed with a stolen key. */
+/**
+ * A token with the claims of a genuine one, issued now by the clock of the service, signed with a
+ * stolen key.
+ */
 export async function forgedWith(
   jwk: PrivateJwk,
   genuine: string,

@@ -24,7 +24,10 @@ interface ServiceWithStore<Running extends FollowedService> {
   tableName: string;
 }
 
-/** A service of a test file's own. To be awaited when the file is loaded; it ends after the file's tests, and each test's hook with it. */
+/**
+ * A service of a test file's own. To be awaited when the file is loaded; it ends after the file's
+ * tests, and each test's hook with it.
+ */
 export async function startServiceWithStore(
   environment: Record<string, string> = {},
   options: { movableClock?: boolean } = {},
@@ -35,7 +38,10 @@ export async function startServiceWithStore(
   return withStore(running, proxy, store, running.stop);
 }
 
-/** The service that this jest worker's files use in turn, each with people and apps of its own. Afterwards the clock is reset. */
+/**
+ * The service that this jest worker's files use in turn, each with people and apps of its own.
+ * Afterwards the clock is reset.
+ */
 export async function sharedServiceWithStore(): Promise<ServiceWithStore<FollowedService>> {
   const { WORKER_SERVICES_URL, JEST_WORKER_ID = '' } = process.env;
   if (!WORKER_SERVICES_URL)
@@ -50,14 +56,18 @@ export async function sharedServiceWithStore(): Promise<ServiceWithStore<Followe
   return withStore(running, proxy, store, async () => running.resetClock());
 }
 
-/** A server of this process that outlives the test file: the address at which the worker's service finds its store. */
+/**
+ * A server of this process that outlives the test file: the address at which the worker's service
+ * finds its store.
+ */
 async function lastingServer(): Promise<Server> {
   const name = 'store of the service of this jest worker';
   const known = getEnvironmentData(name);
   if (known instanceof Server) return known;
   const server = createServer().listen(0, '127.0.0.1').unref();
   server.keepAliveTimeout = 0;
-  // After the last file, the service still wants to delete its table: an answer that never came would keep it running.
+  // After the last file, the service still wants to delete its table: an answer that never came
+  // would keep it running.
   server.on(
     'request',
     (_, response) => server.listenerCount('request') === 1 && response.destroy(),

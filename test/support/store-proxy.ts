@@ -21,7 +21,10 @@ export interface StoreCall {
   bytes: number;
 }
 
-/** Fault of a call: it fails undone or done, as when the writer dies; or its answer is lost, and the SDK sends it again. */
+/**
+ * Fault of a call: it fails undone or done, as when the writer dies; or its answer is lost, and the
+ * SDK sends it again.
+ */
 export type Fault = 'fails before' | 'fails after' | LostAnswer;
 export type LostAnswer = 'answer lost' | 'answer stalls';
 
@@ -36,14 +39,21 @@ export interface StoreAnswer {
   body: unknown;
 }
 
-/** Sees each call before the store does. May take its time, let it go wrong, or answer in the store's place. */
+/**
+ * Sees each call before the store does. May take its time, let it go wrong, or answer in the
+ * store's place.
+ */
 export type StoreHook = (
   call: StoreCall,
 ) => Promise<Fault | StoreAnswer | undefined> | Fault | StoreAnswer | undefined;
 
 export type StoreProxy = Awaited<ReturnType<typeof startStoreProxy>>;
 
-/** Lets one call of an action go wrong. @param counts which calls are numbered, from 0. @default all */
+/**
+ * Lets one call of an action go wrong.
+ * @param counts which calls are numbered, from 0.
+ * @default all
+ */
 export async function failing<T>(
   proxy: StoreProxy,
   [number, fault]: readonly [number: number, fault: Fault],
@@ -69,8 +79,9 @@ const failure: StoreAnswer = {
 };
 
 /**
- * Stands between service and store: records calls and costs, and lets a hook disturb them. Fails a read of the table that is not
- * consistent, which the store in memory always is. @param listening a server that answers as the proxy; by default it starts one
+ * Stands between service and store: records calls and costs, and lets a hook disturb them. Fails a
+ * read of the table that is not consistent, which the store in memory always is.
+ * @param listening a server that answers as the proxy; by default it starts one
  */
 export async function startStoreProxy(endpoint: string, listening?: Server) {
   let calls: StoreCall[] = [];
@@ -190,7 +201,9 @@ const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>
 
 export const isWrite = ({ operation }: StoreCall): boolean => writes.includes(operation);
 
-/** What a request costs: each call to the store, the bytes of its answer, and the response itself. */
+/**
+ * What a request costs: each call to the store, the bytes of its answer, and the response itself.
+ */
 export async function costOf(
   proxy: StoreProxy,
   send: () => Promise<{ status: number; text: string }>,

@@ -41,7 +41,10 @@ export const recordOf = (
   over: Partial<StreamRecord> = {},
 ) => streamRecord(before && marshall(before), after && marshall(after), over);
 
-/** Stream records of an action, for stores without streams: one for each item that differs afterwards. */
+/**
+ * Stream records of an action, for stores without streams: one for each item that differs
+ * afterwards.
+ */
 export async function recordsDuring(
   client: DynamoDBClient,
   tableName: string,

@@ -6,8 +6,9 @@ import { localDirectory } from '../../infra/local/local-files.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 
 /**
- * Synthesizes each deployment once for all test files, outside of jest's module loader, where the CDK loads in half the time.
- * Posts its address, and answers `POST { settings, moreContext }` with the stacks, or with 422 and the error message.
+ * Synthesizes each deployment once for all test files, outside of jest's module loader, where the
+ * CDK loads in half the time. Posts its address, and answers `POST { settings, moreContext }` with
+ * the stacks, or with 422 and the error message.
  */
 const answers = new Map<string, Promise<{ status: number; text: string }>>();
 

@@ -8,7 +8,10 @@ import { deployService } from '../../infra/stack/deployment.ts';
 /** The feature flags of `cdk.json`. */
 export const { context } = cdkJson;
 
-/** The stack of a deployment; its functions are not bundled, which takes seconds. The built-in validation takes one. */
+/**
+ * The stack of a deployment; its functions are not bundled, which takes seconds. The built-in
+ * validation takes one.
+ */
 export function stackWith(
   settings: Record<string, unknown> = {},
   { builtinCloudFormationValidation = false, moreContext = {} } = {},
@@ -30,7 +33,10 @@ export interface StackParts<Template> {
   template: Template;
 }
 
-/** What CloudFormation gets of a deployment: the stack of the service, that within it, and that of the edge if it has one. */
+/**
+ * What CloudFormation gets of a deployment: the stack of the service, that within it, and that of
+ * the edge if it has one.
+ */
 export interface Stacks<Template> {
   service: StackParts<Template>;
   /** The template of the nested stack, with the alarms, the dashboard and the deployment groups. */
@@ -39,7 +45,10 @@ export interface Stacks<Template> {
 }
 export type Synthesized = Stacks<Record<string, unknown>>;
 
-/** Synthesizes a deployment. @param moreContext of the CDK itself */
+/**
+ * Synthesizes a deployment.
+ * @param moreContext of the CDK itself
+ */
 export function synthesize(settings: Record<string, unknown>, moreContext = {}): Synthesized {
   const { app, stack, service, edge } = stackWith(settings, { moreContext });
   const assembly = app.synth();

@@ -9,7 +9,11 @@ export const root = join(import.meta.dirname, '../..');
 
 const known = new Map<string, Promise<Stacks<Template>>>();
 
-/** The stacks of a deployment, synthesized once a run. @param moreContext of the CDK @throws Error that names a wrong setting */
+/**
+ * The stacks of a deployment, synthesized once a run.
+ * @param moreContext of the CDK
+ * @throws Error that names a wrong setting
+ */
 export function stacksWith(
   settings: Record<string, unknown> = {},
   moreContext = {},
@@ -41,11 +45,16 @@ async function synthesized(body: string): Promise<Stacks<Template>> {
 export const templateWith = async (settings?: Record<string, unknown>): Promise<Template> =>
   (await stacksWith(settings)).service.template;
 
-/** The template of the stack within it, with the alarms, the dashboard and the deployment groups. */
+/**
+ * The template of the stack within it, with the alarms, the dashboard and the deployment groups.
+ */
 export const watchingWith = async (settings?: Record<string, unknown>): Promise<Template> =>
   (await stacksWith(settings)).watching;
 
-/** The stack of the edge, of a deployment that has one. @param more settings beside those that an edge demands */
+/**
+ * The stack of the edge, of a deployment that has one.
+ * @param more settings beside those that an edge demands
+ */
 export async function edgeWith(more: Record<string, unknown> = {}): Promise<StackParts<Template>> {
   const { edge } = await stacksWith({ ...withEdge, ...more });
   if (!edge) throw new Error('There is no edge.');
@@ -117,7 +126,9 @@ export const roles = resources(
 const getAtt = v.object({ 'Fn::GetAtt': v.tuple([v.string(), v.string()]) });
 const joined = v.object({ 'Fn::Join': v.tuple([v.literal(''), v.array(v.unknown())]) });
 
-/** What an intrinsic function of the template is about: a logical id, and what is written around it. */
+/**
+ * What an intrinsic function of the template is about: a logical id, and what is written around it.
+ */
 export function text(value: unknown): string {
   if (v.is(ref, value)) return value.Ref;
   if (v.is(getAtt, value)) return value['Fn::GetAtt'][0];
@@ -125,7 +136,10 @@ export function text(value: unknown): string {
   return v.parse(v.string(), value);
 }
 
-/** The same without the hashes that CDK puts at the ends of logical ids, and without its names for parameters. */
+/**
+ * The same without the hashes that CDK puts at the ends of logical ids, and without its names for
+ * parameters.
+ */
 export const readable = (value: unknown): string =>
   text(value)
     .replace(/^referencetoastack(\w+[0-9A-F]{8})(?:Ref|Arn|QueueName|Version)(?=$|:)/, '$1')
@@ -141,7 +155,10 @@ function statementsOf(role: unknown) {
   return documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 }
 
-/** Each action that a role may do on a resource; with keys, only on items whose partition key matches one. */
+/**
+ * Each action that a role may do on a resource; with keys, only on items whose partition key
+ * matches one.
+ */
 const rightsIn = (role: unknown) =>
   statementsOf(role).flatMap(({ Action, Resource, Condition }) => {
     const keys = Condition?.['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
@@ -154,7 +171,10 @@ const rightsIn = (role: unknown) =>
     );
   });
 
-/** All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor if DEVICE#*`. */
+/**
+ * All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor if
+ * DEVICE#*`.
+ */
 export const rightsOf = (role: unknown): string[] =>
   rightsIn(role)
     .map(({ action, on, keys }) => `${action} ${on}${keys ? ` if ${keys}` : ''}`)
@@ -169,7 +189,8 @@ export const mayOn = (role: unknown, wanted: string, partitionKey: string): bool
 
 /**
  * Whether IAM's `StringLike` matches: `*` stands for any text, `?` for one character.
- * @see IAM user guide, "IAM JSON policy elements: Condition operators", section "String condition operators"
+ * @see IAM user guide, "IAM JSON policy elements: Condition operators", section "String condition
+ *   operators"
  */
 export const isLike = (value: string, form: string): boolean => {
   const pattern = form.replace(/\W/g, (sign) => ({ '*': '.*', '?': '.' })[sign] ?? `\\${sign}`);

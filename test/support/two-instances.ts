@@ -2,7 +2,10 @@ import { ownService } from './own-service.ts';
 import type { Service } from './service.ts';
 import { sharedServiceWithStore } from './store-and-service.ts';
 
-/** A service in two processes, each with a cache of its own. To be awaited when a test file is loaded. */
+/**
+ * A service in two processes, each with a cache of its own. To be awaited when a test file is
+ * loaded.
+ */
 export async function twoInstances() {
   const { running, service, proxy } = await sharedServiceWithStore();
   const second = await ownService({ JOIN: running.directory }, { movableClock: true });

@@ -159,7 +159,8 @@ test('a stolen key that was rotated out is worth nothing as soon as the last of 
   const { current } = await stolenSigningKeys(running);
   const genuine = await service.loginAppToken();
   await rotate();
-  // A function that has read the key late signs with it for five minutes more; that token is valid for a day.
+  // A function that has read the key late signs with it for five minutes more; that token is valid
+  // for a day.
   running.advance(lifetime + 4 * minutes);
   expect(await registerWith(await forgedWith(current, genuine, running))).toBe(201);
   running.advance(1 * minutes);

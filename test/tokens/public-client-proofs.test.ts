@@ -24,7 +24,9 @@ const privateJwk = await exportJWK(privateKey);
 const forger = await newPhone(service, client, { signer: privateKey });
 const es384 = await newPhone(service, client, { alg: 'ES384' });
 
-/** The same proof with the form of a signature that many libraries and the hardware of phones give. */
+/**
+ * The same proof with the form of a signature that many libraries and the hardware of phones give.
+ */
 function signedInDer(proof: string): string {
   const text = proof.split('.').slice(0, 2).join('.');
   const signature = sign('sha256', Buffer.from(text), KeyObject.from(privateKey));
@@ -144,7 +146,10 @@ describe('a proof that is refused leaves the session alive', () => {
   });
 });
 
-/** Somebody who has had the key for a moment has made proofs for years. @see RFC 9449, section 11.2 */
+/**
+ * Somebody who has had the key for a moment has made proofs for years.
+ * @see RFC 9449, section 11.2
+ */
 describe('a proof that was made in advance', () => {
   test('refreshes nothing without a nonce of the service', async () => {
     const token = await session();
@@ -254,7 +259,10 @@ describe('garbage from anybody writes nothing', () => {
   });
 });
 
-/** Anybody can be a public client. @see RFC 7009, section 2.2 */
+/**
+ * Anybody can be a public client.
+ * @see RFC 7009, section 2.2
+ */
 describe('revocation tells a public client nothing about a token', () => {
   test('of another client, key or kind, or none: the same 200, and the session goes on', async () => {
     const { login_app_id } = service.demo.login_app;

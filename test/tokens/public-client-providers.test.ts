@@ -16,7 +16,10 @@ const invalidGrant = { status: 400, error: 'invalid_grant' };
 const invalidRequest = { status: 400, error: 'invalid_request' };
 const notAllowed = { status: 400, error: 'unauthorized_client' };
 
-/** A Login App whose `provider_a` and `provider_b` are a scene at the stand-in. @param providers of its public client */
+/**
+ * A Login App whose `provider_a` and `provider_b` are a scene at the stand-in.
+ * @param providers of its public client
+ */
 async function setUp(providers?: string) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
@@ -38,7 +41,10 @@ const byCode = {
   authorization_code: 'a-code',
 };
 
-/** Anybody knows its id, and could spend the quota of the app at a provider with made-up credentials. */
+/**
+ * Anybody knows its id, and could spend the quota of the app at a provider with made-up
+ * credentials.
+ */
 describe('a public client', () => {
   test('takes id tokens by default: at another provider nobody is called, and the error names who can allow it', async () => {
     const { scene, phone } = await setUp();

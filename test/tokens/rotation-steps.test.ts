@@ -53,7 +53,10 @@ afterEach(() => {
   manager.hook = () => undefined;
 });
 
-/** From its next move on, the stage AWSCURRENT leads to the version before, as Secrets Manager may answer for a while. */
+/**
+ * From its next move on, the stage AWSCURRENT leads to the version before, as Secrets Manager may
+ * answer for a while.
+ */
 function lagBehind(): void {
   secrets.answer = (target, body) => {
     if (target !== updateStage) return answer(target, body);

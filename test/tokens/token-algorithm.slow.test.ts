@@ -18,7 +18,10 @@ const { running, service } = await ownService(
   { movableClock: true },
 );
 
-/** The rotation function of a deployment with another setting: in this process, on the same table and secrets. */
+/**
+ * The rotation function of a deployment with another setting: in this process, on the same table
+ * and secrets.
+ */
 async function otherDeployment() {
   process.env.LOG_LEVEL = 'ERROR';
   process.env.LOCAL_DIR = running.directory;

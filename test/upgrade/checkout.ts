@@ -7,7 +7,10 @@ import { shown } from '../support/commands.ts';
 
 const project = join(import.meta.dirname, '..', '..');
 
-/** The code of a commit in a folder of its own, ready to run. @throws Error when this clone can't get the commit */
+/**
+ * The code of a commit in a folder of its own, ready to run.
+ * @throws Error when this clone can't get the commit
+ */
 export async function checkOut(commit: string): Promise<string> {
   const directory = join(localDirectory('checkouts'), commit);
   if (existsSync(directory)) return directory;

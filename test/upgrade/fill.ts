@@ -15,7 +15,10 @@ import {
 } from './left.ts';
 import { askAll, questionsAbout, run } from './questions.ts';
 
-/** Uses a new service until its table has items of every kind. @throws Error when an answer is not as expected */
+/**
+ * Uses a new service until its table has items of every kind.
+ * @throws Error when an answer is not as expected
+ */
 export async function fill(service: Service): Promise<Left> {
   const left = {
     demo: service.demo,

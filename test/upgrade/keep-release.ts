@@ -7,7 +7,10 @@ import { print, runCheck } from '../support/steps.ts';
 import { releaseFile } from './release.ts';
 import { comparedParts, today } from './upgrade-problems.ts';
 
-/** Keeps what the checked-out commit deploys as the release that later versions are compared with. Run it at a release only. */
+/**
+ * Keeps what the checked-out commit deploys as the release that later versions are compared with.
+ * Run it at a release only.
+ */
 runCheck(async () => {
   await requireTools([tools.git]);
   const { stdout: uncommitted } = await execa('git', ['status', '--porcelain']);

@@ -10,7 +10,10 @@ export interface Login {
   refresh_token: string;
 }
 
-/** What clients and operators hold of a service that was used: tokens, ids, and answers that stay true. */
+/**
+ * What clients and operators hold of a service that was used: tokens, ids, and answers that stay
+ * true.
+ */
 export interface Left {
   demo: Demo;
   people: Record<string, Login>;
@@ -52,7 +55,10 @@ export const installed = { ...phone('installed'), installation_id: 'an-installat
 /** A file of one line, as the command line sends it. */
 export const lineOf = (value: object) => [{ line: 1, text: JSON.stringify(value), repetition: 0 }];
 
-/** The body of an answer. @throws Error when its status is another one */
+/**
+ * The body of an answer.
+ * @throws Error when its status is another one
+ */
 export function expecting(expected: number, { status, body, text }: Answer): Answer['body'] {
   if (status !== expected) throw new Error(`${status} came instead of ${expected}: ${text}`);
   return body;

@@ -24,7 +24,10 @@ export async function askAll(
   return answers;
 }
 
-/** The answer to a question, without the time. Of a refusal, it does not have the reason, which may be said in other words. */
+/**
+ * The answer to a question, without the time. Of a refusal, it does not have the reason, which may
+ * be said in other words.
+ */
 async function ask({ call, operate }: Service, question: NamedQuestion): Promise<unknown> {
   if ('words' in question) {
     const { sessions, ...result }: Record<string, unknown> = await run(

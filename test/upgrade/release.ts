@@ -24,12 +24,18 @@ export const deployableSchema = v.object({
 
 /** A CloudFormation template, as far as updates are compared. */
 export type StackTemplate = v.InferOutput<typeof templateSchema>;
-/** Everything about a version that a deployment depends on: the names of its settings and the templates of its stacks. */
+/**
+ * Everything about a version that a deployment depends on: the names of its settings and the
+ * templates of its stacks.
+ */
 export type Deployable = v.InferOutput<typeof deployableSchema>;
 
 export const releaseFile = join(import.meta.dirname, 'release.json');
 
-/** The release that today's code must be able to follow: its version, the commit that it was made from, and what it deployed. */
+/**
+ * The release that today's code must be able to follow: its version, the commit that it was made
+ * from, and what it deployed.
+ */
 export const release = v.parse(
   v.object({ version: v.string(), commit: v.string(), ...deployableSchema.entries }),
   JSON.parse(readFileSync(releaseFile, 'utf8')),

@@ -4,8 +4,8 @@ export type Resources = StackTemplate['Resources'];
 export type Resource = Resources[string];
 
 /**
- * Types of resources with data or a known address, and their properties that an update must not change: CloudFormation
- * would replace the resource, reject the update, or generate another secret.
+ * Types of resources with data or a known address, and their properties that an update must not
+ * change: CloudFormation would replace the resource, reject the update, or generate another secret.
  * @see AWS CloudFormation template reference, "Update requires" of each property
  */
 export const fixedProperties: Record<string, readonly string[]> = {
@@ -35,7 +35,10 @@ export const effectiveProperties: Record<string, readonly string[]> = {
   'AWS::Lambda::Version': ['FunctionName'],
 };
 
-/** What a resource or a part of one refers to: logical ids, parameters and pseudo parameters, in alphabetical order. */
+/**
+ * What a resource or a part of one refers to: logical ids, parameters and pseudo parameters, in
+ * alphabetical order.
+ */
 export function idsIn(part: unknown): string[] {
   const found = new Set<string>();
   JSON.stringify(part, (name, value: unknown) => {
@@ -55,7 +58,10 @@ export const idIn = (part: unknown): string => idsIn(part)[0] ?? '';
 export const ofType = (resources: Resources, type: string): [string, Resource][] =>
   Object.entries(resources).filter(([, { Type }]) => Type === type);
 
-/** The ids of these resources and of all that they refer to, directly or by others, which come first. */
+/**
+ * The ids of these resources and of all that they refer to, directly or by others, which come
+ * first.
+ */
 export function withAllTheyNeed(resources: Resources, ids: string[]): Set<string> {
   const found = new Set<string>();
   const visit = (id: string): void => {

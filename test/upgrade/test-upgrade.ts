@@ -13,7 +13,10 @@ import { use } from './use.ts';
 
 const today = join(import.meta.dirname, '..', '..');
 
-/** Uses what the last release has left in `LOCAL_DATA` with this version, then what this version leaves with the release. */
+/**
+ * Uses what the last release has left in `LOCAL_DATA` with this version, then what this version
+ * leaves with the release.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([tools.git]);
   rmSync(localDirectory('upgrade'), { recursive: true });

@@ -10,11 +10,17 @@ import {
   withAllTheyNeed,
 } from './resources.ts';
 
-/** What today's code deploys. @param stacks the templates of a deployment with a domain and an edge */
+/**
+ * What today's code deploys.
+ * @param stacks the templates of a deployment with a domain and an edge
+ */
 export const today = (stacks: { service: unknown; edge: unknown }): Deployable =>
   v.parse(deployableSchema, { settings: settingNames, stacks });
 
-/** The properties of a resource that an update must not change; undefined when the resource itself may go. */
+/**
+ * The properties of a resource that an update must not change; undefined when the resource itself
+ * may go.
+ */
 const fixedOf = ({ Type, DeletionPolicy }: Resource): readonly string[] | undefined =>
   fixedProperties[Type] ?? (DeletionPolicy?.startsWith('Retain') ? [] : undefined);
 
@@ -56,7 +62,10 @@ export function comparedParts({ settings, stacks }: Deployable): Deployable {
   };
 }
 
-/** Reasons why a deployment of one version over another would fail, or lose something. Empty when there are none. */
+/**
+ * Reasons why a deployment of one version over another would fail, or lose something. Empty when
+ * there are none.
+ */
 export const upgradeProblems = (before: Deployable, after: Deployable): string[] => [
   ...before.settings
     .filter((name) => !after.settings.includes(name))
@@ -102,7 +111,10 @@ const tableSchema = v.object({
   GlobalSecondaryIndexes: v.optional(v.array(v.looseObject({ IndexName: v.string() })), []),
 });
 
-/** @see AWS CloudFormation template reference, "AWS::DynamoDB::Table", `AttributeDefinitions` and `GlobalSecondaryIndexes` */
+/**
+ * @see AWS CloudFormation template reference, "AWS::DynamoDB::Table", `AttributeDefinitions` and
+ *   `GlobalSecondaryIndexes`
+ */
 function tableProblems(
   id: string,
   { Properties: before }: Resource,

@@ -15,7 +15,10 @@ import {
 import { askAll, questionsAbout, run } from './questions.ts';
 import { laterSettings } from './release.ts';
 
-/** Does with a service what everybody does who holds something of what was left. @throws AssertionError */
+/**
+ * Does with a service what everybody does who holds something of what was left.
+ * @throws AssertionError
+ */
 export async function use(service: Service, left: Left): Promise<void> {
   await askAgain(service, left);
   await usePeople(service, left);
@@ -67,7 +70,10 @@ function withoutLater(answer: unknown): object {
   return JSON.parse(JSON.stringify(Object(answer), known));
 }
 
-/** What an answer told that every version tells: without the times of a refresh token, which are left out on purpose now. */
+/**
+ * What an answer told that every version tells: without the times of a refresh token, which are
+ * left out on purpose now.
+ */
 function stillTold(about: string, answer: unknown): object {
   const told = withoutLater(answer);
   if (!about.endsWith('refresh_token introspect')) return told;

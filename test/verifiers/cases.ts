@@ -4,7 +4,10 @@ import { type Service, unique } from '../support/service.ts';
 import type { RunningService } from '../support/start-service.ts';
 import { tamperedTokens } from '../support/tokens.ts';
 
-/** A token, and whether a service that wants a Login User Token of the demo's Login App must accept it. */
+/**
+ * A token, and whether a service that wants a Login User Token of the demo's Login App must accept
+ * it.
+ */
 interface Case {
   name: string;
   token: string;
@@ -13,7 +16,10 @@ interface Case {
   isStale?: boolean;
 }
 
-/** Tokens of a service, as its clients get them, and what could be made of them. Its clock must be movable. */
+/**
+ * Tokens of a service, as its clients get them, and what could be made of them. Its clock must be
+ * movable.
+ */
 export async function casesOf(service: Service, running: RunningService): Promise<Case[]> {
   const logIn = async (client = service.demo.login_app): Promise<string> =>
     (await service.logIn(unique('alice'), 'provider_a', client)).body.access_token;

@@ -30,7 +30,9 @@ const program =
     return (await execa(command, words, { env, input, stderr: 'inherit' })).stdout.split('\n');
   };
 
-/** Verdicts of a server about requests with each token: `accepted`, or the status and the challenge. */
+/**
+ * Verdicts of a server about requests with each token: `accepted`, or the status and the challenge.
+ */
 async function verdictsOver(method: string, url: string, tokens: string[]): Promise<string[]> {
   const verdicts: string[] = [];
   for (const token of tokens) {
@@ -86,7 +88,10 @@ export async function go(commands: string): Promise<Verify> {
   return program(join(directory, 'verify'), []);
 }
 
-/** Verdicts of the program in Go about a token: before a change of the published keys, and five minutes after it. */
+/**
+ * Verdicts of the program in Go about a token: before a change of the published keys, and five
+ * minutes after it.
+ */
 export async function verdictsAround(
   issuer: Issuer,
   token: string,
@@ -114,7 +119,10 @@ export async function python(commands: string): Promise<Verify> {
   return program(join(commands, 'python'), words, { PYTHONPATH: directory });
 }
 
-/** Verdicts of Envoy, in front of a server that answers every request with a token: it lets a request pass, or answers itself. */
+/**
+ * Verdicts of Envoy, in front of a server that answers every request with a token: it lets a
+ * request pass, or answers itself.
+ */
 export const envoy =
   (commands: string): Verify =>
   async (issuer, tokens) => {
@@ -172,7 +180,10 @@ export async function java(): Promise<Verify> {
   return program('java', ['-cp', classpath, 'Verify']);
 }
 
-/** Lints the recipes for AWS by cfn-lint; how many there are. @throws Error when one has a fault */
+/**
+ * Lints the recipes for AWS by cfn-lint; how many there are.
+ * @throws Error when one has a fault
+ */
 export async function lintTemplates(commands: string): Promise<number> {
   const directory = localDirectory('verifiers', 'templates');
   const file = (name: string, content: string): string => {

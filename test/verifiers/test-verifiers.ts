@@ -22,7 +22,10 @@ import {
 const recentLogin = 'jose, in Express, with a recent login';
 const stepUp = /^rejected: 401 Bearer error="insufficient_user_authentication", max_age=900$/;
 
-/** Has the recipes of `docs/verifying-tokens.md` judge tokens of the service on this machine, with each algorithm. */
+/**
+ * Has the recipes of `docs/verifying-tokens.md` judge tokens of the service on this machine, with
+ * each algorithm.
+ */
 runCheck(async () => {
   await requireTools([tools.python, tools.jdk, tools.maven]);
   const commands = await step('Install PyJWT, Envoy, Go and cfn-lint', installPythonPackages);

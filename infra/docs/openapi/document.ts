@@ -7,7 +7,9 @@ import { type Components, jsonSchemaOf, mapValues, withNamedAlternatives } from 
 
 type Json = Record<string, unknown>;
 
-/** Security schemes that an operation takes; a Login User Token may come in either of two headers. */
+/**
+ * Security schemes that an operation takes; a Login User Token may come in either of two headers.
+ */
 const security: Record<SchemeName, Json[]> = {
   login_app_client: [{ login_app_client: [] }],
   login_app_token: [{ login_app_token: [] }],
@@ -79,7 +81,10 @@ export const tags = [
   { name: 'Metadata', description: 'What clients and servers can discover.' },
 ];
 
-/** The OpenAPI 3.1 document of the whole API, from the endpoints' records. JSON leaves out its undefined fields. */
+/**
+ * The OpenAPI 3.1 document of the whole API, from the endpoints' records. JSON leaves out its
+ * undefined fields.
+ */
 export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version: string): Json {
   const sent: Components = new Map();
   const received: Components = new Map();
@@ -130,7 +135,9 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
   };
 }
 
-/** A response of API Gateway itself: without the headers of the service, and with a body of its own. */
+/**
+ * A response of API Gateway itself: without the headers of the service, and with a body of its own.
+ */
 const byGateway = (description: string, message: string): Json => ({
   description,
   content: {
@@ -209,7 +216,10 @@ const parametersOf = (
 /** Names of headers as the standards write them; records have them in lower case, as events do. */
 const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
 
-/** The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody` is an object. */
+/**
+ * The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody`
+ * is an object.
+ */
 const linkOf = ({ requestBody, ...link }: Link): Json => ({
   ...link,
   'x-request-body': requestBody,

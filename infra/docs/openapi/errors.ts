@@ -59,7 +59,8 @@ export function errorsOf(
   const all: Record<string, ErrorRecord> = {
     ...errors,
     ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
-    // Any endpoint may answer 403 to a request that does not come through CloudFront; some have a 403 of their own.
+    // Any endpoint may answer 403 to a request that does not come through CloudFront; some have a
+    // 403 of their own.
     forbidden: forbidden
       ? { ...forbidden, when: `${forbidden.when} Or: ${originError.when}` }
       : originError,

@@ -16,7 +16,10 @@ export const mapValues = <Value, Mapped>(
 /** The key under which a schema carries the JSON Schema that stands for it. */
 const converted = Symbol('converted');
 
-/** The JSON Schema (2020-12) of a schema's input; with a title, a component. @throws Error for a check without `jsonSchema` */
+/**
+ * The JSON Schema (2020-12) of a schema's input; with a title, a component.
+ * @throws Error for a check without `jsonSchema`
+ */
 export const jsonSchemaOf = (schema: v.GenericSchema, components: Components): JsonSchema =>
   convert(substituted(schema, components));
 
@@ -27,7 +30,8 @@ function convert(schema: unknown): JsonSchema {
     overrideSchema: ({ valibotSchema, jsonSchema }) =>
       Reflect.get(valibotSchema, converted) ?? jsonSchema,
   });
-  // For generators of clients: a type beside each constant, no choice within a choice, no forbidden property.
+  // For generators of clients: a type beside each constant, no choice within a choice, no forbidden
+  // property.
   return JSON.parse(JSON.stringify(plain), (_, part) => {
     if (!(part instanceof Object)) return part;
     if ('const' in part && part.type === undefined) return { type: typeof part.const, ...part };
@@ -37,7 +41,9 @@ function convert(schema: unknown): JsonSchema {
   });
 }
 
-/** A forbidden property has no type that a client could use: `propertyNames` rules it out instead. */
+/**
+ * A forbidden property has no type that a client could use: `propertyNames` rules it out instead.
+ */
 function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema {
   const { allowed = [], forbidden = [] } = Object.groupBy(
     Object.entries(properties),
@@ -65,7 +71,10 @@ const ownMetadata = v.pipe(
   }),
 );
 
-/** Replaces schemas with a title or a wire format by ones that carry their JSON Schema: the converter ignores them in pipes. */
+/**
+ * Replaces schemas with a title or a wire format by ones that carry their JSON Schema: the
+ * converter ignores them in pipes.
+ */
 function substituted(value: unknown, components: Components, isComponent = false): unknown {
   if (Array.isArray(value)) return value.map((item) => substituted(item, components));
   if (!(value instanceof Object) || Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -85,9 +94,10 @@ function substituted(value: unknown, components: Components, isComponent = false
 const carrying = (jsonSchema: JsonSchema): object => ({ ...v.any(), [converted]: jsonSchema });
 
 /**
- * The components, with the constants that tell the alternatives of a `oneOf` apart as values of one enum: a generator that merges
- * the alternatives would keep only the last constant.
- * @param decoded whether clients receive them: then a `discriminator` says which alternative a value is
+ * The components, with the constants that tell the alternatives of a `oneOf` apart as values of one
+ * enum: a generator that merges the alternatives would keep only the last constant.
+ * @param decoded whether clients receive them: then a `discriminator` says which alternative a
+ *   value is
  */
 export function withNamedAlternatives(components: Components, { decoded }: { decoded: boolean }) {
   const named = new Map<string, JsonSchema & { discriminator?: object }>(components);

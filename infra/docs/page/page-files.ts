@@ -5,7 +5,10 @@ import { transformSync } from 'esbuild';
 
 const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** The page's files by name: Swagger UI's and our own. @param isDemo whether it sends requests, with the demo's credentials */
+/**
+ * The page's files by name: Swagger UI's and our own.
+ * @param isDemo whether it sends requests, with the demo's credentials
+ */
 export function pageFiles(isDemo: boolean): Map<string, string> {
   const own = (name: string) => readFileSync(join(import.meta.dirname, 'browser', name), 'utf8');
   // Without the pointer to a source map that is not here.

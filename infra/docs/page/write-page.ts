@@ -13,8 +13,8 @@ function webAddress(text: string): string {
   throw new InvalidArgumentError('It must be an address such as https://login.example.com.');
 }
 
-// The page shows the API and sends nothing: the API takes no requests from other origins, and a client's secret has no place
-// in a browser.
+// The page shows the API and sends nothing: the API takes no requests from other origins, and a
+// client's secret has no place in a browser.
 new Command('npm run docs --')
   .description('Writes the page that shows the API as static files.')
   .argument('[folder]', 'where to', join(root, 'docs-site'))

@@ -10,7 +10,10 @@ const pom = join(import.meta.dirname, 'pom.xml');
 const main = join(import.meta.dirname, 'StartDynamoDbLocal.java');
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
-/** Starts Amazon's DynamoDB Local in memory, until this process ends. Needs Java 17 or newer, and Maven for the first time. */
+/**
+ * Starts Amazon's DynamoDB Local in memory, until this process ends. Needs Java 17 or newer, and
+ * Maven for the first time.
+ */
 export async function startDynamoDbLocal(say: (line: string) => void): Promise<LoopbackServer> {
   const jars = await installed('dynamodb-local', pom, (directory) => {
     say('Fetching DynamoDB Local from Maven Central, once …');

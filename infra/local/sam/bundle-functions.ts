@@ -7,7 +7,10 @@ import { isInstalled } from '../../version.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Bundles functions as for a deployment, into one folder: `issue-token.mjs`. They share the files of what several import. */
+/**
+ * Bundles functions as for a deployment, into one folder: `issue-token.mjs`. They share the files
+ * of what several import.
+ */
 export async function bundleFunctions(keys: string[], folder: string): Promise<void> {
   if (isInstalled) return copyBundles(keys, folder);
   const flags = [

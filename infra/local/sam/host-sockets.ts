@@ -3,8 +3,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join, relative } from 'node:path';
 
 /**
- * Lets containers that a folder is mounted into reach ports of 127.0.0.1, through a socket in it for each: `4000.sock`. It opens
- * no address. Where there can be no socket, or the containers have another kernel, they ask for this machine by name.
+ * Lets containers that a folder is mounted into reach ports of 127.0.0.1, through a socket in it
+ * for each: `4000.sock`. It opens no address. Where there can be no socket, or the containers have
+ * another kernel, they ask for this machine by name.
  * @returns closes the sockets
  */
 export async function openHostSockets(folder: string, ports: number[]): Promise<() => void> {

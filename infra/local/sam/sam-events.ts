@@ -15,8 +15,10 @@ const bodySchema = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unkn
 const resultSchema = v.object({ body: bodySchema });
 
 /**
- * An event for each endpoint of the interface, by the name of its file, with credentials that are valid for an hour.
- * @param routes call the functions, to log a person in and to register the device that the event relates to them
+ * An event for each endpoint of the interface, by the name of its file, with credentials that are
+ * valid for an hour.
+ * @param routes call the functions, to log a person in and to register the device that the event
+ *   relates to them
  */
 export async function samEvents(
   demo: Demo,

@@ -21,8 +21,9 @@ interface RunningStack {
 const renewal = 20 * 60_000;
 
 /**
- * Writes the folder from which `sam local invoke` runs the functions of a running stack's endpoints in containers: a template,
- * the bundles, and the events of the interface. Only its owner may read it, since the events are as good as passwords.
+ * Writes the folder from which `sam local invoke` runs the functions of a running stack's endpoints
+ * in containers: a template, the bundles, and the events of the interface. Only its owner may read
+ * it, since the events are as good as passwords.
  * @returns the folder, and what takes it away
  */
 export async function openSamFolder(directory: string, stack: RunningStack) {
@@ -100,7 +101,9 @@ const functionOf = (key: string, variables: Record<string, string>) => ({
   },
 });
 
-/** Options that each command line would need otherwise. SAM looks for this file beside the template. */
+/**
+ * Options that each command line would need otherwise. SAM looks for this file beside the template.
+ */
 const samConfig = (variablesFile: string): string => `\
 version = 0.1
 

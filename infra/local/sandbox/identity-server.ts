@@ -45,7 +45,10 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   provider.silent = true;
   const handle = provider.callback();
 
-  /** Gives each token a grant of its own: a replayed code ends its grant, and should end no other token. */
+  /**
+   * Gives each token a grant of its own: a replayed code ends its grant, and should end no other
+   * token.
+   */
   async function granted({ subject, audience, expired }: CredentialsQuery) {
     const properties = {
       accountId: subject,
@@ -58,7 +61,10 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   }
 
   return {
-    /** A JWT with exactly these claims. @param typ absent for an id token */
+    /**
+     * A JWT with exactly these claims.
+     * @param typ absent for an id token
+     */
     signJwt: (
       claims: JWTPayload,
       typ?: 'at+jwt' | 'secevent+jwt' | 'logout+jwt',
@@ -83,7 +89,10 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     /** An unexpired access token. */
     findAccessToken: (token: string): Promise<AccessToken | undefined> =>
       provider.AccessToken.find(token),
-    /** Answers a request. @param path below the issuer's own */
+    /**
+     * Answers a request.
+     * @param path below the issuer's own
+     */
     answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
       // As Express mounts it: oidc-provider then finds the prefix of the URLs that it publishes.
       const belowIssuer = path + (request.url ?? '').replace(/^[^?]*/, '');
@@ -153,7 +162,8 @@ function configurationOf(
 type Stored = { grantId?: string; consumed?: number };
 
 /**
- * A store for a model of oidc-provider. Its own in memory warns at start, and keeps only 1000 records.
+ * A store for a model of oidc-provider. Its own in memory warns at start, and keeps only 1000
+ * records.
  * @param reusableGrants grants whose codes may be exchanged again
  */
 const memoryAdapter = (reusableGrants: ReadonlySet<string>) => {

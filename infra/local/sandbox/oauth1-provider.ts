@@ -20,7 +20,8 @@ interface OAuth1Token {
 
 /**
  * An OAuth 1.0 provider, like Twitter: a signed request is answered with the person of its token.
- * @see https://developer.x.com/en/docs/x-api/v1/accounts-and-users/manage-account-settings/api-reference/get-account-verify_credentials
+ * @see
+ *   https://developer.x.com/en/docs/x-api/v1/accounts-and-users/manage-account-settings/api-reference/get-account-verify_credentials
  */
 export function createOAuth1Provider(sandboxUrl: string, id: string): SandboxProvider {
   const url = `${sandboxUrl}/${id}`;
@@ -60,7 +61,10 @@ export function createOAuth1Provider(sandboxUrl: string, id: string): SandboxPro
   };
 }
 
-/** Whether a token signed a request (RFC 5849, section 3.2). It shares no code with the library that the service signs with. */
+/**
+ * Whether a token signed a request (RFC 5849, section 3.2). It shares no code with the library that
+ * the service signs with.
+ */
 function isProven(
   method: string,
   url: string,
@@ -77,7 +81,10 @@ function isProven(
   );
 }
 
-/** The decoded parameters of an `Authorization: OAuth …` header. @see RFC 5849, section 3.5.1 */
+/**
+ * The decoded parameters of an `Authorization: OAuth …` header.
+ * @see RFC 5849, section 3.5.1
+ */
 export function parseOAuth1Header(header = ''): Map<string, string> {
   const pairs = header.matchAll(/(\w+)="([\w.~%-]*)"(?:, *|$)/g);
   return new Map(
@@ -85,7 +92,10 @@ export function parseOAuth1Header(header = ''): Map<string, string> {
   );
 }
 
-/** The signature that a request should have. @see RFC 5849, section 3.4 */
+/**
+ * The signature that a request should have.
+ * @see RFC 5849, section 3.4
+ */
 export function oauth1Signature(
   method: string,
   url: string,
@@ -95,7 +105,8 @@ export function oauth1Signature(
 ): string {
   const { origin, pathname, searchParams } = new URL(url);
   const signed = [...searchParams, ...parameters].filter(([name]) => name !== 'oauth_signature');
-  // Encoded, all is ASCII, so code units are bytes; all bytes of a name or value are greater than the 1 between them.
+  // Encoded, all is ASCII, so code units are bytes; all bytes of a name or value are greater than
+  // the 1 between them.
   const sorted = signed.map((pair) => pair.map(encode).join('\x01')).sort();
   const normalized = sorted.map((pair) => pair.replace('\x01', '=')).join('&');
   const base = [method, `${origin}${pathname}`, normalized].map(encode).join('&');

@@ -16,13 +16,19 @@ interface Kind {
   validation(url: string, app: App): object;
   /** The `id` of a person; by default, a person is known by `sub`. */
   idOf?(subject: string): string;
-  /** The answer of its own endpoint `/token_info`. @param accessToken the parameter of that name */
+  /**
+   * The answer of its own endpoint `/token_info`.
+   * @param accessToken the parameter of that name
+   */
   tokenInfo?(
     accessToken: string | null,
     token: AccessToken | undefined,
     app: App,
   ): [number, object];
-  /** Whether it issues authorization codes, too. @see RFC 6749, section 4.1.3 */
+  /**
+   * Whether it issues authorization codes, too.
+   * @see RFC 6749, section 4.1.3
+   */
   issuesCodes?: true;
   /** Whether it sends signed requests, as Facebook does. */
   signsRequests?: true;
@@ -39,7 +45,10 @@ const decimalId = (subject: string): string =>
 
 const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 
-/** Token introspection. @see RFC 7662 */
+/**
+ * Token introspection.
+ * @see RFC 7662
+ */
 const introspection: Kind = {
   validation: (url, { id, secret }) => ({
     method: 'introspection',
@@ -52,7 +61,10 @@ const introspection: Kind = {
 export const kinds = {
   introspection,
   codes: { ...introspection, issuesCodes: true },
-  /** A token-info endpoint for anybody. @see https://developers.line.biz/en/reference/line-login/#verify-access-token */
+  /**
+   * A token-info endpoint for anybody.
+   * @see https://developers.line.biz/en/reference/line-login/#verify-access-token
+   */
   tokenInfo: {
     idOf: opaqueId,
     validation: (url) => ({
@@ -68,7 +80,10 @@ export const kinds = {
       return [200, { aud, expires_in: exp - epochSeconds(), user_id: opaqueId(accountId) }];
     },
   },
-  /** Takes an app token, too. @see https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging */
+  /**
+   * Takes an app token, too.
+   * @see https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging
+   */
   debugToken: {
     idOf: decimalId,
     signsRequests: true,

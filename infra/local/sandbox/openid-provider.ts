@@ -10,7 +10,11 @@ import {
   validity,
 } from './sandbox-provider.ts';
 
-/** An OpenID Connect provider with two issuers; the first takes authorization codes, too, like Apple. @see OpenID Connect Core */
+/**
+ * An OpenID Connect provider with two issuers; the first takes authorization codes, too, like
+ * Apple.
+ * @see OpenID Connect Core
+ */
 export async function createOpenIdProvider(sandboxUrl: string, id: string, keysFolder?: string) {
   const url = `${sandboxUrl}/${id}`;
   const apps = newApps(id);
@@ -88,6 +92,9 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
   } satisfies SandboxProvider;
 }
 
-/** The left half of the signing algorithm's hash, SHA-256 for ES256. @see OpenID Connect Core 1.0, section 3.1.3.6 */
+/**
+ * The left half of the signing algorithm's hash, SHA-256 for ES256.
+ * @see OpenID Connect Core 1.0, section 3.1.3.6
+ */
 const accessTokenHash = (accessToken: string): string =>
   createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url');

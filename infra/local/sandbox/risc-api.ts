@@ -13,7 +13,10 @@ const streamSchemaFor = (stackUrls: readonly string[]) =>
     }),
   );
 
-/** Google's API for security events, but for its signatures. @see https://developers.google.com/identity/protocols/risc */
+/**
+ * Google's API for security events, but for its signatures.
+ * @see https://developers.google.com/identity/protocols/risc
+ */
 export function createRiscApi(
   { notify }: SandboxProvider,
   stackUrls: readonly string[],

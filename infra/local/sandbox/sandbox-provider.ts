@@ -7,15 +7,26 @@ import { profileFields } from '../../../lib/login-users/profile.ts';
 export interface SandboxProvider {
   /** The settings that an operator would give for our app at the provider. */
   settings: object;
-  /** Issues the credentials of an app after a login of the subject: parameters of a token request. */
+  /**
+   * Issues the credentials of an app after a login of the subject: parameters of a token request.
+   */
   issue(request: CredentialsQuery): Promise<Record<string, string | undefined>>;
-  /** The notification about a subject that the provider would send; undefined if it has no such event. */
+  /**
+   * The notification about a subject that the provider would send; undefined if it has no such
+   * event.
+   */
   notify?(request: NotificationQuery): Promise<URLSearchParams | Blob | undefined>;
-  /** Answers a request of the provider's protocol. `path` is below the provider's own, without the query. */
+  /**
+   * Answers a request of the provider's protocol. `path` is below the provider's own, without the
+   * query.
+   */
   answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-/** Sends a provider's notification to the service. @returns it with the answer */
+/**
+ * Sends a provider's notification to the service.
+ * @returns it with the answer
+ */
 export async function post(to: string, body: URLSearchParams | Blob) {
   const response = await fetch(to, { method: 'POST', body, redirect: 'error' });
   return {
@@ -36,14 +47,20 @@ export const newApps = (providerId: string) => ({
 export type Apps = ReturnType<typeof newApps>;
 export type App = Apps['our-app'];
 
-/** A secret with characters that a caller has to encode, even in HTTP Basic. @see RFC 6749, section 2.3.1 */
+/**
+ * A secret with characters that a caller has to encode, even in HTTP Basic.
+ * @see RFC 6749, section 2.3.1
+ */
 const newSecret = (): string => `${randomBytes(24).toString('base64url')}+/%&:`;
 
 const hour = 3600;
 
 export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 
-/** `iat` and `exp` in epoch seconds: of an hour from now, or one that ended an hour ago, beyond any leeway. */
+/**
+ * `iat` and `exp` in epoch seconds: of an hour from now, or one that ended an hour ago, beyond any
+ * leeway.
+ */
 export function validity(expired: CredentialsQuery['expired']): { iat: number; exp: number } {
   const iat = epochSeconds() - (expired === 'true' ? 2 * hour : 0);
   return { iat, exp: iat + hour };
@@ -56,12 +73,18 @@ export const credentialsQuerySchema = v.strictObject({
   issuer: v.optional(v.literal('second')),
   /** The nonce in the id token. */
   nonce: v.optional(v.string()),
-  /** The SHA-256 of the `code_verifier` that the code needs. @see RFC 7636, section 4.2 */
+  /**
+   * The SHA-256 of the `code_verifier` that the code needs.
+   * @see RFC 7636, section 4.2
+   */
   code_challenge: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{43}$/))),
   expired: v.optional(v.picklist(['true', 'false'])),
   /** Whether the authorization code may be exchanged more than once. */
   reusable: v.optional(v.picklist(['true', 'false'])),
-  /** The access token beside the id token: an opaque one, or a JWT. @see RFC 9068 */
+  /**
+   * The access token beside the id token: an opaque one, or a JWT.
+   * @see RFC 9068
+   */
   with_access_token: v.optional(v.picklist(['true', 'jwt'])),
   /** Whether an authorization code comes beside the id token. */
   with_code: v.optional(v.picklist(['true', 'false'])),
@@ -70,7 +93,10 @@ export const credentialsQuerySchema = v.strictObject({
 });
 export type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;
 
-/** An address of the stack. The sandbox calls no other: anybody may ask it to. @param stackUrls the origins of its API */
+/**
+ * An address of the stack. The sandbox calls no other: anybody may ask it to.
+ * @param stackUrls the origins of its API
+ */
 export const addressSchema = (stackUrls: readonly string[]) =>
   v.pipe(
     v.string(),

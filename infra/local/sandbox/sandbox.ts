@@ -14,12 +14,16 @@ export interface Sandbox extends LoopbackServer {
 }
 
 interface SandboxOptions extends ListenOptions {
-  /** The addresses of the API that may be notified. @default none */
+  /**
+   * The addresses of the API that may be notified.
+   * @default none
+   */
   stackUrls?: readonly string[];
 }
 
 /**
- * Starts all six identity providers on one port. Their settings name it by the loopback address, wherever they listen besides.
+ * Starts all six identity providers on one port. Their settings name it by the loopback address,
+ * wherever they listen besides.
  * @param keysFolder keeps the keys of the OpenID provider
  */
 export async function startSandbox(
@@ -98,6 +102,9 @@ async function answer(
   });
 }
 
-/** Whether a page of another site loads something, such as an image. One whose `Origin` has been let in is no stranger. */
+/**
+ * Whether a page of another site loads something, such as an image. One whose `Origin` has been let
+ * in is no stranger.
+ */
 const isOfStrangePage = ({ headers }: IncomingMessage): boolean =>
   headers['sec-fetch-site'] === 'cross-site' && headers.origin === undefined;

@@ -26,7 +26,10 @@ export interface Step {
   problem?: string | undefined;
 }
 
-/** Uses a deployment as a stranger who finds its addresses in the metadata, as far as it works. @see RFC 8414, section 3 */
+/**
+ * Uses a deployment as a stranger who finds its addresses in the metadata, as far as it works.
+ * @see RFC 8414, section 3
+ */
 export async function checkService(own: Probe): Promise<Step[]> {
   const steps: Step[] = [];
   const addProblem = (problem: string | undefined): void => {
@@ -81,7 +84,10 @@ export async function checkService(own: Probe): Promise<Step[]> {
 /** Milliseconds: API Gateway answers within 30 s. */
 const patience = 30_000;
 
-/** Sends a request and adds its step. @returns the body; undefined after a problem */
+/**
+ * Sends a request and adds its step.
+ * @returns the body; undefined after a problem
+ */
 async function take<Schema extends v.GenericSchema>(
   steps: Step[],
   wanted: { step: string; url: string; init?: RequestInit; status?: number; body: Schema },

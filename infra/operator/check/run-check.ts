@@ -10,7 +10,10 @@ import { harmless } from '../readable.ts';
 import { callOf, type Target } from '../target.ts';
 import { checkService } from './check-service.ts';
 
-/** Tries a stack out with a probe, which it removes again. @throws Error when the operator function can't be called */
+/**
+ * Tries a stack out with a probe, which it removes again.
+ * @throws Error when the operator function can't be called
+ */
 export async function runCheck(target: Target) {
   const call = callOf(target);
   const own = v.parse(probeSchema, await call('probes create', {}));
@@ -38,7 +41,10 @@ export async function runCheck(target: Target) {
   };
 }
 
-/** The check for a terminal: a line for each call with the response headers below it, then the problems. */
+/**
+ * The check for a terminal: a line for each call with the response headers below it, then the
+ * problems.
+ */
 export function readableCheck({
   issuer,
   version,
@@ -85,7 +91,10 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder) 
   }
 }
 
-/** Differences between the settings of a stack and those of its file, if it has one. @throws SettingsError for a wrong file */
+/**
+ * Differences between the settings of a stack and those of its file, if it has one.
+ * @throws SettingsError for a wrong file
+ */
 function pinProblems(stack: string, kept: ReadonlyMap<unknown, unknown>, folder: string): string[] {
   const missing = pins.filter((pin) => !kept.has(`${pinName(pin)}Value`));
   const unkept = `The stack doesn't keep ${missing.join(', ')}: deploy it once more, without change.`;

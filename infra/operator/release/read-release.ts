@@ -16,10 +16,15 @@ import {
 } from '@aws-sdk/client-lambda';
 import { forEachInBatches } from '../../../lib/storage/batches.ts';
 
-/** Many attempts of each call: those for all functions together can exceed Lambda's request limit. */
+/**
+ * Many attempts of each call: those for all functions together can exceed Lambda's request limit.
+ */
 export const patiently = { maxAttempts: 8 };
 
-/** Reads from CloudFormation and Lambda what is live, since the functions may be broken. @throws the error of the SDK */
+/**
+ * Reads from CloudFormation and Lambda what is live, since the functions may be broken.
+ * @throws the error of the SDK
+ */
 export async function readRelease(StackName: string) {
   const cloudFormation = new CloudFormationClient(patiently);
   const lambda = new LambdaClient(patiently);
@@ -87,7 +92,9 @@ async function readServed(
     live,
     /** The version before the live one, if there is one and it was retained. */
     before,
-    /** The version that CloudFormation deployed last. After `release back`, an earlier one is live. */
+    /**
+     * The version that CloudFormation deployed last. After `release back`, an earlier one is live.
+     */
     deployed: versions.find(({ number }) => number === Number(deployed.get(name))) ?? live,
     deployedAt: alias.LastUpdatedTimestamp,
     /** Whether a canary gets a part of the requests. */
@@ -96,13 +103,18 @@ async function readServed(
   };
 }
 
-/** The function's name and the version or alias in an ARN: `arn:aws:lambda:REGION:ACCOUNT:function:NAME:live` */
+/**
+ * The function's name and the version or alias in an ARN:
+ * `arn:aws:lambda:REGION:ACCOUNT:function:NAME:live`
+ */
 function qualifiedName(arn = ''): [name: string, qualifier: string] {
   const [name = '', qualifier = ''] = arn.split(':').slice(-2);
   return [name, qualifier];
 }
 
-/** The key of a function, by the logical id of its alias: `IssueTokenLive` belongs to `issue-token`. */
+/**
+ * The key of a function, by the logical id of its alias: `IssueTokenLive` belongs to `issue-token`.
+ */
 const keyOf = (logicalId = ''): string =>
   logicalId
     .replace(/Live$/, '')

@@ -10,10 +10,15 @@ import type { StackLine } from '../parse-command-line.ts';
 import { callOf, explainAwsFailure, type Target } from '../target.ts';
 import { patiently, type Release, readRelease, type Served, showRelease } from './read-release.ts';
 
-/** Back to the version before the live one, or forward to the one that CloudFormation deployed last. */
+/**
+ * Back to the version before the live one, or forward to the one that CloudFormation deployed last.
+ */
 type Direction = 'release back' | 'release forward';
 
-/** Shows what is live; or asks, moves it, and notes that in the audit log if it can. @throws Error when nothing was changed */
+/**
+ * Shows what is live; or asks, moves it, and notes that in the audit log if it can.
+ * @throws Error when nothing was changed
+ */
 export async function runRelease(
   about: 'release show' | Direction,
   { functions, isConfirmed }: StackLine,
@@ -39,7 +44,10 @@ export async function runRelease(
 
 type Confirm = (what: string) => Promise<void>;
 
-/** Stops the canaries of a deployment, so that CodeDeploy and CloudFormation roll the whole of it back. */
+/**
+ * Stops the canaries of a deployment, so that CodeDeploy and CloudFormation roll the whole of it
+ * back.
+ */
 async function endDeployment({ stack, functions }: Release, confirm: Confirm) {
   await confirm('stops the canaries, which rolls the whole deployment back');
   const client = new CodeDeployClient(patiently);
@@ -65,12 +73,15 @@ async function endDeployment({ stack, functions }: Release, confirm: Confirm) {
 /** A function whose alias is moved, from the number of one version to that of another. */
 type Move = Served & { from: number; to: number };
 
-/** States of a stack in which CloudFormation moves no alias, and all functions are of one deployment. */
+/**
+ * States of a stack in which CloudFormation moves no alias, and all functions are of one
+ * deployment.
+ */
 const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE(_CLEANUP_IN_PROGRESS)?$/;
 
 /**
- * Decides which functions a command moves. Without names, `back` moves only live versions of the last deployment, so that it
- * does nothing when it is repeated.
+ * Decides which functions a command moves. Without names, `back` moves only live versions of the
+ * last deployment, so that it does nothing when it is repeated.
  * @param names keys of the functions to move; all when empty
  * @returns the moves, and a reason for each function that can't be moved
  * @throws Error when there is nothing to move, or when a move would do harm
@@ -135,7 +146,10 @@ async function move(
 const nextDeployment =
   'Make the next deployment with -c canary=false, and run release forward after it: see docs/maintenance.md, "Go back".';
 
-/** Moves aliases, but none that somebody else has moved since it was read. @returns the moves made, and why the others failed */
+/**
+ * Moves aliases, but none that somebody else has moved since it was read.
+ * @returns the moves made, and why the others failed
+ */
 async function moveAliases(moves: readonly Move[]) {
   const client = new LambdaClient(patiently);
   const failures = new Map<Move, string>();
@@ -154,7 +168,10 @@ async function moveAliases(moves: readonly Move[]) {
   return { moved: moves.filter((move) => !failures.has(move)), failures: [...failures.values()] };
 }
 
-/** Writes the audit line. @returns a warning when it could not be written */
+/**
+ * Writes the audit line.
+ * @returns a warning when it could not be written
+ */
 async function note(stack: string, moved: readonly Move[]): Promise<string[]> {
   if (moved.length === 0) return [];
   const versions = moved.map(({ key, to }) => `${key}:${to}`).join(',');

@@ -16,7 +16,10 @@ export const account: Authentication<Account> = {
   identify: ({ authorization }) => basicCaller('account', authorization, authenticateAccount),
 };
 
-/** Authentication of accounts that may write. One that may only read gets a 403 before the rest of the request is read. */
+/**
+ * Authentication of accounts that may write. One that may only read gets a 403 before the rest of
+ * the request is read.
+ */
 export const writingAccount: Authentication<Account> = {
   ...account,
   identify: async (headers, form) => {

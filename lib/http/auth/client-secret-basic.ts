@@ -8,7 +8,10 @@ import {
 import type { Authentication } from '../endpoint.ts';
 import { basicCaller, mismatch } from './credentials.ts';
 
-/** Authentication of clients by `client_id:client_secret` in HTTP Basic alone. @see RFC 6749 section 2.3.1 */
+/**
+ * Authentication of clients by `client_id:client_secret` in HTTP Basic alone.
+ * @see RFC 6749 section 2.3.1
+ */
 export const clientSecretBasic: Authentication<AuthenticatedClient> = {
   scheme: 'login_app_client',
   error: {
@@ -24,7 +27,10 @@ export const clientSecretBasic: Authentication<AuthenticatedClient> = {
   },
 };
 
-/** The client with an id and a secret, or the reason why they are not accepted. @throws ServiceError for a public client */
+/**
+ * The client with an id and a secret, or the reason why they are not accepted.
+ * @throws ServiceError for a public client
+ */
 async function findClient(id: string, secret: string) {
   const client = await authenticateClient(id, secret);
   // The developer of a phone must not look for a secret.

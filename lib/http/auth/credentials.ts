@@ -3,7 +3,9 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { Authentication } from '../endpoint.ts';
 
-/** The forms of the ids that are sent with a secret, and the error when the two are not accepted. */
+/**
+ * The forms of the ids that are sent with a secret, and the error when the two are not accepted.
+ */
 const kinds = {
   client: { idForm: 'la_….c_…', error: 'invalid_client' },
   account: { idForm: 'ac_…', error: 'unauthorized' },
@@ -12,7 +14,11 @@ const kinds = {
 export const mismatch = (kind: keyof typeof kinds) =>
   `The ${kind} id and the ${kind} secret do not match.`;
 
-/** The caller by HTTP Basic. @param find the caller, or why it is none @throws ServiceError `invalid_client` or `unauthorized` */
+/**
+ * The caller by HTTP Basic.
+ * @param find the caller, or why it is none
+ * @throws ServiceError `invalid_client` or `unauthorized`
+ */
 export async function basicCaller<Caller extends object>(
   kind: keyof typeof kinds,
   header: string | undefined,
@@ -38,7 +44,10 @@ export async function basicCaller<Caller extends object>(
   throw new ServiceError(error, `${mismatch(kind)}${form}`, caller);
 }
 
-/** The form-decoded user and password of an HTTP Basic header. @see RFC 7617 section 2, RFC 6749 section 2.3.1 */
+/**
+ * The form-decoded user and password of an HTTP Basic header.
+ * @see RFC 7617 section 2, RFC 6749 section 2.3.1
+ */
 export function basicCredentials(
   header: string | undefined,
 ): { user: string; password: string } | undefined {
@@ -55,11 +64,17 @@ export function basicCredentials(
 /** Whether a header has the scheme of tokens, whatever follows. */
 export const isBearer = (header: string | undefined): boolean => /^Bearer\b/i.test(header ?? '');
 
-/** The token of a Bearer header, or undefined. @see RFC 6750 section 2.1 */
+/**
+ * The token of a Bearer header, or undefined.
+ * @see RFC 6750 section 2.1
+ */
 const bearerToken = (header: string | undefined) =>
   header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
 
-/** The one Bearer token in some headers. @throws ServiceError `invalid_token` */
+/**
+ * The one Bearer token in some headers.
+ * @throws ServiceError `invalid_token`
+ */
 export function requiredBearerToken(kind: string, headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);
   const [token, ...others] = new Set(sent.map(bearerToken));

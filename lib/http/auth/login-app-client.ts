@@ -72,7 +72,10 @@ async function clientOfAssertion(form: Form): Promise<AuthenticatedClient> {
   throw missing(`Send a client_assertion with the client_assertion_type ${jwtAssertionType}.`);
 }
 
-/** @throws ServiceError `invalid_client` @see RFC 6749, section 3.2.1 */
+/**
+ * @throws ServiceError `invalid_client`
+ * @see RFC 6749, section 3.2.1
+ */
 async function publicClient(id: string): Promise<AuthenticatedClient> {
   const isWellFormed = isId('la_….c_…', id);
   // An id of another form could be a secret.
@@ -88,11 +91,14 @@ async function publicClient(id: string): Promise<AuthenticatedClient> {
 
 export const confidentialClient = clientAuthentication();
 
-/** Authentication of any client at a path, where a public one proves its key. @see RFC 9449, section 5 */
+/**
+ * Authentication of any client at a path, where a public one proves its key.
+ * @see RFC 9449, section 5
+ */
 export const clientAt = (path: string): Authentication<AuthenticatedClient> => ({
   ...clientAuthentication(async ({ dpop }, form) => {
-    // A credential can't be known long before it is used, but a refresh token can: without a nonce, somebody who had the
-    // key for a minute could refresh for ever by proofs that they made then.
+    // A credential can't be known long before it is used, but a refresh token can: without a nonce,
+    // somebody who had the key for a minute could refresh for ever by proofs that they made then.
     const needsNonce = parameter(form, 'grant_type') === 'refresh_token';
     const proof = await verifyProof(dpop, path, needsNonce);
     return { proofKey: proof.key, proof };
@@ -106,7 +112,10 @@ export const anyClient: Authentication<AuthenticatedClient> = {
   alternative: 'client_id',
 };
 
-/** A parameter that has a value. @throws ServiceError `invalid_request` when it is repeated */
+/**
+ * A parameter that has a value.
+ * @throws ServiceError `invalid_request` when it is repeated
+ */
 function parameter(form: Form, name: string): string | undefined {
   const [value, ...others] = [form[name] ?? []].flat().filter((one) => one !== '');
   if (others.length > 0) throw invalid(`The parameter ${name} is repeated.`);

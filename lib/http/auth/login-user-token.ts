@@ -10,7 +10,10 @@ import { requiredBearerToken } from './credentials.ts';
 
 const ended = 'The session of this Login User Token has ended.';
 
-/** Authentication of a person by a token in `Authorization` or `Authentication`, even while their deletion is interrupted. */
+/**
+ * Authentication of a person by a token in `Authorization` or `Authentication`, even while their
+ * deletion is interrupted.
+ */
 export const loginUserToken: Authentication<AuthenticatedUser> = {
   scheme: 'login_user_token',
   error: {

@@ -28,7 +28,10 @@ import {
 import { pageOf } from '../pages.ts';
 import { client, existingOf, loginApp, nextPage, platform, secretOf, secretTo } from './shared.ts';
 
-/** A client of a Login App. @throws ServiceError when there is none */
+/**
+ * A client of a Login App.
+ * @throws ServiceError when there is none
+ */
 const clientOf = ({ clients }: LoginApp, id: string) =>
   existingOf(clients.keys(), clients.get(id), 'such client');
 
@@ -57,7 +60,10 @@ const jwksFile = json(
   'A file with a JSON Web Key Set: one or two public keys by which the client signs its assertions (RFC 7517)',
 );
 
-/** The credential of a client that gets no secret; undefined for one that does. @throws ServiceError */
+/**
+ * The credential of a client that gets no secret; undefined for one that does.
+ * @throws ServiceError
+ */
 async function secretlessCredential(
   keySet: unknown,
   issuer: string | undefined,

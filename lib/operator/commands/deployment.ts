@@ -57,7 +57,8 @@ export const deploymentCommands = defineCommands({
       return { login_app_id: loginAppId, account_id: accountId, removed: true };
     },
   },
-  // For `release back` and `release forward`, which work without the operator function, as it may be broken too.
+  // For `release back` and `release forward`, which work without the operator function, as it may
+  // be broken too.
   'release note': {
     summary: 'Note in the audit log which versions you have set live, if release could not',
     flags: { versions: versions('The functions, each with the version that is live from now on') },

@@ -175,7 +175,10 @@ export const loginAppCommands = defineCommands({
   },
 });
 
-/** The ways to log in to a Login App, each a row of a table: a provider, who that is, and the parameters of one grant. */
+/**
+ * The ways to log in to a Login App, each a row of a table: a provider, who that is, and the
+ * parameters of one grant.
+ */
 const loginsOf = ({ providers }: loginApps.LoginApp) =>
   providerIds.flatMap((id) => {
     const settings = providers.get(id);
@@ -187,7 +190,10 @@ const loginsOf = ({ providers }: loginApps.LoginApp) =>
     return grants.map((grant) => ({ ...provider, ...grant, issuers: named }));
   });
 
-/** A page in Markdown for those who write the app: which provider is which company, and what to send. */
+/**
+ * A page in Markdown for those who write the app: which provider is which company, and what to
+ * send.
+ */
 function pageOfLogins(app: loginApps.LoginApp): string {
   const lines = loginsOf(app).map((login) => [
     code(login.provider),

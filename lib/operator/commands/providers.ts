@@ -41,7 +41,10 @@ function providerOf({ login_app_id, providers }: LoginApp, provider: ProviderId)
   return { login_app_id, stored: { settings, place: { loginAppId: login_app_id, provider } } };
 }
 
-/** The settings that the flags give, whole or by a preset. @throws ServiceError */
+/**
+ * The settings that the flags give, whole or by a preset.
+ * @throws ServiceError
+ */
 function settingsFrom(
   provider: ProviderId,
   flags: FlagValues<typeof settingsFlags>,
@@ -64,7 +67,11 @@ function settingsFrom(
 
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
 
-/** The settings, if there is nothing wrong with them. @param given by a preset, whose flags the error names @throws ServiceError */
+/**
+ * The settings, if there is nothing wrong with them.
+ * @param given by a preset, whose flags the error names
+ * @throws ServiceError
+ */
 function accepted(provider: ProviderId, result: MergeResult, given?: SettingsInput): object {
   if ('settings' in result) return result.settings;
   const isByPreset = given?.named !== undefined;
@@ -102,7 +109,10 @@ const shownSchema = v.object({
   providers: v.record(v.string(), v.record(v.string(), v.unknown())),
 });
 
-/** Issuers and namespaces that `providers set` would remove. @param shown the result of `providers show` before */
+/**
+ * Issuers and namespaces that `providers set` would remove.
+ * @param shown the result of `providers show` before
+ */
 export function issuersRemovedBy(
   flags: Record<string, unknown>,
   shown: Record<string, unknown>,
@@ -118,7 +128,9 @@ export function issuersRemovedBy(
   return 'settings' in merged ? removedIssuers(before, merged.settings) : [];
 }
 
-/** Shown settings without what holds masked secrets, which are no valid ones. It names no issuer. */
+/**
+ * Shown settings without what holds masked secrets, which are no valid ones. It names no issuer.
+ */
 const withoutExchanges = (shown: object): object =>
   JSON.parse(
     JSON.stringify(shown, (name, value) => (name === 'code_exchange' ? undefined : value)),

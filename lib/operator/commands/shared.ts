@@ -36,7 +36,10 @@ export const namePrefix = text('How its name begins, in upper or lower case');
 export const name = text('A name for people to recognise it by');
 export const client = id('la_….c_…', 'The client', 'clients list');
 
-/** Returns what a Login App has. @throws ServiceError naming those that it has, when this is undefined or false */
+/**
+ * Returns what a Login App has.
+ * @throws ServiceError naming those that it has, when this is undefined or false
+ */
 export function existingOf<Found>(
   names: Iterable<string>,
   found: Found | undefined | false,

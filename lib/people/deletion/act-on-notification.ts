@@ -38,7 +38,10 @@ export async function actOn(
   return retryOnConflict(actOnce, 'The person keeps changing.');
 }
 
-/** Whether the person has logged in with the identity since the notification, or since they were first read. */
+/**
+ * Whether the person has logged in with the identity since the notification, or since they were
+ * first read.
+ */
 function isOutdated(
   { identity }: IdentityOwner,
   first: IdentityOwner,

@@ -11,7 +11,10 @@ import { shards } from '../../storage/table.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
-/** Seconds after which no instance lets anybody log in at a disabled Login App; each caches the status for 30. */
+/**
+ * Seconds after which no instance lets anybody log in at a disabled Login App; each caches the
+ * status for 30.
+ */
 const settledAfter = 60;
 
 /** The reason why a Login App can't be deleted without its people; undefined if it can. */
@@ -28,7 +31,9 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
   return undefined;
 }
 
-/** Whether stored tokens can still be revoked: an operator who removes the provider gives them up. */
+/**
+ * Whether stored tokens can still be revoked: an operator who removes the provider gives them up.
+ */
 const canRevoke = ({ providers }: LoginApp): boolean =>
   providers.has(authorizationCodeProvider) ||
   [...providers.values()].some((settings) =>
@@ -48,10 +53,11 @@ const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
   );
 
 /**
- * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, and deletes its own item
- * when every instance knows that; until then, each step looks for new people.
- * @returns the outcome of a step, and the seconds until the next one. None when all is deleted, or when the Login App has
- *   to stay because tokens can't be revoked without its provider settings
+ * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it
+ * first, and deletes its own item when every instance knows that; until then, each step looks for
+ * new people.
+ * @returns the outcome of a step, and the seconds until the next one. None when all is deleted, or
+ *   when the Login App has to stay because tokens can't be revoked without its provider settings
  */
 export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;

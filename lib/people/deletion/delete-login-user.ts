@@ -35,12 +35,13 @@ interface Options {
 }
 
 /**
- * Deletes a Login User: the first write marks the deletion and keeps them out, and the others remove what was theirs. An
- * interrupted deletion can be repeated, or the mark leads to it. The relation of a device that the index doesn't show yet ends
- * by itself.
- * @returns the numbers of what was removed, as the operator reads them; undefined when there was nothing to delete, or a
- *   condition did not hold
- * @throws ServiceError `forbidden` for a blocked person who asks for it, and could come back as somebody new
+ * Deletes a Login User: the first write marks the deletion and keeps them out, and the others
+ * remove what was theirs. An interrupted deletion can be repeated, or the mark leads to it. The
+ * relation of a device that the index doesn't show yet ends by itself.
+ * @returns the numbers of what was removed, as the operator reads them; undefined when there was
+ *   nothing to delete, or a condition did not hold
+ * @throws ServiceError `forbidden` for a blocked person who asks for it, and could come back as
+ *   somebody new
  */
 export async function deleteLoginUser(
   loginUserId: string,
@@ -78,7 +79,8 @@ export async function deleteLoginUser(
 
 /**
  * Marks the deletion of a person, and keeps them out from now on.
- * @returns whether there is something of theirs, and whether they stay: blocked, or as a condition says
+ * @returns whether there is something of theirs, and whether they stay: blocked, or as a condition
+ *   says
  */
 async function begin(loginUserId: string, by: DeletionMark['by'], when: Conditions) {
   const place = { list: unfinishedList, list_position: timestamp() };

@@ -5,7 +5,10 @@ import { type LoginUser, latestLoginOf } from '../../login-users/login-user.ts';
 import { identitiesOf } from '../identities/identities-of-person.ts';
 import { readSessions } from '../sessions/session.ts';
 
-/** Everything that is known about a person, but for push tokens, with which anybody could send to the device. */
+/**
+ * Everything that is known about a person, but for push tokens, with which anybody could send to
+ * the device.
+ */
 export async function exportLoginUser(user: LoginUser): Promise<Record<string, unknown>> {
   const {
     login_user_id,

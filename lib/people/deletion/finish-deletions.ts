@@ -14,8 +14,9 @@ import { removeLeftoverLink } from './leftover-link.ts';
 const underWayFor = 600_000;
 
 /**
- * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next call goes on. One that fails is
- * marked anew, so it comes last. Links that 1.0.0 did not finish are removed, too.
+ * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next
+ * call goes on. One that fails is marked anew, so it comes last. Links that 1.0.0 did not finish
+ * are removed, too.
  */
 export async function finishDeletions(
   by: { caller: 'schedule' } | { caller: 'operator'; operator: string },
@@ -56,7 +57,10 @@ async function* readInterrupted(): AsyncGenerator<Item> {
 /** The mark of a link, which 1.0.0 wrote before it, and removed after it. */
 const linkMarkSchema = v.object({ login_user_id: v.string(), identity_id: v.string() });
 
-/** Finishes what a mark leads to. @returns what was removed; undefined when there was only the mark */
+/**
+ * Finishes what a mark leads to.
+ * @returns what was removed; undefined when there was only the mark
+ */
 async function finish(mark: Item): Promise<'login_users' | 'links' | undefined> {
   if (mark.identity_id !== undefined) {
     const isLeftover = await removeLeftoverLink(v.parse(linkMarkSchema, mark));

@@ -9,8 +9,8 @@ import type { Owner } from '../identities/identity-index.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
 
 /**
- * Removes what an interrupted link of 1.0.0 has left of an identity: the attributes of a person to whom
- * its index item does not lead. 1.0.0 wrote the two one after the other.
+ * Removes what an interrupted link of 1.0.0 has left of an identity: the attributes of a person to
+ * whom its index item does not lead. 1.0.0 wrote the two one after the other.
  * @returns whether there was anything to remove
  */
 export async function removeLeftoverLink({ login_user_id, identity_id }: Owner): Promise<boolean> {

@@ -33,8 +33,9 @@ export interface Message {
 const patience = 1_500;
 
 /**
- * Does what the provider settings say when a provider reports something about a person, unless they have logged in with the
- * identity since. @returns the answer to a request to delete somebody's data
+ * Does what the provider settings say when a provider reports something about a person, unless they
+ * have logged in with the identity since.
+ * @returns the answer to a request to delete somebody's data
  * @throws ServiceError `invalid_request` for a message that is not the provider's, ProviderFailure
  */
 export async function receiveNotification(
@@ -73,13 +74,17 @@ export async function receiveNotification(
   return receipt;
 }
 
-/** Whether a message names a session alone that the index may not show yet. It counts when it is sent again. */
+/**
+ * Whether a message names a session alone that the index may not show yet. It counts when it is
+ * sent again.
+ */
 const mayFollow = ({ person, providerSession }: Notification, { outcome }: Outcome): boolean =>
   person === undefined && providerSession !== undefined && outcome === 'person_unknown';
 
 /**
  * Whether a message was received before.
- * @throws ServiceError `invalid_request` if it came with another event, since it counts for one alone
+ * @throws ServiceError `invalid_request` if it came with another event, since it counts for one
+ *   alone
  */
 async function isRepeated(
   loginAppId: string,

@@ -53,8 +53,8 @@ interface IdentityChange {
  * those of the index items. The provider's tokens stay, since they are still to be revoked.
  *
  * The number of linked identities is counted, so that the limit holds for several requests at once.
- * 1.0.0 does not count. Where the number differs from what was read, it is set, on the condition that
- * it is still the same.
+ * 1.0.0 does not count. Where the number differs from what was read, it is set, on the condition
+ * that it is still the same.
  */
 export function changeOfIdentities(
   { login_user_id, identities, linked_identities }: LoginUser,

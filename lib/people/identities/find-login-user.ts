@@ -11,7 +11,10 @@ interface Authority {
   issuer?: string | undefined;
 }
 
-/** The person whom a provider knows. @throws ServiceError if the provider was removed or several issuers know the subject */
+/**
+ * The person whom a provider knows.
+ * @throws ServiceError if the provider was removed or several issuers know the subject
+ */
 export async function findLoginUser(
   { login_app_id, providers }: LoginApp,
   { subject, provider, issuer }: Authority & { subject: string },
@@ -32,7 +35,10 @@ export async function findLoginUser(
   return user;
 }
 
-/** The namespace of an identity that an operator adds. @throws ServiceError naming those to choose from */
+/**
+ * The namespace of an identity that an operator adds.
+ * @throws ServiceError naming those to choose from
+ */
 export function namespaceOf({ providers }: LoginApp, { provider, issuer }: Authority): string {
   const { known, named } = namespacesOf(providers.get(provider), issuer);
   const [namespace, ...others] = known.filter((name) => named.includes(name));
@@ -41,7 +47,10 @@ export function namespaceOf({ providers }: LoginApp, { provider, issuer }: Autho
   throw invalid(`Choose one of these with --issuer: ${names}.`);
 }
 
-/** The namespace of an identity that is imported with an issuer or a namespace, and whether the settings know it. */
+/**
+ * The namespace of an identity that is imported with an issuer or a namespace, and whether the
+ * settings know it.
+ */
 export function importedNamespace(
   { providers }: LoginApp,
   { provider, issuer, namespace = '' }: Authority & { namespace?: string },
@@ -52,7 +61,10 @@ export function importedNamespace(
   return { namespace: found ?? possible[0] ?? '', isKnown: found !== undefined };
 }
 
-/** The namespaces that settings know, and those of an issuer: its name, and its namespaces in the settings. */
+/**
+ * The namespaces that settings know, and those of an issuer: its name, and its namespaces in the
+ * settings.
+ */
 function namespacesOf(settings: object | undefined, issuer: string | undefined) {
   const { idTokens, namespace: own } = readLoginSettings(settings);
   const known = [...new Set([...(own === undefined ? [] : [own]), ...idTokens.map(authorityOf)])];

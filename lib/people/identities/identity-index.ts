@@ -41,8 +41,10 @@ export const isFirst = ({ login_user_id, identity_id }: Owner): boolean =>
 export type IdentityIndexItem = Awaited<ReturnType<typeof findIndexItem>>;
 
 /**
- * The index item where an identity logs in. There is another one for each deletion, and each unlinking of it as a first identity;
- * after several, the first is made to lead straight to the last. @param known the first one, if it has been read
+ * The index item where an identity logs in. There is another one for each deletion, and each
+ * unlinking of it as a first identity; after several, the first is made to lead straight to the
+ * last.
+ * @param known the first one, if it has been read
  */
 export async function findIndexItem(loginAppId: string, identity: Identity, known?: Item) {
   const first = firstIndexId(loginAppId, identity);
@@ -72,8 +74,9 @@ export async function findIndexItem(loginAppId: string, identity: Identity, know
 }
 
 /**
- * The person to whom an index item leads, and their identity. Undefined for a free identity, and for
- * one of which 1.0.0 freed only half: the item leads to somebody who no longer has the identity.
+ * The person to whom an index item leads, and their identity. Undefined for a free identity, and
+ * for one of which 1.0.0 freed only half: the item leads to somebody who no longer has the
+ * identity.
  */
 export async function ownerOf({
   owner,
@@ -97,11 +100,16 @@ const whileFree: Conditions = {
   linked_to: { exists: false },
 };
 
-/** Conditions that an index item leads where it did when it was read, but not to a first identity. */
+/**
+ * Conditions that an index item leads where it did when it was read, but not to a first identity.
+ */
 export const whileUnchanged = ({ owner }: Pick<IdentityIndexItem, 'owner'>): Conditions =>
   owner ? { identity_id: { is: owner.identity_id } } : whileFree;
 
-/** The write that makes an index item lead to a person. The transaction also gives them the identity. */
+/**
+ * The write that makes an index item lead to a person. The transaction also gives them the
+ * identity.
+ */
 export const leadTo = (
   { login_user_id, identity_id }: Owner,
   indexItem: Pick<IdentityIndexItem, 'id' | 'owner'>,
@@ -117,26 +125,37 @@ const freeing = (identityId: string) => ({
   when: { identity_id: { is: identityId } },
 });
 
-/** The writes that free the index items of linked identities. The transaction also takes these from the person. */
+/**
+ * The writes that free the index items of linked identities. The transaction also takes these from
+ * the person.
+ */
 export const leadNowhere = (identities: UserIdentity[]): TransactionWrite[] =>
   identities.flatMap(({ slot, identity_id }) =>
     slot === undefined ? [] : [update(loginUserItem(slot), freeing(identity_id))],
   );
 
-/** Frees an index item that leads to somebody who does not have the identity, or is being deleted. */
+/**
+ * Frees an index item that leads to somebody who does not have the identity, or is being deleted.
+ */
 export async function releaseIdentity(indexId: string, identityId: string): Promise<void> {
   await updateItem(loginUserItem(indexId), freeing(identityId));
 }
 
 const externalIdItem = itemKind(v.object({ login_user_id: v.string() }), externalIdKey);
 
-/** The item of an external id, and the person who has it. A person who is being deleted no longer has it. */
+/**
+ * The item of an external id, and the person who has it. A person who is being deleted no longer
+ * has it.
+ */
 export async function findExternalId(loginAppId: string, externalId: string) {
   const item = await readItem(externalIdItem(loginAppId, externalId));
   return { item, user: item && (await readLoginUser(item.login_user_id)) };
 }
 
-/** The write that gives an external id to a person, unless it was given away since its item was read. */
+/**
+ * The write that gives an external id to a person, unless it was given away since its item was
+ * read.
+ */
 export const claimExternalId = (
   loginAppId: string,
   externalId: string,

@@ -95,9 +95,10 @@ interface Options {
 }
 
 /**
- * Imports people with their identities. Lines with the same external id are one person, all in one call; the first is the first
- * identity of somebody new. A person who has logged in keeps everything, and gets the external id. Each person is imported whole
- * or not at all, so the same lines can be sent again, beside logins and other imports.
+ * Imports people with their identities. Lines with the same external id are one person, all in one
+ * call; the first is the first identity of somebody new. A person who has logged in keeps
+ * everything, and gets the external id. Each person is imported whole or not at all, so the same
+ * lines can be sent again, beside logins and other imports.
  * @throws Error when it has to stop; what was imported stays
  */
 export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
@@ -236,7 +237,10 @@ const isSame =
   (other: Place): boolean =>
     other.indexItem.id === indexItem.id;
 
-/** Whether imported identities take the place of one: it is none of them, and in the namespace of one. */
+/**
+ * Whether imported identities take the place of one: it is none of them, and in the namespace of
+ * one.
+ */
 const isReplacedBy =
   (imported: Identity[]) =>
   ({ namespace, subject }: Identity): boolean => {
@@ -244,7 +248,9 @@ const isReplacedBy =
     return ofNamespace.length > 0 && ofNamespace.every((identity) => identity.subject !== subject);
   };
 
-/** A linked identity as it is stored with a person, its profile, and the write of its index item. */
+/**
+ * A linked identity as it is stored with a person, its profile, and the write of its index item.
+ */
 function linkOf({ identity, indexItem }: Place, login_user_id: string) {
   const { provider, namespace, subject, profile } = identity;
   const identity_id = newId('i');
@@ -257,7 +263,10 @@ function linkOf({ identity, indexItem }: Place, login_user_id: string) {
 }
 type Link = ReturnType<typeof linkOf>;
 
-/** The write that gives an existing person the external id and the identities, and takes replaced ones. */
+/**
+ * The write that gives an existing person the external id and the identities, and takes replaced
+ * ones.
+ */
 function changeOf(user: LoginUser, external_id: string, links: Link[], removed: UserIdentity[]) {
   const change = changeOfIdentities(user, { added: links.map(({ stored }) => stored), removed });
   for (const { profile } of links) Object.assign(change.set, profile);

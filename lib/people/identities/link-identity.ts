@@ -50,11 +50,11 @@ interface Link extends Owner {
 }
 
 /**
- * Links a verified identity to a Login User. The person and the index item of the identity change in
- * one transaction, and so does a person who had the identity before.
- * @param options `ask` throws for an identity that must not be linked; it is asked once, when nothing
- *   else is known to refuse. `byOperator` links to a blocked person too, `move` takes the identity
- *   from another Login User
+ * Links a verified identity to a Login User. The person and the index item of the identity change
+ * in one transaction, and so does a person who had the identity before.
+ * @param options `ask` throws for an identity that must not be linked; it is asked once, when
+ *   nothing else is known to refuse. `byOperator` links to a blocked person too, `move` takes the
+ *   identity from another Login User
  * @throws ServiceError `conflict` when the identity is another Login User's or they have too many,
  *   `forbidden` when they were blocked meanwhile, `invalid_token` when they were deleted
  */
@@ -114,7 +114,10 @@ async function asVerified(
   return (await ownerOf({ owner }))?.identity;
 }
 
-/** The person as they are now. @throws ServiceError when they may not link any identity */
+/**
+ * The person as they are now.
+ * @throws ServiceError when they may not link any identity
+ */
 async function readWithRoom({ login_user_id, byOperator }: Link): Promise<LoginUser> {
   const user = await readLoginUser(login_user_id);
   if (!user) throw deletedError();

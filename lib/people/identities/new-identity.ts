@@ -43,7 +43,10 @@ const isCodeAlone = (form: object): boolean =>
   'authorization_code' in form &&
   !('id_token' in form && 'provider' in form && form.provider === 'provider_f');
 
-/** The form with the credential of an identity to link: the parameters of a grant, without `grant_type`. */
+/**
+ * The form with the credential of an identity to link: the parameters of a grant, without
+ * `grant_type`.
+ */
 export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
@@ -65,7 +68,10 @@ export const tooManyRejected: ErrorRecord = {
 /** The client of a person's session. */
 type PersonsClient = Pick<AuthenticatedUser, 'client_id' | 'proof_key' | 'client_providers'>;
 
-/** The identity of a credential. @throws ServiceError, `too_many_requests` after too many rejected ones; ProviderFailure */
+/**
+ * The identity of a credential.
+ * @throws ServiceError, `too_many_requests` after too many rejected ones; ProviderFailure
+ */
 export async function verifyNewIdentity(
   user: LoginUser,
   { client_id, proof_key, client_providers }: PersonsClient,
@@ -91,7 +97,10 @@ export async function verifyNewIdentity(
   return identity;
 }
 
-/** Counts a rejection in the person's window, or begins a new one. Of several at once, one begins it. */
+/**
+ * Counts a rejection in the person's window, or begins a new one. Of several at once, one begins
+ * it.
+ */
 async function countRejection({ login_user_id, rejected_since = 0 }: LoginUser): Promise<void> {
   const now = epochSeconds();
   const key = loginUserItem(login_user_id);

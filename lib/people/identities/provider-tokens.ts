@@ -16,7 +16,9 @@ import { decryptSecrets, encryptSecrets } from '../../providers/settings/encrypt
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import type { Owner } from './identity-index.ts';
 
-/** The most tokens that are kept for a person: each of their logins writes the item that holds them. */
+/**
+ * The most tokens that are kept for a person: each of their logins writes the item that holds them.
+ */
 const mostKept = 40;
 const mostBytes = 4096;
 
@@ -32,9 +34,10 @@ export const isStoredToken = (attribute: string) =>
   attribute.startsWith(identityAttributes.storedToken(''));
 
 /**
- * The change of a Login User by a login or a link with an identity. Claims from the app stay until there are newer ones: Apple
- * gives them once. The provider's refresh token is stored, encrypted, to be revoked when the identity is no longer theirs, beside
- * the earlier ones: at Apple, revoking one ends the whole grant. A token that is too long or one too many is revoked at once.
+ * The change of a Login User by a login or a link with an identity. Claims from the app stay until
+ * there are newer ones: Apple gives them once. The provider's refresh token is stored, encrypted,
+ * to be revoked when the identity is no longer theirs, beside the earlier ones: at Apple, revoking
+ * one ends the whole grant. A token that is too long or one too many is revoked at once.
  */
 export async function changeBy(
   { login_user_id, identity_id }: Owner,
@@ -74,8 +77,8 @@ async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken
 }
 
 /**
- * Rethrows the error of a login or a link. The token of the verified identity is revoked first, unless
- * it was stored: a write may be done although its answer was an error.
+ * Rethrows the error of a login or a link. The token of the verified identity is revoked first,
+ * unless it was stored: a write may be done although its answer was an error.
  */
 export async function revokeUnlessStored(
   error: unknown,
@@ -100,7 +103,10 @@ async function isStoredAt(
   return (await Promise.all(tokens)).some((token) => token?.text === text);
 }
 
-/** Revokes all tokens of a deleted Login User, or those of unlinked identities. One that fails stays stored. */
+/**
+ * Revokes all tokens of a deleted Login User, or those of unlinked identities. One that fails stays
+ * stored.
+ */
 export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   const login_user_id = String(item.login_user_id);
   const identities = item.deleted_at === undefined ? identitiesIn(item) : [];
@@ -133,7 +139,9 @@ async function revokeStored(item: Item, attribute: string, signal?: AbortSignal)
   }
 }
 
-/** Revokes again what failed for a Login User, deleted or not; undefined when there never was one. */
+/**
+ * Revokes again what failed for a Login User, deleted or not; undefined when there never was one.
+ */
 export async function retryRevocations(loginUserId: string) {
   const item = await readItem(loginUserItem(loginUserId));
   if (!(item?.deleted_at || item?.created_at)) return undefined;

@@ -19,8 +19,8 @@ import { leadNowhere, type Owner } from './identity-index.ts';
 import { revokeStoredTokens } from './provider-tokens.ts';
 
 /**
- * Unlinks an identity from a Login User, if another one remains. The person and the index item of the
- * identity change in one transaction.
+ * Unlinks an identity from a Login User, if another one remains. The person and the index item of
+ * the identity change in one transaction.
  * @param options `byOperator` unlinks from a blocked person too
  * @throws ServiceError `not_found` for no such identity, `unprocessable_entity` for the last one,
  *   `forbidden` if blocked
@@ -102,7 +102,9 @@ export function losing(
   });
 }
 
-/** Logs that a person has lost identities, and revokes the provider's tokens that came with them. */
+/**
+ * Logs that a person has lost identities, and revokes the provider's tokens that came with them.
+ */
 export async function afterUnlinking(
   login_user_id: string,
   removed: UserIdentity[],

@@ -24,7 +24,10 @@ import {
 /** Seconds for which an ended session is stored: longer than an unseen device stays active. */
 const markSeconds = 365 * 86_400;
 
-/** Ends a session and the relations of its devices; can be repeated. @param reason for subscribers, unless it is `ended` */
+/**
+ * Ends a session and the relations of its devices; can be repeated.
+ * @param reason for subscribers, unless it is `ended`
+ */
 export async function endSession(
   loginUserId: string,
   sessionId: string,
@@ -42,7 +45,10 @@ export async function endSession(
   );
 }
 
-/** Ends a session that a person names. @throws ServiceError `not_found` when it is not theirs or over */
+/**
+ * Ends a session that a person names.
+ * @throws ServiceError `not_found` when it is not theirs or over
+ */
 export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, sessionId: string) {
   const [{ session }, status] = await Promise.all([
     readLoginUserWithSession(login_user_id, sessionId),
@@ -54,8 +60,9 @@ export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, 
 }
 
 /**
- * Ends all sessions of a Login User by one write, after the relations of devices, so that an interrupted request can be repeated.
- * The write has the number of sessions, so a retry spares later logins and revives no session.
+ * Ends all sessions of a Login User by one write, after the relations of devices, so that an
+ * interrupted request can be repeated. The write has the number of sessions, so a retry spares
+ * later logins and revives no session.
  * @param except the id of a session that goes on
  */
 export async function endSessions(
@@ -108,9 +115,11 @@ async function findAtProvider(loginAppId: string, providerSession: string): Prom
 }
 
 /**
- * Ends the sessions that began until a time in epoch seconds, and all relations of devices but those of later sessions.
- * @param identity of the person, if only what began with it ends. Sessions of 1.0.0 and those that are no longer stored don't
- *   say with which they began: they count if the identity was the person's then
+ * Ends the sessions that began until a time in epoch seconds, and all relations of devices but
+ * those of later sessions.
+ * @param identity of the person, if only what began with it ends. Sessions of 1.0.0 and those that
+ *   are no longer stored don't say with which they began: they count if the identity was the
+ *   person's then
  */
 export async function endSessionsBegunBy(
   loginUserId: string,

@@ -47,7 +47,8 @@ interface Login extends TokenPlace {
 
 /**
  * Records the login of a verified identity, and starts a session, which the caller stores.
- * @throws ServiceError `invalid_grant` when the Login User is blocked, or would be new where sign-ups are closed
+ * @throws ServiceError `invalid_grant` when the Login User is blocked, or would be new where
+ *   sign-ups are closed
  */
 export async function logIn(
   { clientId, loginAppId, proofKey }: AuthenticatedClient,
@@ -131,7 +132,10 @@ async function askAboutLogin(client_id: string, login: Login) {
   return { owner, hook_claims };
 }
 
-/** Records and counts a login by one conditional write, which creates the Login User at the first login. */
+/**
+ * Records and counts a login by one conditional write, which creates the Login User at the first
+ * login.
+ */
 async function recordLogin(owner: Owner, login: Login, prefix: string) {
   const { login_user_id, identity_id } = owner;
   const { loginAppId, provider, verified, mayCreate } = login;
@@ -164,7 +168,10 @@ async function recordLogin(owner: Owner, login: Login, prefix: string) {
   });
 }
 
-/** The owner when the login was not recorded for the expected one, whose item was found. @throws ServiceError `invalid_grant` */
+/**
+ * The owner when the login was not recorded for the expected one, whose item was found.
+ * @throws ServiceError `invalid_grant`
+ */
 async function nextOwner(expected: Owner, login: Login, found: Item | undefined): Promise<Owner> {
   const { login_user_id, identity_id } = expected;
   const { loginAppId, verified } = login;
@@ -189,13 +196,19 @@ function refusalOfBlocked({ login_user_id }: Owner): ServiceError {
   return blockedError('invalid_grant');
 }
 
-/** The owner of an identity, or the one that its login would create. @throws ServiceError `invalid_grant` if it may not */
+/**
+ * The owner of an identity, or the one that its login would create.
+ * @throws ServiceError `invalid_grant` if it may not
+ */
 function ownerAt({ id, owner }: IdentityIndexItem, { mayCreate }: Login): Owner {
   if (owner || mayCreate) return owner ?? ownerOfFirst(id);
   throw new ServiceError('invalid_grant', 'The Login App lets nobody new in.', 'sign_ups_closed');
 }
 
-/** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed if possible. */
+/**
+ * Stores a new session at its place. After a failure nobody gets its tokens, so it is removed if
+ * possible.
+ */
 export async function putSession(session: Session): Promise<void> {
   const { login_user_id, login_app_id, session_id, provider_session } = session;
   const place = provider_session && {
@@ -210,6 +223,8 @@ export async function putSession(session: Session): Promise<void> {
   }
 }
 
-/** Epoch seconds of the idle or absolute end of a session that is used now, whichever comes first. */
+/**
+ * Epoch seconds of the idle or absolute end of a session that is used now, whichever comes first.
+ */
 export const endOf = (startedAt: number): number =>
   Math.min(epochSeconds() + idleLifetime(), startedAt + absoluteLifetime());

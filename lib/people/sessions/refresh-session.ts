@@ -30,9 +30,12 @@ const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');
 const mostGenerations = 3;
 
 /**
- * Moves the session of a refresh token to its next generation. An outdated token ends the session, as does a predecessor that
- * comes back late in several generations in a row: somebody else has a copy. @see RFC 9700 section 4.14.2
- * @throws ServiceError `invalid_grant`, `invalid_dpop_proof` for another key, `unauthorized_client` for a blocked person
+ * Moves the session of a refresh token to its next generation. An outdated token ends the session,
+ * as does a predecessor that comes back late in several generations in a row: somebody else has a
+ * copy.
+ * @see RFC 9700 section 4.14.2
+ * @throws ServiceError `invalid_grant`, `invalid_dpop_proof` for another key, `unauthorized_client`
+ *   for a blocked person
  */
 export async function refreshSession(
   client: AuthenticatedClient,
@@ -67,7 +70,8 @@ export async function refreshSession(
     throw invalidToken('refresh_token_reused');
   }
 
-  // 4. The predecessor gets the same successor again. Soon after the refresh, its response was lost.
+  // 4. The predecessor gets the same successor again. Soon after the refresh, its response was
+  // lost.
   if (state === 'predecessor') {
     const repeated = isLate(session) ? await repeatLate(session, user, status) : session;
     logEvent('refresh_token_repeated', of);
@@ -77,7 +81,8 @@ export async function refreshSession(
   // 5. The login hook decides whether the session goes on, and with which claims.
   const claims = await claimsAtRefresh(session, user);
 
-  // 6. The current token moves the session on, by one conditional write. Of several requests at once, one succeeds.
+  // 6. The current token moves the session on, by one conditional write. Of several requests at
+  // once, one succeeds.
   const change = {
     generation: generation + 1,
     refreshed_at: epochSeconds(),
@@ -95,7 +100,8 @@ export async function refreshSession(
   });
   if (update.done) return { ...session, ...change };
 
-  // 7. Others were faster, perhaps by several generations. The token was current when it came, so nobody stole it.
+  // 7. Others were faster, perhaps by several generations. The token was current when it came, so
+  // nobody stole it.
   const latest = activeSessionIn(update.found, session, status);
   logEvent('refresh_token_repeated', { ...of, generation: latest.generation });
   return latest;
@@ -115,7 +121,9 @@ function activeSessionIn(
   return session;
 }
 
-/** Whether a predecessor that comes now is late: a lost response would have been asked for before. */
+/**
+ * Whether a predecessor that comes now is late: a lost response would have been asked for before.
+ */
 const isLate = ({ refreshed_at = 0 }: Session): boolean =>
   epochSeconds() - refreshed_at > replaySeconds();
 
@@ -171,7 +179,10 @@ const claimsAtRefresh = async (
 ): Promise<Pick<Session, 'hook_claims'>> =>
   hasLoginHook(session.login_app_id) && !asksAtLoginOnly() ? askAboutRefresh(session, user) : {};
 
-/** Asks the login hook about a refresh. A refusal ends the session; a failure is `temporarily_unavailable`. */
+/**
+ * Asks the login hook about a refresh. A refusal ends the session; a failure is
+ * `temporarily_unavailable`.
+ */
 async function askAboutRefresh(
   session: Session,
   user: LoginUser,

@@ -77,6 +77,9 @@ export async function listSessions(
   };
 }
 
-/** The place of a session in the list, in the order of text: the time of its latest refresh or its start, then its id. */
+/**
+ * The place of a session in the list, in the order of text: the time of its latest refresh or its
+ * start, then its id.
+ */
 const positionOf = ({ refreshed_at, started_at, session_id }: Session): string =>
   `${String(refreshed_at ?? started_at).padStart(10, '0')}.${session_id}`;

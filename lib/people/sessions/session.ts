@@ -1,6 +1,6 @@
-// What a person does with their account: log in, refresh and end sessions, link and unlink identities, leave. The
-// record of the person is in `lib/login-users`, tokens are made in `lib/tokens`. It calls the providers, devices and
-// the storage.
+// What a person does with their account: log in, refresh and end sessions, link and unlink
+// identities, leave. The record of the person is in `lib/login-users`, tokens are made in
+// `lib/tokens`. It calls the providers, devices and the storage.
 
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
@@ -15,7 +15,10 @@ import { type Item, type ItemOf, itemKind, readItem, readItems } from '../../sto
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
 
-/** Seconds after a refresh for which the replaced token is accepted. @default no limit */
+/**
+ * Seconds after a refresh for which the replaced token is accepted.
+ * @default no limit
+ */
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS', Infinity);
 
 export const sessionItem = itemKind(
@@ -105,7 +108,10 @@ export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
 export const isActive = (session: Session, { sessionsValidFrom }: LoginAppStatus): boolean =>
   isOpen(session) && session.started_at >= sessionsValidFrom;
 
-/** @throws ServiceError `invalid_dpop_proof` for another key than the one that the session is bound to */
+/**
+ * @throws ServiceError `invalid_dpop_proof` for another key than the one that the session is bound
+ *   to
+ */
 export function requireSameKey({ proof_key }: Session, { proofKey }: AuthenticatedClient): void {
   if (proof_key === proofKey) return;
   const message = 'The proof must be by the key that the person logged in with.';
@@ -116,7 +122,10 @@ export function requireSameKey({ proof_key }: Session, { proofKey }: Authenticat
 export const hasIssued = (session: Session, claims: { aud: string; client_id: string }): boolean =>
   claims.aud === session.login_app_id && claims.client_id === session.client_id;
 
-/** The state of a refresh token: the predecessor is accepted until the current one is used. @see RFC 9700 section 4.14 */
+/**
+ * The state of a refresh token: the predecessor is accepted until the current one is used.
+ * @see RFC 9700 section 4.14
+ */
 export function stateOfGeneration(session: Session, generation: number) {
   if (generation === session.generation) return 'current';
   const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));

@@ -30,7 +30,10 @@ const oauth1SettingsSchema = v.pipe(
   })),
 );
 
-/** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */
+/**
+ * Token and secret, verified by a call that is signed with our consumer key.
+ * @see RFC 5849
+ */
 export const oauth1 = protocol({
   name: 'oauth1',
   title: 'OAuth 1.0',
@@ -47,7 +50,10 @@ export const oauth1 = protocol({
   ],
 });
 
-/** The person of an OAuth 1.0 token. The signature is that of our app, so the provider rejects a token of another app. */
+/**
+ * The person of an OAuth 1.0 token. The signature is that of our app, so the provider rejects a
+ * token of another app.
+ */
 async function verifyOAuth1(
   settings: v.InferOutput<typeof oauth1SettingsSchema>,
   { access_token, access_secret }: { access_token: string; access_secret: string },
@@ -67,7 +73,11 @@ async function verifyOAuth1(
   return { namespace, subject: requiredSubject(body, url, subject_field) };
 }
 
-/** The header of a request signed by HMAC-SHA1. @param fixed nonce and epoch seconds of examples @see RFC 5849 section 3.5.1 */
+/**
+ * The header of a request signed by HMAC-SHA1.
+ * @param fixed nonce and epoch seconds of examples
+ * @see RFC 5849 section 3.5.1
+ */
 export function authorizationHeader(
   consumer: { consumer_key: string; consumer_secret: string },
   method: string,

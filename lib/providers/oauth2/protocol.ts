@@ -23,7 +23,10 @@ import {
 } from './token-endpoint.ts';
 import { askUserInfo, validateAudience, verifyAccessToken } from './verify.ts';
 
-/** An access token, verified by audience validation and user info. @see RFC 6749 */
+/**
+ * An access token, verified by audience validation and user info.
+ * @see RFC 6749
+ */
 export const oauth2 = protocol({
   name: 'oauth2',
   title: 'OAuth 2.0',
@@ -49,7 +52,10 @@ export const oauth2 = protocol({
   },
 });
 
-/** The person of an authorization code, which is exchanged at the provider; undefined without settings for that. */
+/**
+ * The person of an authorization code, which is exchanged at the provider; undefined without
+ * settings for that.
+ */
 export async function verifyAuthorizationCode(
   stored: StoredSettings,
   { nonce, isOfPublicClient, ...code }: AuthorizationCode & { isOfPublicClient: boolean },
@@ -82,8 +88,8 @@ export async function verifyAuthorizationCode(
 }
 
 /**
- * The person of an access token that a code was exchanged for. The provider gives it only to the app
- * that the code was issued to.
+ * The person of an access token that a code was exchanged for. The provider gives it only to the
+ * app that the code was issued to.
  * @see RFC 6749, section 4.1.3
  */
 async function verifyExchanged(

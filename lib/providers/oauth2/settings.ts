@@ -65,7 +65,11 @@ const audienceValidationSchema = v.variant(
   'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
 );
 
-/** Material of a client secret for Apple. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
+/**
+ * Material of a client secret for Apple.
+ * @see
+ *   https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret
+ */
 const clientSecretJwtSchema = v.strictObject({
   team_id: textSchema,
   key_id: textSchema,
@@ -100,7 +104,9 @@ const exchangeEntries = {
   refused_errors: v.optional(errorCodesSchema, ['invalid_grant']),
 };
 
-/** The problem of an exchange that has both or neither of `client_secret` and `client_secret_jwt`. */
+/**
+ * The problem of an exchange that has both or neither of `client_secret` and `client_secret_jwt`.
+ */
 const problemOfSecrets = ({ input }: v.BaseIssue<unknown>): string =>
   valueAtPath(input, 'client_secret') ? 'must not stand beside client_secret_jwt' : 'is missing';
 
@@ -112,14 +118,18 @@ const authorizationCodeSchema = v.pipe(
   v.strictObject({
     ...exchangeEntries,
     revocation_url: v.optional(providerUrlSchema),
-    // Whether the provider refuses a verifier that doesn't fit, also for a code without a challenge, or needs one for each code.
+    // Whether the provider refuses a verifier that doesn't fit, also for a code without a
+    // challenge, or needs one for each code.
     pkce: v.optional(oneOf(pkceRules)),
     id_token: v.optional(v.strictObject(issuerEntries)),
   }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
 );
 
-/** The exchange of a code that comes with an id token. It only serves to get a token that can be revoked. */
+/**
+ * The exchange of a code that comes with an id token. It only serves to get a token that can be
+ * revoked.
+ */
 export const issuerExchangeSchema = v.pipe(
   v.strictObject({ ...exchangeEntries, revocation_url: providerUrlSchema }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
@@ -132,8 +142,9 @@ const notificationsSchema = v.strictObject({
 });
 
 /**
- * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by the provider or
- * the issuer's signature, of a code by the tokens it is exchanged for or by the exchange itself (RFC 6749, section 4.1.3).
+ * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access
+ * token by the provider or the issuer's signature, of a code by the tokens it is exchanged for or
+ * by the exchange itself (RFC 6749, section 4.1.3).
  */
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({

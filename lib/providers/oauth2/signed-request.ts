@@ -18,8 +18,10 @@ const payloadSchema = v.pipe(
 );
 
 /**
- * Verifies a signed request of Facebook. @throws ServiceError
- * @see https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
+ * Verifies a signed request of Facebook.
+ * @throws ServiceError
+ * @see
+ *   https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
  */
 export function verifySignedRequest(
   { namespace, notifications: settings, user_info }: OAuth2Settings,

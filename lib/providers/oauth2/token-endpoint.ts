@@ -20,7 +20,10 @@ import type { CodeExchange } from './settings.ts';
 export interface AuthorizationCode {
   authorization_code: string;
   code_verifier?: string | undefined;
-  /** The address to which the code was sent. @default the first in the settings */
+  /**
+   * The address to which the code was sent.
+   * @default the first in the settings
+   */
   redirect_uri?: string | undefined;
   /** That of the id token for which it is exchanged. */
   nonce?: string | undefined;
@@ -32,7 +35,11 @@ const tokensSchema = v.fallback(
   {},
 );
 
-/** Exchanges an authorization code. @throws ServiceError, ProviderFailure @see RFC 6749 section 4.1.3, RFC 7636 section 4.5 */
+/**
+ * Exchanges an authorization code.
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
+ */
 export async function exchangeCode(
   exchange: CodeExchange,
   { authorization_code, code_verifier, redirect_uri }: AuthorizationCode,
@@ -76,7 +83,10 @@ export async function exchangeCode(
 /** The keys in settings that a warm function has imported. */
 const importedKeys = new WeakMap<object, KeyObject>();
 
-/** The secret with which our app authenticates: that of the settings, or for Apple a JWT that is signed for this call. */
+/**
+ * The secret with which our app authenticates: that of the settings, or for Apple a JWT that is
+ * signed for this call.
+ */
 async function clientSecretOf({
   client_id: sub,
   client_secret = '',
@@ -90,7 +100,10 @@ async function clientSecretOf({
   return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: jwt.key_id }).sign(key);
 }
 
-/** A form with our app's credentials, in the header or the form. @see RFC 6749 section 2.3.1 */
+/**
+ * A form with our app's credentials, in the header or the form.
+ * @see RFC 6749 section 2.3.1
+ */
 const authenticated = (
   { client_id, client_authentication }: CodeExchange,
   client_secret: string,
@@ -119,8 +132,10 @@ function errorCode(error: unknown, sent: string[]): string[] {
 }
 
 /**
- * Revokes a refresh token of the provider. A token that the provider doesn't know counts as revoked.
- * @throws ProviderFailure when the provider does not confirm it, Error when the settings no longer say where
+ * Revokes a refresh token of the provider. A token that the provider doesn't know counts as
+ * revoked.
+ * @throws ProviderFailure when the provider does not confirm it, Error when the settings no longer
+ *   say where
  * @see RFC 7009 section 2.1
  */
 export async function revokeProviderToken(
@@ -163,8 +178,8 @@ export async function logRevocation(
 }
 
 /**
- * Verifies the person of a code by the other tokens that it was exchanged for. If that fails, nobody
- * stores the refresh token, so it is revoked: a code is exchanged only once.
+ * Verifies the person of a code by the other tokens that it was exchanged for. If that fails,
+ * nobody stores the refresh token, so it is revoked: a code is exchanged only once.
  */
 export async function revokedUnlessVerified<Person>(
   exchange: CodeExchange,

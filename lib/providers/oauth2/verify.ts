@@ -20,7 +20,10 @@ import type { AudienceValidation, OAuth2Settings, UserInfo } from './settings.ts
 
 type ValidationBy<Method> = Extract<AudienceValidation, { method: Method }>;
 
-/** The person of an access token of our app; undefined if settings are for codes alone. @throws ServiceError, ProviderFailure */
+/**
+ * The person of an access token of our app; undefined if settings are for codes alone.
+ * @throws ServiceError, ProviderFailure
+ */
 export async function verifyAccessToken(
   { namespace, user_info, audience_validation }: OAuth2Settings,
   accessToken: string,
@@ -49,7 +52,10 @@ export async function verifyAccessToken(
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
 }
 
-/** The subject and the profile at the user info endpoint. @throws ServiceError, ProviderFailure */
+/**
+ * The subject and the profile at the user info endpoint.
+ * @throws ServiceError, ProviderFailure
+ */
 export async function askUserInfo(
   { url, subject_field, subject_type, profile }: UserInfo,
   token: string,
@@ -169,7 +175,10 @@ function tokenInfoCall(settings: ValidationBy<'token_info'>, token: string) {
   return { url: url.href, headers };
 }
 
-/** Rejects a token of another app. @param field where the answer names the app */
+/**
+ * Rejects a token of another app.
+ * @param field where the answer names the app
+ */
 function rejectOtherApps(body: unknown, field: string, audiences: string[], url: string): void {
   const app = valueAtPath(body, field);
   if (!Array.isArray(app) && (typeof app !== 'string' || app === ''))
@@ -180,7 +189,10 @@ function rejectOtherApps(body: unknown, field: string, audiences: string[], url:
   rejectForeign({ client, aud: valueAtPath(body, 'aud'), parties }, audiences);
 }
 
-/** Rejects a token that has expired, by `exp` and `expires_in`. Some providers write numbers as text. */
+/**
+ * Rejects a token that has expired, by `exp` and `expires_in`. Some providers write numbers as
+ * text.
+ */
 function rejectExpired(body: unknown, url: string): void {
   const end = Number(valueAtPath(body, 'exp') ?? Infinity);
   const secondsLeft = Number(valueAtPath(body, 'expires_in') ?? Infinity);
@@ -217,12 +229,16 @@ const reasonsOfAccessTokens: Partial<Record<LogReason, LogReason>> = {
   not_an_id_token: 'not_an_access_token',
 };
 
-/** Claims of id tokens, security events, tokens bound to a key (RFC 7800) and tokens for another actor (RFC 8693, 4.1). */
+/**
+ * Claims of id tokens, security events, tokens bound to a key (RFC 7800) and tokens for another
+ * actor (RFC 8693, 4.1).
+ */
 const foreignClaims = [...claimsOfIdTokens, 'events', 'cnf', 'act'];
 
 /**
- * Whether a JWT says that it is an access token: by its type (RFC 9068), a claim of Keycloak (`typ`) or Cognito (`token_use`),
- * `scp` of Entra and Okta, or `scope` as text, since UAA's id tokens have a list. An id token need not say what it is.
+ * Whether a JWT says that it is an access token: by its type (RFC 9068), a claim of Keycloak
+ * (`typ`) or Cognito (`token_use`), `scp` of Entra and Okta, or `scope` as text, since UAA's id
+ * tokens have a list. An id token need not say what it is.
  */
 function isAccessToken(claims: JWTPayload, headerType: string): boolean {
   const { typ = 'Bearer', token_use = 'access' } = claims;

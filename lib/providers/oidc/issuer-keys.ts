@@ -22,7 +22,10 @@ const keySetSchema = v.message(
   'it has no keys',
 );
 const issuerKeysSchema = v.object({
-  /** JSON, since an item can't hold every number and level of a key set. Older items have it as attributes. */
+  /**
+   * JSON, since an item can't hold every number and level of a key set. Older items have it as
+   * attributes.
+   */
   key_set: v.union([v.pipe(v.string(), v.parseJson(), keySetSchema), keySetSchema]),
   /** Milliseconds since 1970. */
   fetched_at: v.number(),
@@ -50,8 +53,9 @@ const unstored = new Map<string, { issuer: string; keys: KnownKeys }>();
 const renewals = new Map<string, Promise<Knowledge>>();
 
 /**
- * The issuer's key that a token names. For an unknown key, and while it is down, the issuer is asked once a minute at most.
- * Unlike `createRemoteJWKSet` of jose, this keeps the last keys in an outage, and shares them with other functions.
+ * The issuer's key that a token names. For an unknown key, and while it is down, the issuer is
+ * asked once a minute at most. Unlike `createRemoteJWKSet` of jose, this keeps the last keys in an
+ * outage, and shares them with other functions.
  * @throws ProviderFailure when the issuer gives no usable keys, JOSEError when it has no such key
  */
 export async function issuerKey(source: KeySource, header: JWSHeaderParameters) {
@@ -62,7 +66,10 @@ export async function issuerKey(source: KeySource, header: JWSHeaderParameters) 
   throw recentFailure(nameOf(source)) ?? new errors.JWKSNoMatchingKey();
 }
 
-/** The key that a token's header names, undefined for none. @throws ProviderFailure for an unusable one */
+/**
+ * The key that a token's header names, undefined for none.
+ * @throws ProviderFailure for an unusable one
+ */
 async function findKey(issuer: string, { keys, find }: Knowledge, header: JWSHeaderParameters) {
   try {
     return await find(header);
@@ -81,7 +88,10 @@ async function findKey(issuer: string, { keys, find }: Knowledge, header: JWSHea
 
 const isSound = (key: JWK): boolean => key.kty !== 'RSA' || isSoundRsaKey(key);
 
-/** Keys younger than `age` (milliseconds), or older ones for a minute after the issuer gave none. @throws ProviderFailure */
+/**
+ * Keys younger than `age` (milliseconds), or older ones for a minute after the issuer gave none.
+ * @throws ProviderFailure
+ */
 export async function prepareIssuerKeys(source: KeySource, age = freshFor): Promise<Knowledge> {
   const name = nameOf(source);
   const memory = remembered.get(name);
@@ -125,7 +135,10 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
   }
 }
 
-/** Stores fetched keys for other functions. Only the token function may: what anybody can call must not plant a key. */
+/**
+ * Stores fetched keys for other functions. Only the token function may: what anybody can call must
+ * not plant a key.
+ */
 export async function storeFetchedKeys(): Promise<void> {
   const fetched = [...unstored];
   unstored.clear();
@@ -137,7 +150,10 @@ export async function storeFetchedKeys(): Promise<void> {
   }
 }
 
-/** The name of known keys. It has the address in the settings, which another Login App may not trust. */
+/**
+ * The name of known keys. It has the address in the settings, which another Login App may not
+ * trust.
+ */
 const nameOf = ({ issuer, jwks_uri }: KeySource): string =>
   jwks_uri ? `${issuer} ${jwks_uri}` : issuer;
 
@@ -147,7 +163,10 @@ function recentFailure(name: string): ProviderFailure | undefined {
   return latest && isYounger(latest.at, coolDown) ? latest.failure : undefined;
 }
 
-/** Fetches keys from the address in settings, or else only from the issuer's own host. @throws ProviderFailure */
+/**
+ * Fetches keys from the address in settings, or else only from the issuer's own host.
+ * @throws ProviderFailure
+ */
 export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource) {
   const signal = verificationDeadline();
   const known = keysAddressOf({ issuer, jwks_uri });
@@ -162,7 +181,11 @@ export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource) {
 export const isElsewhere = (issuer: string, address: string): boolean =>
   hostOf(issuer) !== hostOf(address);
 
-/** The address of keys in an issuer's discovery document. @throws ProviderFailure @see OpenID Connect Discovery 1.0, section 4 */
+/**
+ * The address of keys in an issuer's discovery document.
+ * @throws ProviderFailure
+ * @see OpenID Connect Discovery 1.0, section 4
+ */
 export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
   const discovery = v.object(
     {

@@ -4,7 +4,8 @@ import { audiences, oneOf, profile, providerUrlSchema, textSchema } from '../set
 
 /**
  * Google's issuer in some of its id tokens, and in its security event tokens.
- * @see https://developers.google.com/identity/sign-in/web/backend-auth, https://developers.google.com/identity/protocols/risc
+ * @see https://developers.google.com/identity/sign-in/web/backend-auth,
+ *   https://developers.google.com/identity/protocols/risc
  */
 const otherSpellings = new Map([
   ['accounts.google.com', 'https://accounts.google.com'],
@@ -32,7 +33,10 @@ const endOrDelete = oneOf(['end_sessions', 'nothing', 'delete']);
 /** The action on a person about whom a provider reports something. */
 export type Action = v.InferOutput<typeof endOrDelete>;
 
-/** Settings of what an issuer may report, and what happens then. Without them, its messages are rejected. */
+/**
+ * Settings of what an issuer may report, and what happens then. Without them, its messages are
+ * rejected.
+ */
 export const notificationEntries = {
   audiences: v.optional(audiences),
   on_account_disabled: v.optional(endOrNot),

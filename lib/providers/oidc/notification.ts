@@ -31,12 +31,17 @@ export interface Notification {
 
 /** A verified message of a provider. */
 export interface Received {
-  /** Equal in a repeated message, which changes nothing. Absent for Apple, where the time is enough. */
+  /**
+   * Equal in a repeated message, which changes nothing. Absent for Apple, where the time is enough.
+   */
   id?: string;
   /** The event of a message that does not tell it itself. It counts for this one alone. */
   event?: string;
   notifications: Notification[];
-  /** The answer to a request to delete data: where the person can read about it, and the code to quote. */
+  /**
+   * The answer to a request to delete data: where the person can read about it, and the code to
+   * quote.
+   */
   receipt?: { url: string; confirmation_code: string };
 }
 
@@ -67,7 +72,10 @@ export function notAccepted(error: unknown, form: MessageForm): unknown {
   return new ServiceError('invalid_request', message, reason);
 }
 
-/** The `typ` of security event tokens. @see RFC 8417, section 2.3 */
+/**
+ * The `typ` of security event tokens.
+ * @see RFC 8417, section 2.3
+ */
 export const ofSecurityEvents = ['jwt', 'secevent+jwt'];
 
 /** The `jti`, by which a message counts once. */
@@ -85,8 +93,10 @@ const eventSchema = v.looseObject({ type: v.string() });
 const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eventSchema)]);
 
 /**
- * Verifies a notification of Apple, which counts for a day. @throws ServiceError, JOSEError, ProviderFailure
- * @see https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
+ * Verifies a notification of Apple, which counts for a day.
+ * @throws ServiceError, JOSEError, ProviderFailure
+ * @see
+ *   https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
  */
 export async function verifyNotification(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const trusted = trustedIssuerOf(wellFormedCredential(jwt), issuers);
@@ -114,7 +124,10 @@ export function personIn(issuer: KnownIssuer, claims: unknown): Identity | undef
 /** Seconds for which a message counts, as long as transmitters repeat it. */
 export const longestAge = 7 * 86_400;
 
-/** Verifies the JWT of a message, and calls no other issuer. @throws ServiceError, JOSEError, ProviderFailure */
+/**
+ * Verifies the JWT of a message, and calls no other issuer.
+ * @throws ServiceError, JOSEError, ProviderFailure
+ */
 export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind: JwtKind) {
   const issuer = trustedIssuerOf(wellFormedCredential(jwt), issuers);
   const { notifications: settings } = issuer;
@@ -130,11 +143,17 @@ export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind
   return { issuer, settings, payload, id: hashOf(issuer.issuer, id.output) };
 }
 
-/** The event that makes a JWT a logout token. @see OpenID Connect Back-Channel Logout 1.0, section 2.4 */
+/**
+ * The event that makes a JWT a logout token.
+ * @see OpenID Connect Back-Channel Logout 1.0, section 2.4
+ */
 export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 const logoutSchema = v.looseObject({ [logoutEvent]: v.looseObject({}) });
 
-/** @throws ServiceError, JOSEError, ProviderFailure @see OpenID Connect Back-Channel Logout 1.0, section 2.6 */
+/**
+ * @throws ServiceError, JOSEError, ProviderFailure
+ * @see OpenID Connect Back-Channel Logout 1.0, section 2.6
+ */
 export async function verifyLogoutToken(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, {
     types: ['jwt', 'logout+jwt'],

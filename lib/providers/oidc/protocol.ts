@@ -22,7 +22,10 @@ import { fetchIssuerKeys, prepareIssuerKeys } from './issuer-keys.ts';
 import { type Issuer, mergeIssuers, oidcSettingsSchema } from './settings.ts';
 import { requireNonce, trustedIssuerOf, verifyIdToken } from './verify.ts';
 
-/** An id token, verified with the keys that its issuer publishes. @see OpenID Connect Core 1.0 */
+/**
+ * An id token, verified with the keys that its issuer publishes.
+ * @see OpenID Connect Core 1.0
+ */
 export const oidc = protocol({
   name: 'oidc',
   title: 'OpenID Connect',
@@ -98,8 +101,8 @@ export async function verifyCode(
 }
 
 /**
- * The identity of an id token, with the refresh token of the code beside it. The login does not depend on the code: if it
- * gives no token of the same person, the log says why.
+ * The identity of an id token, with the refresh token of the code beside it. The login does not
+ * depend on the code: if it gives no token of the same person, the log says why.
  * @throws ServiceError `invalid_request` for a redirect URI that is not in the settings
  */
 async function withRevocableToken(

@@ -21,7 +21,10 @@ const changed = ['credential_changed', 'on_credential_change', 'nothing'] as con
 const sessionsRevoked = ['sessions_revoked', 'on_sessions_revoked'] as const;
 const tokensRevoked = ['tokens_revoked', 'on_tokens_revoked'] as const;
 
-/** Security events about a person, by the end of their URIs: kind, setting of the action, and the action without it. */
+/**
+ * Security events about a person, by the end of their URIs: kind, setting of the action, and the
+ * action without it.
+ */
 const kinds = new Map<
   string,
   readonly [kind: Notification['kind'], setting?: Setting, otherwise?: 'nothing']
@@ -130,7 +133,10 @@ function readSubject(issuer: KnownIssuer, { sub, sub_id }: JWTPayload, event: ob
   return first;
 }
 
-/** The person or the session that an identifier names. Within another one, it must be of the format `iss_sub`. */
+/**
+ * The person or the session that an identifier names. Within another one, it must be of the format
+ * `iss_sub`.
+ */
 function readIdentifier(issuer: KnownIssuer, identifier: unknown, isWithin = false): Subject {
   const { success, output } = v.safeParse(identifierSchema, identifier);
   if (!success) throw refused('The subject is malformed.');

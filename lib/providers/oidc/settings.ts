@@ -27,7 +27,10 @@ export const oidcSettingsSchema = v.strictObject({
   ),
 });
 
-/** Settings replace the stored ones. A preset adds its issuer, or changes some settings of that issuer. */
+/**
+ * Settings replace the stored ones. A preset adds its issuer, or changes some settings of that
+ * issuer.
+ */
 export function mergeIssuers(
   checked: v.InferOutput<typeof oidcSettingsSchema>,
   { named }: SettingsInput,

@@ -23,12 +23,19 @@ import { isServiceNonce } from '../service-nonce.ts';
 import { authorityOf, canonicalIssuer, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 
-/** The allowed signature algorithms: asymmetric ones, so that no public key can serve as a shared secret. */
+/**
+ * The allowed signature algorithms: asymmetric ones, so that no public key can serve as a shared
+ * secret.
+ */
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** Seconds by which the clocks may differ. */
 const leeway = 60;
 
-/** The person of an id token. @throws ServiceError, ProviderFailure @see OpenID Connect Core 1.0, section 3.1.3.7 */
+/**
+ * The person of an id token.
+ * @throws ServiceError, ProviderFailure
+ * @see OpenID Connect Core 1.0, section 3.1.3.7
+ */
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
   sent: {
@@ -73,11 +80,17 @@ export async function verifyIdToken(
   }
 }
 
-/** The hash of an issuer's session by its `sid`, undefined for none. @see OpenID Connect Back-Channel Logout 1.0, section 2.1 */
+/**
+ * The hash of an issuer's session by its `sid`, undefined for none.
+ * @see OpenID Connect Back-Channel Logout 1.0, section 2.1
+ */
 export const providerSessionOf = ({ issuer }: KeySource, sid: unknown): string | undefined =>
   typeof sid === 'string' && sid !== '' ? hashOf(issuer, sid) : undefined;
 
-/** The issuer by whose keys a token is to be verified. @throws ServiceError, JOSEError */
+/**
+ * The issuer by whose keys a token is to be verified.
+ * @throws ServiceError, JOSEError
+ */
 export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: Issuer[]): Issuer {
   const { iss } = decodeJwt(jwt);
   const named = typeof iss === 'string' ? canonicalIssuer(iss) : undefined;
@@ -86,7 +99,10 @@ export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: 
   return trusted;
 }
 
-/** Verifies a JWT that an issuer has signed for one of our apps. @throws ServiceError, JOSEError, ProviderFailure */
+/**
+ * Verifies a JWT that an issuer has signed for one of our apps.
+ * @throws ServiceError, JOSEError, ProviderFailure
+ */
 export async function verifiedJwt(
   trusted: KeySource & { audiences: string[] },
   jwt: string,
@@ -115,13 +131,22 @@ export interface JwtKind {
   /** The `typ` that the header may have, as `isOfType` takes them. Without one, it is a `jwt`. */
   types: readonly string[];
   claims: string[];
-  /** The claim that names the app. @default 'aud' */
+  /**
+   * The claim that names the app.
+   * @default 'aud'
+   */
   appField?: string;
-  /** Whether others may be in the audience, and no party has asked for it, as for a security event token. */
+  /**
+   * Whether others may be in the audience, and no party has asked for it, as for a security event
+   * token.
+   */
   isForMany?: boolean;
 }
 
-/** Reasons by jose's codes, or by the claim that is wrong. Other errors mean that the token is malformed. */
+/**
+ * Reasons by jose's codes, or by the claim that is wrong. Other errors mean that the token is
+ * malformed.
+ */
 const reasons: Record<string, LogReason> = {
   ERR_JWT_EXPIRED: 'id_token_expired',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature_invalid',
@@ -140,10 +165,16 @@ export function reasonOf(error: errors.JOSEError): LogReason {
   return reasons[error.code] ?? 'not_an_id_token';
 }
 
-/** Claims that only id tokens have. @see OpenID Connect Core 1.0, section 3.3.2.11; FAPI 1.0 Advanced, section 5.1.1 */
+/**
+ * Claims that only id tokens have.
+ * @see OpenID Connect Core 1.0, section 3.3.2.11; FAPI 1.0 Advanced, section 5.1.1
+ */
 export const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
-/** Rejects logout tokens and access tokens, which the same keys sign. Those of Entra and Okta have `scp`. */
+/**
+ * Rejects logout tokens and access tokens, which the same keys sign. Those of Entra and Okta have
+ * `scp`.
+ */
 function rejectOtherKinds(claims: JWTPayload): void {
   const { events, scp, typ = 'ID', token_use = 'id' } = claims;
   const isOfTypeId = typeof typ === 'string' && /^(id|jwt)$/i.test(typ);
@@ -152,8 +183,9 @@ function rejectOtherKinds(claims: JWTPayload): void {
 }
 
 /**
- * Whether a token has a `scope`, and no claim that only id tokens have. `auth_time`, `sid`, `email`, `acr` and `amr` don't count:
- * FusionAuth and authentik have them in access tokens. Beside a list, as in older id tokens of UAA, `acr` and `amr` do.
+ * Whether a token has a `scope`, and no claim that only id tokens have. `auth_time`, `sid`,
+ * `email`, `acr` and `amr` don't count: FusionAuth and authentik have them in access tokens. Beside
+ * a list, as in older id tokens of UAA, `acr` and `amr` do.
  */
 function hasScopeOfAccessToken(claims: JWTPayload): boolean {
   const telling = Array.isArray(claims.scope)
@@ -162,10 +194,16 @@ function hasScopeOfAccessToken(claims: JWTPayload): boolean {
   return claims.scope !== undefined && telling.every((claim) => claims[claim] === undefined);
 }
 
-/** The most seconds for which an id token counts and is valid, unless its issuer's settings say otherwise. */
+/**
+ * The most seconds for which an id token counts and is valid, unless its issuer's settings say
+ * otherwise.
+ */
 const defaultMaxAge = 86_400;
 
-/** @param maxAge seconds for which a JWT counts after it was issued @throws ServiceError */
+/**
+ * @param maxAge seconds for which a JWT counts after it was issued
+ * @throws ServiceError
+ */
 export function rejectOutdated({ iat = 0 }: JWTPayload, maxAge: number): void {
   const age = epochSeconds() - iat;
   if (age < -leeway) throw rejected('issued_in_the_future');
@@ -183,8 +221,8 @@ export function requireNonce(
 
 /**
  * Rejects an id token without the nonce of the request, literally or as its SHA-256 in hex or
- * base64url: iOS apps send the hash to the provider. Where the form that counts is the hash, whoever
- * has seen a token could send that as the nonce.
+ * base64url: iOS apps send the hash to the provider. Where the form that counts is the hash,
+ * whoever has seen a token could send that as the nonce.
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
 function rejectOtherNonce(
@@ -202,8 +240,8 @@ function rejectOtherNonce(
 }
 
 /**
- * Accepts any nonce where the request has none, since some SDKs add one on their own. But a token with
- * a nonce of the service was made to count with it alone. A hash doesn't tell whose it is.
+ * Accepts any nonce where the request has none, since some SDKs add one on their own. But a token
+ * with a nonce of the service was made to count with it alone. A hash doesn't tell whose it is.
  * @throws ServiceError `invalid_request`
  */
 function requireOwnNonce(form: TrustedIssuer['nonce_form'], claim: unknown): void {
@@ -212,7 +250,10 @@ function requireOwnNonce(form: TrustedIssuer['nonce_form'], claim: unknown): voi
     throw invalid('The parameter nonce is required: this id token counts with its nonce alone.');
 }
 
-/** Rejects an id token whose `at_hash` is that of another access token. @see OpenID Connect Core 1.0, section 3.1.3.8 */
+/**
+ * Rejects an id token whose `at_hash` is that of another access token.
+ * @see OpenID Connect Core 1.0, section 3.1.3.8
+ */
 function rejectOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, alg: string): void {
   if (at_hash === undefined) return;
   const digest = hash(

@@ -44,7 +44,10 @@ export const knownIssuers = {
   twitch: { issuer: 'https://id.twitch.tv/oauth2', jwks_uri: 'https://id.twitch.tv/oauth2/keys' },
 } as const;
 
-/** The address of an issuer's keys, by its settings or as it is well known; undefined if the discovery document has it. */
+/**
+ * The address of an issuer's keys, by its settings or as it is well known; undefined if the
+ * discovery document has it.
+ */
 export const keysAddressOf = ({ issuer, jwks_uri }: KeySource): string | undefined =>
   jwks_uri ?? Object.values(knownIssuers).find((known) => known.issuer === issuer)?.jwks_uri;
 

@@ -27,7 +27,8 @@ const keyFileSchema = v.pipe(
 
 /**
  * Google's API for the stream of security events of a project.
- * @param keyFile the JSON key of a service account @throws ServiceError also when Google does not answer as it should
+ * @param keyFile the JSON key of a service account
+ * @throws ServiceError also when Google does not answer as it should
  * @see https://developers.google.com/identity/protocols/risc
  */
 export function googleEvents(keyFile: string, api = 'https://risc.googleapis.com') {

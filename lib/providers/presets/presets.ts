@@ -104,7 +104,8 @@ export const presets = {
   facebook: {
     needs: ['app-secret'],
     oauth2: (options) => ({
-      // That of the id tokens, whose `sub` is the same id: a person is one Login User, whatever the app sends.
+      // That of the id tokens, whose `sub` is the same id: a person is one Login User, whatever the
+      // app sends.
       namespace: knownIssuers.facebook.issuer,
       user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
       audience_validation: tokenInfoAt('https://graph.facebook.com/debug_token', options, {
@@ -130,7 +131,8 @@ export const presets = {
   google: {
     oidc: () => google,
     oauth2: (options) => ({
-      // That of the id tokens, whose `sub` is the same: a person is one Login User, whatever the app sends.
+      // That of the id tokens, whose `sub` is the same: a person is one Login User, whatever the
+      // app sends.
       namespace: google.issuer,
       user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo' },
       audience_validation: tokenInfoAt('https://oauth2.googleapis.com/tokeninfo', options, {
@@ -152,7 +154,8 @@ export const presets = {
     }),
   },
   x: {
-    // X doesn't tell whose an access token is, but redeems a code only for the app that it was issued to.
+    // X doesn't tell whose an access token is, but redeems a code only for the app that it was
+    // issued to.
     codes: (options) => ({
       user_info: { url: 'https://api.x.com/2/users/me', subject_field: 'data.id' },
       authorization_code: exchangeAt('https://api.x.com/2/oauth2/token', options, {

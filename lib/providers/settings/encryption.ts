@@ -10,7 +10,10 @@ const purpose = 'provider-settings';
 // Pure, so that a bundle without encryptSecrets and decryptSecrets doesn't want the secret.
 const serviceKeys = /* @__PURE__ */ serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
 
-/** The Login App and the provider of settings. Secrets encrypted for one place cannot be decrypted for another. */
+/**
+ * The Login App and the provider of settings. Secrets encrypted for one place cannot be decrypted
+ * for another.
+ */
 interface SettingsPlace {
   loginAppId: string;
   provider: string;
@@ -38,7 +41,10 @@ function encryptWith(
   });
 }
 
-/** Settings with every secret decrypted. @throws Error for settings that are not ours, or from another place */
+/**
+ * Settings with every secret decrypted.
+ * @throws Error for settings that are not ours, or from another place
+ */
 export const decryptSecrets = async (settings: object, place: SettingsPlace) =>
   decryptWith(await serviceKeys(), settings, place);
 
@@ -57,7 +63,10 @@ function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace) 
   });
 }
 
-/** Settings encrypted with the current key of a secret: undefined if they already are, `unreadable` if no key decrypts them. */
+/**
+ * Settings encrypted with the current key of a secret: undefined if they already are, `unreadable`
+ * if no key decrypts them.
+ */
 export function reencryptSecrets(settings: object, place: SettingsPlace, secret: ServiceSecret) {
   const keys = serviceKeysFrom(secret, purpose);
   let isCurrent = true;
@@ -79,7 +88,10 @@ export const withoutSecrets = (settings: object): object => mapSecrets(settings,
 const additionalData = ({ loginAppId, provider }: SettingsPlace, path: string): Buffer =>
   Buffer.from(JSON.stringify([loginAppId, provider, path]));
 
-/** Replaces each secret, however deep, also in lists. `path` is its place: `issuers.0.code_exchange.client_secret`. */
+/**
+ * Replaces each secret, however deep, also in lists. `path` is its place:
+ * `issuers.0.code_exchange.client_secret`.
+ */
 function mapSecrets(
   settings: object,
   replace: (secret: string, path: string) => string | undefined,

@@ -5,7 +5,10 @@ import type { MergeResult, SettingsInput } from '../protocol.ts';
 
 export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
 
-/** An address that may be called: https at a host name, or on a development machine the loopback interface. */
+/**
+ * An address that may be called: https at a host name, or on a development machine the loopback
+ * interface.
+ */
 export const providerUrlSchema = v.pipe(
   textSchema,
   v.check(isWebAddress, 'must be an https address, without user, password or fragment'),
@@ -16,7 +19,10 @@ export const providerUrlSchema = v.pipe(
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.picklist(words, `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
 
-/** Whether a provider verifies PKCE, or issues no code without it. @see RFC 7636 */
+/**
+ * Whether a provider verifies PKCE, or issues no code without it.
+ * @see RFC 7636
+ */
 export const pkceRules = ['verified', 'required'] as const;
 
 /** The app ids to which a credential may have been issued. */
@@ -55,7 +61,10 @@ function isWebAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnLoopback(url));
 }
 
-/** Whether the host is a name, neither an IP address in any notation nor a name of the loopback interface. */
+/**
+ * Whether the host is a name, neither an IP address in any notation nor a name of the loopback
+ * interface.
+ */
 function isByName(address: string): boolean {
   const url = URL.parse(address);
   const internal =
@@ -69,7 +78,10 @@ const isOwnLoopback = ({ hostname }: URL): boolean =>
 
 export const hostOf = (address: string): string => new URL(address).host;
 
-/** The namespace of people when none is set: the host of the address that names them, otherwise the issuer. */
+/**
+ * The namespace of people when none is set: the host of the address that names them, otherwise the
+ * issuer.
+ */
 export function authorityIn(settings: object | undefined) {
   for (const path of ['verify_url', 'user_info.url', issuerPath]) {
     const value = valueAtPath(settings, path);
@@ -80,7 +92,10 @@ export function authorityIn(settings: object | undefined) {
 }
 const issuerPath = 'audience_validation.issuer';
 
-/** Keeps the stored namespace, and so the Login Users. For another host or issuer, the operator must choose one. */
+/**
+ * Keeps the stored namespace, and so the Login Users. For another host or issuer, the operator must
+ * choose one.
+ */
 export function keepNamespace<Settings extends { namespace?: string | undefined }>(
   checked: Settings,
   { settings: given, named }: SettingsInput,

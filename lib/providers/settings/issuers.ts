@@ -42,7 +42,10 @@ const loginSettingsSchema = v.object({
 /** An issuer that settings trust. `place` is its path in them. */
 export type KnownIssuer = v.InferOutput<typeof knownIssuerSchema> & { place: string };
 
-/** How people log in by any provider's settings, with the issuers by what they issue. Nothing read here is encrypted. */
+/**
+ * How people log in by any provider's settings, with the issuers by what they issue. Nothing read
+ * here is encrypted.
+ */
 export function readLoginSettings(settings: object = {}) {
   const { issuers, audience_validation, ...others } = v.parse(loginSettingsSchema, settings);
   const { authorization_code } = others;
@@ -61,7 +64,10 @@ export function readLoginSettings(settings: object = {}) {
   return { ...others, idTokens, accessTokens };
 }
 
-/** Issuers and their namespaces that new settings no longer have. In another namespace, people are new Login Users. */
+/**
+ * Issuers and their namespaces that new settings no longer have. In another namespace, people are
+ * new Login Users.
+ */
 export function removedIssuers(before: object | undefined, after: object): string[] {
   const known = readLoginSettings(before);
   const now = readLoginSettings(after);

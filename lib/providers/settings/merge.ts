@@ -57,7 +57,10 @@ function appIdsIn(settings: object): string[] {
   });
 }
 
-/** Reads each issuer's discovery document. Keys on another host are a problem, an issuer that is not set up yet a warning. */
+/**
+ * Reads each issuer's discovery document. Keys on another host are a problem, an issuer that is not
+ * set up yet a warning.
+ */
 export async function lookAtIssuers(settings: object) {
   const { idTokens, accessTokens } = readLoginSettings(settings);
   const signal = verificationDeadline();

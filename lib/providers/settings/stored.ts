@@ -29,7 +29,10 @@ export const providerSettingsItem = itemKind(
   providerSettingsKey,
 );
 
-/** Finds provider settings. @param deniedFor milliseconds for which one that is not set up is not read again */
+/**
+ * Finds provider settings.
+ * @param deniedFor milliseconds for which one that is not set up is not read again
+ */
 function finder(deniedFor?: number) {
   const read = async (
     loginAppId: string,
@@ -42,13 +45,19 @@ function finder(deniedFor?: number) {
   return (loginAppId: string, provider: ProviderId) => find([loginAppId, provider], () => true);
 }
 
-/** The settings of a provider in a Login App, up to 30 s old, undefined for none. A new provider works at once. */
+/**
+ * The settings of a provider in a Login App, up to 30 s old, undefined for none. A new provider
+ * works at once.
+ */
 export const findProviderSettings = finder(0);
 
 /** Provider settings for callers without credentials, who can cause one read a second. */
 export const findProviderSettingsForAnybody = finder();
 
-/** Changes provider settings by a conditional write. @param change gets the stored ones, without secrets that are unreadable */
+/**
+ * Changes provider settings by a conditional write.
+ * @param change gets the stored ones, without secrets that are unreadable
+ */
 export async function changeProviderSettings(
   loginAppId: string,
   provider: ProviderId,
@@ -82,7 +91,10 @@ export async function changeProviderSettings(
 export const notSetUp = (provider: ProviderId): ServiceError =>
   invalid(`The provider ${provider} is not set up for this Login App.`);
 
-/** Encrypts all provider settings with the current key of a secret. @returns those that are unreadable: `la_9hX… provider_e` */
+/**
+ * Encrypts all provider settings with the current key of a secret.
+ * @returns those that are unreadable: `la_9hX… provider_e`
+ */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
   const unreadable: string[] = [];
   for await (const items of readGlobalPages('by_list', providerSettingsList, 25)) {
@@ -94,7 +106,10 @@ export async function reencryptProviderSettings(secret: ServiceSecret): Promise<
   return unreadable;
 }
 
-/** Encrypts the settings of one provider again. @returns their name if they can't be decrypted, otherwise no text */
+/**
+ * Encrypts the settings of one provider again.
+ * @returns their name if they can't be decrypted, otherwise no text
+ */
 const reencrypt = (key: ReturnType<typeof providerSettingsItem>, secret: ServiceSecret) =>
   retryOnConflict(async () => {
     const item = await readItem(key);

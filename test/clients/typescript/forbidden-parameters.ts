@@ -1,6 +1,7 @@
 import { issueToken } from './client';
 
-// One provider stands for each protocol. Each line below an expected error must not compile: the compiler rejects an expectation that nothing meets.
+// One provider stands for each protocol. Each line below an expected error must not compile: the
+// compiler rejects an expectation that nothing meets.
 const grant_type = 'provider_credentials';
 const code_grant = 'provider_authorization_code';
 const access_token = 'token';

@@ -49,7 +49,10 @@ const discovered = (
     },
   );
 
-/** Logs in, refreshes and revokes as a public client with a clock that is a day late: the library repeats with the nonce. */
+/**
+ * Logs in, refreshes and revokes as a public client with a clock that is a day late: the library
+ * repeats with the nonce.
+ */
 async function judgePublicClient(input: Input): Promise<object> {
   const { id_token, nonce = '' } = input;
   const config = await discovered(input, 'oauth2', client.None(), -86_400);
@@ -63,7 +66,8 @@ async function judgePublicClient(input: Input): Promise<object> {
     .catch(codeOf);
   const { refresh_token = '' } = await client.refreshTokenGrant(config, stolen, {}, { DPoP });
 
-  // The library's revocation takes no handle. The handle itself makes proofs, by a method that its type doesn't name.
+  // The library's revocation takes no handle. The handle itself makes proofs, by a method that its
+  // type doesn't name.
   const revoking = await discovered(input, 'oauth2', client.None(), -86_400);
   revoking[client.customFetch] = async (url, { body, ...options }) => {
     const headers = new Headers(options.headers);

@@ -65,7 +65,10 @@ function keyOfClient(): KeyObject {
 
 const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
-/** What has logged the person in. With Apple's code and name, which the service ignores or reads as the settings say. */
+/**
+ * What has logged the person in. With Apple's code and name, which the service ignores or reads as
+ * the settings say.
+ */
 async function logIn(session: Session, person = subject): Promise<[string, string]> {
   const nonce = await session.nonce();
   const query = new URLSearchParams({ subject: person, nonce, with_code: 'true' });
@@ -119,7 +122,10 @@ async function firstStart(): Promise<object> {
   };
 }
 
-/** The app of a public client after the phone has lost its key: a copy of the tokens shows the login, and is forgotten. */
+/**
+ * The app of a public client after the phone has lost its key: a copy of the tokens shows the
+ * login, and is forgotten.
+ */
 async function withLostKey(used: [string, string]): Promise<object> {
   const copied = new Map(texts);
   const copy = new Session(sourceOf(newKey()), base_url, vaultOf(copied));

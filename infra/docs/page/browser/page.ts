@@ -20,7 +20,8 @@ interface DemoCredentials {
 const page = document.documentElement;
 const isDemo = 'demo' in page.dataset;
 const documentText = await read(isDemo ? '../openapi.json' : 'openapi.json');
-// Without the headers of responses: nearly all are the same, and they would take up most of an operation.
+// Without the headers of responses: nearly all are the same, and they would take up most of an
+// operation.
 const apiDocument = JSON.parse(documentText, (name, value) =>
   name === 'headers' ? undefined : value,
 );
@@ -36,7 +37,9 @@ new MutationObserver(mend).observe(document.body, { childList: true, subtree: tr
 show(apiDocument);
 if (isDemo) showDemo();
 
-/** Shows a document in the place of the one before. The operation that the address names is open. */
+/**
+ * Shows a document in the place of the one before. The operation that the address names is open.
+ */
 function show(spec: object): SwaggerUi {
   const domNode = document.createElement('div');
   document.querySelector('#api')?.replaceChildren(domNode);
@@ -57,7 +60,10 @@ function show(spec: object): SwaggerUi {
   });
 }
 
-/** Places in the order of use: the token first, then from general to particular, and what deletes last. */
+/**
+ * Places in the order of use: the token first, then from general to particular, and what deletes
+ * last.
+ */
 function placeOf(operation: Map<string, string>): number {
   const path = operation.get('path') ?? '';
   if (path.endsWith('/token')) return 0;
@@ -109,7 +115,10 @@ async function read(url: string, init?: RequestInit): Promise<string> {
   return response.text();
 }
 
-/** Attributes that Swagger UI leaves out: without them, some of its elements have no name or are out of a keyboard's reach. */
+/**
+ * Attributes that Swagger UI leaves out: without them, some of its elements have no name or are out
+ * of a keyboard's reach.
+ */
 const mended: Record<string, Record<string, string | ((element: Element) => string)>> = {
   // Headings of groups and of parts follow the one above them.
   ':is(h3.opblock-tag, .models > h4)': { 'aria-level': '2' },
