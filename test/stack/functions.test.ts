@@ -153,9 +153,9 @@ describe('functions', () => {
       const code = reachableCode.get(key) ?? '';
       const calls = matches(
         code,
-        /\.call\("(GetItem|BatchGetItem|Query|PutItem|UpdateItem|DeleteItem)"/g,
+        /\.call\(\s*"(GetItem|BatchGetItem|Query|PutItem|UpdateItem|DeleteItem)"/g,
       );
-      const inTransactions = matches(code, /input: \{ (Put|Update|Delete|ConditionCheck): \{/g);
+      const inTransactions = matches(code, /input: \{\s*(Put|Update|Delete|ConditionCheck): \{/g);
       const ofTransactions = inTransactions.map((write) => `${write}Item`);
       const actions = [...new Set([...calls, ...ofTransactions])].sort();
       const rights = tableRightsOf(access).map(({ action }) => action);
@@ -164,7 +164,7 @@ describe('functions', () => {
   );
 
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
-    const reads = /(?:environment(?:Seconds)?\(|serviceKeysFor\([^,]+, )"(\w+)"\)/g;
+    const reads = /(?:environment(?:Seconds)?\(\s*|serviceKeysFor\([^,]+,\s*)"(\w+)"\)/g;
     const variables = matches(reachableCode.get(key) ?? '', reads);
     expect(Object.keys(named(key).Environment.Variables)).toEqual(
       expect.arrayContaining(variables),
