@@ -1,4 +1,5 @@
 import { isoTime } from '../../lib/foundation/clock.ts';
+import { steeringCharacter } from '../../lib/schema/plain-text.ts';
 
 type Row = Record<string, unknown>;
 
@@ -52,11 +53,7 @@ function cell(value: unknown, name: string): string {
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/**
- * Control and format characters, such as those that change the direction of text, and ends of
- * lines.
- */
-const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+const steeringCharacters = new RegExp(steeringCharacter, 'gu');
 
 /**
  * `\u202e`; two of these for a character outside the basic plane.
@@ -69,7 +66,7 @@ const escaped = (character: string): string =>
     .join('');
 
 /** A text of one line in which no character can steer a terminal. */
-export const harmless = (text: string): string => text.replaceAll(steering, escaped);
+export const harmless = (text: string): string => text.replaceAll(steeringCharacters, escaped);
 
 export type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 

@@ -16,16 +16,16 @@ import { put, type TransactionWrite, writeTogether } from '../storage/transactio
 import { type AccessRequest, accessRequestItem, idIsTaken, takeIds } from './access-request.ts';
 import { type Access, accessItem, accessWrites, grantAccess } from './accesses.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince, usedForAnother } from './idempotency.ts';
-import { actorFields, nameText } from './new-event.ts';
+import { actorFields, nameField } from './new-event.ts';
 import { shown } from './shown-access-request.ts';
 
 const mostApprovals = 10;
 
 /** Fields of a new access request, also in a line of an import. */
 export const newAccessRequestFields = {
-  title: described(v.optional(nameText('title')), 'What it is about, for people.'),
+  title: described(v.optional(nameField('title')), 'What it is about, for people.'),
   reference: described(
-    v.optional(nameText('reference')),
+    v.optional(nameField('reference')),
     'Its id in your own system; the account has no other access request with it.',
   ),
   requested_by: described(

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { jsonSchema } from '../schema/json-schema.ts';
+import { isPlainText, plainTextPattern } from '../schema/plain-text.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { actorTypes, type content, reviewStatuses } from './event.ts';
 
@@ -13,46 +14,58 @@ export const mostEventBytes = 128 * 1024;
 /** Code points of the id of an actor, a title or a reference. */
 export const longestActorId = 200;
 
-/**
- * A string without lone surrogates and control characters (Unicode category Cc), which take up to
- * seven bytes each in a function's result; any other character takes at most four.
- * @param control the forbidden control characters, as ranges of a character class
- * @param except the allowed ones, for the message
- */
-const plainText = (name: string, least: number, most: number, control: string, except = '') => {
-  const forbidden = new RegExp(`[${control}]`);
-  const isPlain = (value: string) => value.isWellFormed() && !forbidden.test(value);
-  const length = `${name} must have ${least > 0 ? `${least} to` : 'at most'} ${most} characters.`;
+/** A text of one line that names something. */
+export function nameField(name: string) {
+  const lengthMessage = `${name} must have 1 to ${longestActorId} characters.`;
   return v.pipe(
     v.string(`${name} must be a string.`),
-    v.check(isPlain, `${name} must be well-formed Unicode without control characters${except}.`),
-    v.minCodePoints(least, length),
-    v.maxCodePoints(most, length),
-    jsonSchema({ type: 'string', minLength: least, maxLength: most, pattern: `^[^${control}]*$` }),
+    v.check(
+      (text) => isPlainText(text),
+      `${name} must be well-formed Unicode without control characters.`,
+    ),
+    v.minCodePoints(1, lengthMessage),
+    v.maxCodePoints(longestActorId, lengthMessage),
+    jsonSchema({
+      type: 'string',
+      minLength: 1,
+      maxLength: longestActorId,
+      pattern: plainTextPattern('line'),
+    }),
   );
-};
+}
 
-/** A text of one line that names something. */
-export const nameText = (name: string) =>
-  plainText(name, 1, longestActorId, String.raw`\u0000-\u001f\u007f-\u009f`);
+/**
+ * A comment has no other control characters than those of lines, nor lone surrogates: they would
+ * take up to seven bytes each in a function's result. Any other character takes at most four.
+ */
+const commentField = v.pipe(
+  v.string('comment must be a string.'),
+  v.check(
+    (text) => isPlainText(text, 'lines'),
+    'comment must be well-formed Unicode without control characters other than tab, line feed and carriage return.',
+  ),
+  v.maxCodePoints(longestComment, `comment must have at most ${longestComment} characters.`),
+  jsonSchema({
+    type: 'string',
+    minLength: 0,
+    maxLength: longestComment,
+    pattern: plainTextPattern('lines'),
+  }),
+);
 
-const oneOf = <const Options extends readonly string[]>(name: string, options: Options) =>
+/** A field with one of a few values, which its message names. */
+const choiceField = <const Options extends readonly string[]>(name: string, options: Options) =>
   v.picklist(options, `${name} must be ${options.join(' or ')}.`);
 
 export const actorFields = {
-  actor_type: oneOf('actor_type', actorTypes),
-  actor_id: nameText('actor_id'),
+  actor_type: choiceField('actor_type', actorTypes),
+  actor_id: nameField('actor_id'),
 };
 
+/** Fields of both comments and reviews. */
 const shared = {
   ...actorFields,
-  comment: plainText(
-    'comment',
-    0,
-    longestComment,
-    String.raw`\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f`,
-    ' other than tab, line feed and carriage return',
-  ),
+  comment: commentField,
 } satisfies Record<keyof typeof content, v.GenericSchema>;
 
 export const newCommentSchema = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
@@ -61,7 +74,7 @@ export const newReviewSchema = v.object(
     ...shared,
     comment: v.optional(shared.comment, ''),
     type: v.literal('review'),
-    status: oneOf('status', reviewStatuses),
+    status: choiceField('status', reviewStatuses),
   },
   keyRequired(),
 );

@@ -1,17 +1,15 @@
 import * as v from 'valibot';
 import { jsonSchema } from '../schema/json-schema.ts';
-
-/** Whether a text can be stored and shown: well-formed Unicode without control characters. */
-export const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
+import { isPlainText } from '../schema/plain-text.ts';
 
 /** Whether an address is harmless in a page: no `javascript:` or `data:`. */
 const isWebAddress = (text: string) =>
-  isPlain(text) && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+  isPlainText(text) && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
 const textField = (
   maxLength: number,
   means: string,
-  isUsable: (text: string) => boolean = isPlain,
+  isUsable: (text: string) => boolean = (text) => isPlainText(text),
 ) =>
   v.pipe(
     v.string(),

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type IdForm, idForms } from '../foundation/ids.ts';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { importLinesSchema } from '../schema/import-lines.ts';
+import { steeringCharacter } from '../schema/plain-text.ts';
 
 /**
  * An operator command, read by the command line and by the operator function. `Taken` are its
@@ -222,7 +223,11 @@ const reason = optional(
     'reason',
     'text',
     'Why, for the audit log; a ticket says more than a name',
-    v.pipe(someTextSchema, v.regex(/^[^\p{Cc}\p{Cf}\u2028\u2029]{1,200}$/u, reasonForm)),
+    v.pipe(
+      someTextSchema,
+      v.check((given) => !steeringCharacter.test(given), reasonForm),
+      v.maxCodePoints(200, reasonForm),
+    ),
   ),
 );
 

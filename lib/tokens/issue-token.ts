@@ -18,21 +18,23 @@ import { protocolOf, verifyCredential } from '../providers/providers.ts';
 import type { Credential } from '../providers/service-nonce.ts';
 import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form-parameters.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
+import { isPlainText } from '../schema/plain-text.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
 import { clientIdParameter, useProof } from './dpop-proof.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { issueAccessToken, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
+const sessionNameMessage =
+  'The parameter session_name must have 1 to 64 characters, none of them a control character.';
+
 const login = {
   ...clientIdParameter,
   session_name: v.optional(
     v.pipe(
       required('session_name'),
-      v.regex(
-        /^\P{Cc}{1,64}$/u,
-        'The parameter session_name must have 1 to 64 characters, none of them a control character.',
-      ),
+      v.check((name) => isPlainText(name), sessionNameMessage),
+      v.maxCodePoints(64, sessionNameMessage),
       jsonSchema({ type: 'string', minLength: 1, maxLength: 64 }),
       v.description(
         'A name by which the person recognizes the session in a list, such as that of their phone.',

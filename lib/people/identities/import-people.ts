@@ -16,10 +16,11 @@ import {
   placeAmongPeople,
   whileExisting,
 } from '../../login-users/login-user.ts';
-import { isPlain, type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
+import { type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
 import { canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
 import { type ImportLine, type LineOutcome, readLines } from '../../schema/import-lines.ts';
+import { isPlainText } from '../../schema/plain-text.ts';
 import { keyRequired } from '../../schema/validation.ts';
 import { forEachInBatches, retryOnConflict } from '../../storage/batches.ts';
 import { update, writeTogether } from '../../storage/transactions.ts';
@@ -38,7 +39,8 @@ import { afterUnlinking } from './unlink-identity.ts';
 
 const textField = (name: string, longest: number) => {
   const message = `${name} must be a string of 1 to ${longest} characters.`;
-  const isStorable = (text: string) => isPlain(text) && text.length > 0 && text.length <= longest;
+  const isStorable = (text: string) =>
+    isPlainText(text) && text.length > 0 && text.length <= longest;
   return v.pipe(v.string(message), v.check(isStorable, message));
 };
 const oneOfBoth = 'Either issuer or namespace is required.';
