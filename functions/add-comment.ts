@@ -3,33 +3,12 @@ import { commentBodySchema, mostEventBytes } from '../lib/access-requests/new-ev
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
-import { addEventRecord, eventAdded, invalidEvent } from './shared/add-event.ts';
+import { addEventDocument, addEventRecord, eventAdded, invalidEvent } from './shared/add-event.ts';
 
 export const { endpoint, handler } = serve({
   ...addEventRecord,
   route: 'POST /v1/rbac/access_requests/{access_request_id}/comments',
-  summary: 'Adds a comment to an access request',
-  description:
-    'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
   body: json(commentBodySchema, invalidFields, { mostBytes: mostEventBytes }),
-  responses: eventAdded('comment', 'search-events', {
-    id: 4,
-    access_request_id: 1,
-    type: 'comment',
-    actor_type: 'login_user',
-    actor_id: '1001',
-    comment: 'Looks good.',
-    created_at: '2026-01-31T08:00:00.000Z',
-    updated_at: '2026-01-31T08:00:00.000Z',
-  }),
-  errors: {
-    ...addEventRecord.errors,
-    unprocessable_entity: { when: invalidEvent, example: 'comment is required.', field: 'comment' },
-  },
-  example: {
-    path: { access_request_id: '1' },
-    body: { actor_type: 'login_user', actor_id: '1001', comment: 'Looks good.' },
-  },
   handle: async ({ caller, path, headers, body }) =>
     created(
       await addEventFor(
@@ -39,4 +18,32 @@ export const { endpoint, handler } = serve({
         headers['idempotency-key'],
       ),
     ),
+  document: !process.env.BUNDLED && {
+    ...addEventDocument,
+    summary: 'Adds a comment to an access request',
+    description:
+      'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
+    responses: eventAdded('comment', 'search-events', {
+      id: 4,
+      access_request_id: 1,
+      type: 'comment',
+      actor_type: 'login_user',
+      actor_id: '1001',
+      comment: 'Looks good.',
+      created_at: '2026-01-31T08:00:00.000Z',
+      updated_at: '2026-01-31T08:00:00.000Z',
+    }),
+    errors: {
+      ...addEventDocument.errors,
+      unprocessable_entity: {
+        when: invalidEvent,
+        example: 'comment is required.',
+        field: 'comment',
+      },
+    },
+    example: {
+      path: { access_request_id: '1' },
+      body: { actor_type: 'login_user', actor_id: '1001', comment: 'Looks good.' },
+    },
+  },
 });

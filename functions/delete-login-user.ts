@@ -7,15 +7,7 @@ import { stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user',
-  summary: 'Deletes the Login User',
-  description:
-    'Their sessions, identities and relations of devices are gone, and all their tokens are invalid at once. After a 5xx, send it again with the same token: it finishes the deletion. Somebody who logs in again later is a new Login User with another id.',
-  tag: 'People',
   authenticate: loginUserToken,
-  responses: {
-    204: { description: 'The Login User is deleted. A second call is a 401: no session is left.' },
-  },
-  errors: stepUpErrors,
   table: {
     login_users: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
@@ -28,5 +20,17 @@ export const { endpoint, handler } = serve({
       requireStepUp(caller);
     }
     return noContent(deleteLoginUser(caller.login_user_id, 'person', { last: caller.session_id }));
+  },
+  document: !process.env.BUNDLED && {
+    summary: 'Deletes the Login User',
+    description:
+      'Their sessions, identities and relations of devices are gone, and all their tokens are invalid at once. After a 5xx, send it again with the same token: it finishes the deletion. Somebody who logs in again later is a new Login User with another id.',
+    tag: 'People',
+    responses: {
+      204: {
+        description: 'The Login User is deleted. A second call is a 401: no session is left.',
+      },
+    },
+    errors: stepUpErrors,
   },
 });

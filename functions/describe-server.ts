@@ -5,18 +5,20 @@ import { serverMetadata, serverMetadataSchema } from '../lib/tokens/server-metad
 
 export const { endpoint, handler } = serve({
   route: 'GET /.well-known/oauth-authorization-server',
-  summary: 'Metadata of the OAuth endpoints (RFC 8414)',
-  description:
-    'Where the OAuth endpoints are and what they support, as RFC 8414 defines it. Clients can discover everything from here.',
-  tag: 'Metadata',
   authenticate: anybody,
-  responses: {
-    200: {
-      description: 'The metadata.',
-      body: serverMetadataSchema,
-      cacheSeconds: 3600,
-      example: serverMetadata('https://login.example.com'),
+  cacheSeconds: 3600,
+  handle: async () => ok(serverMetadata(issuer())),
+  document: !process.env.BUNDLED && {
+    summary: 'Metadata of the OAuth endpoints (RFC 8414)',
+    description:
+      'Where the OAuth endpoints are and what they support, as RFC 8414 defines it. Clients can discover everything from here.',
+    tag: 'Metadata',
+    responses: {
+      200: {
+        description: 'The metadata.',
+        body: serverMetadataSchema,
+        example: serverMetadata('https://login.example.com'),
+      },
     },
   },
-  handle: async () => ok(serverMetadata(issuer())),
 });

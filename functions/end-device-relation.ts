@@ -6,21 +6,23 @@ import { textField } from '../lib/schema/json-schema.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}',
-  summary: 'Ends the relation of a device to the Login User',
-  description:
-    'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',
-  tag: 'Devices',
   authenticate: loginUserToken,
   parameters: { path: { device_id: textField('The `id` that the registration returned.') } },
-  responses: { 204: { description: 'The device is no longer related to the person.' } },
-  errors: {
-    not_found: {
-      when: 'The person has no such device, or does not exist.',
-      example: 'The Login User has no such device.',
-    },
-  },
   table: { devices: ['GetItem', 'UpdateItem'] },
-  example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) =>
     noContent(endRelation(requireActiveUser(caller).login_user_id, path.device_id)),
+  document: !process.env.BUNDLED && {
+    summary: 'Ends the relation of a device to the Login User',
+    description:
+      'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',
+    tag: 'Devices',
+    responses: { 204: { description: 'The device is no longer related to the person.' } },
+    errors: {
+      not_found: {
+        when: 'The person has no such device, or does not exist.',
+        example: 'The Login User has no such device.',
+      },
+    },
+    example: { path: { device_id: `d_${'A'.repeat(43)}` } },
+  },
 });

@@ -6,24 +6,26 @@ import { textField } from '../lib/schema/json-schema.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/sessions/{session_id}',
-  summary: 'Ends one session of the Login User',
-  description:
-    'Its tokens are invalid at once, and the relations of devices that it made end. It may be the session of the request.',
-  tag: 'People',
   authenticate: loginUserToken,
   parameters: { path: { session_id: textField('The `id` in the list of sessions.') } },
-  responses: { 204: { description: 'The session has ended.' } },
-  errors: {
-    not_found: {
-      when: 'The person has no such session, or it is over, or the person does not exist.',
-      example: 'The Login User has no such session, or it is over.',
-    },
-  },
   table: {
     login_users: ['GetItem', 'UpdateItem'],
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
-  example: { path: { session_id: `s_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) =>
     noContent(endOwnSession(requireActiveUser(caller), path.session_id)),
+  document: !process.env.BUNDLED && {
+    summary: 'Ends one session of the Login User',
+    description:
+      'Its tokens are invalid at once, and the relations of devices that it made end. It may be the session of the request.',
+    tag: 'People',
+    responses: { 204: { description: 'The session has ended.' } },
+    errors: {
+      not_found: {
+        when: 'The person has no such session, or it is over, or the person does not exist.',
+        example: 'The Login User has no such session, or it is over.',
+      },
+    },
+    example: { path: { session_id: `s_${'A'.repeat(22)}` } },
+  },
 });

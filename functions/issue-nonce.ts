@@ -10,38 +10,43 @@ import { noncePath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({
   route: `POST ${noncePath}`,
-  summary: 'Makes a nonce for the next id token of a person',
-  description:
-    'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login, which the same phone or client may repeat after a lost response; an id token that has it counts nowhere without it. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',
-  tag: 'Tokens',
   authenticate: anyClient,
   body: form(v.object(clientIdParameter)),
-  responses: {
-    200: {
-      description: 'A nonce, for one login in this Login App.',
-      body: v.object({
-        nonce: v.string(),
-        expires_in: v.pipe(countField, v.description('Seconds within which the login must come.')),
-      }),
-      example: { nonce: 'ln.1769846400.8Qv…', expires_in: loginNonceLifetime },
-    },
-  },
-  errors: {
-    invalid_request: {
-      when: 'The body is no form, or `client_id` is repeated.',
-      example: 'The parameter client_id is repeated.',
-    },
-    unauthorized_client: {
-      when: 'The Login App is disabled.',
-      example: 'The Login App is disabled.',
-    },
-  },
-  writes: false,
   secrets: ['refresh-tokens'],
-  example: { body: { client_id: 'CLIENT_ID' } },
+  writes: false,
   handle: async ({ caller: { loginAppId } }) => {
     await requireEnabled(loginAppId);
     const nonce = await newNonce('login', loginAppId, loginNonceLifetime);
     return ok({ nonce, expires_in: loginNonceLifetime });
+  },
+  document: !process.env.BUNDLED && {
+    summary: 'Makes a nonce for the next id token of a person',
+    description:
+      'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login, which the same phone or client may repeat after a lost response; an id token that has it counts nowhere without it. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',
+    tag: 'Tokens',
+    responses: {
+      200: {
+        description: 'A nonce, for one login in this Login App.',
+        body: v.object({
+          nonce: v.string(),
+          expires_in: v.pipe(
+            countField,
+            v.description('Seconds within which the login must come.'),
+          ),
+        }),
+        example: { nonce: 'ln.1769846400.8Qv…', expires_in: loginNonceLifetime },
+      },
+    },
+    errors: {
+      invalid_request: {
+        when: 'The body is no form, or `client_id` is repeated.',
+        example: 'The parameter client_id is repeated.',
+      },
+      unauthorized_client: {
+        when: 'The Login App is disabled.',
+        example: 'The Login App is disabled.',
+      },
+    },
+    example: { body: { client_id: 'CLIENT_ID' } },
   },
 });

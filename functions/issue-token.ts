@@ -13,72 +13,8 @@ import { proofErrors, providerNotAllowed, throttledByProvider } from './shared/e
 
 export const { endpoint, handler } = serve({
   route: `POST ${tokenPath}`,
-  summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
-  description:
-    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
-  tag: 'Tokens',
   authenticate: clientAt(tokenPath),
   body: form(tokenRequestSchema, invalidTokenRequest),
-  responses: {
-    200: {
-      description: 'The tokens.',
-      body: tokenResponseSchema,
-      example: {
-        access_token: 'eyJhbGciOi…',
-        token_type: 'bearer',
-        expires_in: 3600,
-        refresh_token: 'rt.lu_…',
-        refresh_token_expires_in: 2_592_000,
-      },
-      links: {
-        Refresh: {
-          operationId: 'issue-token',
-          description: 'The refresh token gets the next tokens. `client_credentials` has none.',
-          requestBody: {
-            grant_type: 'refresh_token',
-            refresh_token: '$response.body#/refresh_token',
-          },
-        },
-        Revoke: {
-          operationId: 'revoke-token',
-          description:
-            'Revoking the refresh token ends the session: the service accepts none of its tokens any longer.',
-          requestBody: { token: '$response.body#/refresh_token' },
-        },
-        Introspect: {
-          operationId: 'introspect-token',
-          description: 'A server can ask whether the access token is still active.',
-          requestBody: { token: '$response.body#/access_token' },
-        },
-      },
-    },
-  },
-  errors: {
-    ...proofErrors,
-    invalid_request: {
-      when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App, or HTTP Basic comes with a client assertion.',
-      example: 'The parameter provider is required.',
-    },
-    unsupported_grant_type: {
-      when: 'There is no such grant type.',
-      example:
-        'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials.',
-    },
-    unauthorized_client: {
-      when: `The client may not use this grant or read recipients, or its Login App is disabled. Only the operator can change that. Or: ${providerNotAllowed.when}`,
-      example: 'The client may not use the grant client_credentials.',
-    },
-    invalid_grant: {
-      when: 'The credential, the authorization code or the refresh token is not accepted, the nonce has been used by another login, the login hook refuses, the person is blocked, or they are new and the Login App lets nobody new in. Let the person log in again.',
-      example: 'The provider does not accept this credential for this Login App.',
-    },
-    too_many_requests: throttledByProvider,
-    temporarily_unavailable: {
-      when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Send the request again.',
-      example: 'The service has no signing key yet; send the request again in a minute.',
-    },
-  },
-  errorEvent: 'token_refused',
   table: {
     login_users: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
@@ -87,35 +23,101 @@ export const { endpoint, handler } = serve({
   },
   secrets: ['signing-keys', 'refresh-tokens', 'provider-settings'],
   asksLoginHook: true,
-  example: {
-    bodies: {
-      'OAuth 2.0 access token': {
-        grant_type: 'provider_credentials',
-        provider: 'provider_a',
-        access_token: 'PROVIDER_ACCESS_TOKEN',
-      },
-      'OAuth 1.0 token and secret': {
-        grant_type: 'provider_credentials',
-        provider: 'provider_c',
-        access_token: 'PROVIDER_OAUTH1_TOKEN',
-        access_secret: 'PROVIDER_OAUTH1_SECRET',
-      },
-      'OIDC id token': {
-        grant_type: 'provider_credentials',
-        provider: 'provider_f',
-        id_token: 'PROVIDER_ID_TOKEN',
-      },
-      'Authorization code': {
-        grant_type: 'provider_authorization_code',
-        provider: 'provider_b',
-        authorization_code: 'AUTHORIZATION_CODE',
-      },
-      'Refresh token': { grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' },
-      'Client credentials': { grant_type: 'client_credentials' },
-    },
-  },
+  errorEvent: 'token_refused',
   handle: async ({ caller, body }) => {
     const tokens = await issueToken(caller, body);
     return ok(tokens, await proofHeaders(caller));
+  },
+  document: !process.env.BUNDLED && {
+    summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
+    description:
+      'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
+    tag: 'Tokens',
+    responses: {
+      200: {
+        description: 'The tokens.',
+        body: tokenResponseSchema,
+        example: {
+          access_token: 'eyJhbGciOi…',
+          token_type: 'bearer',
+          expires_in: 3600,
+          refresh_token: 'rt.lu_…',
+          refresh_token_expires_in: 2_592_000,
+        },
+        links: {
+          Refresh: {
+            operationId: 'issue-token',
+            description: 'The refresh token gets the next tokens. `client_credentials` has none.',
+            requestBody: {
+              grant_type: 'refresh_token',
+              refresh_token: '$response.body#/refresh_token',
+            },
+          },
+          Revoke: {
+            operationId: 'revoke-token',
+            description:
+              'Revoking the refresh token ends the session: the service accepts none of its tokens any longer.',
+            requestBody: { token: '$response.body#/refresh_token' },
+          },
+          Introspect: {
+            operationId: 'introspect-token',
+            description: 'A server can ask whether the access token is still active.',
+            requestBody: { token: '$response.body#/access_token' },
+          },
+        },
+      },
+    },
+    errors: {
+      ...proofErrors,
+      invalid_request: {
+        when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App, or HTTP Basic comes with a client assertion.',
+        example: 'The parameter provider is required.',
+      },
+      unsupported_grant_type: {
+        when: 'There is no such grant type.',
+        example:
+          'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials.',
+      },
+      unauthorized_client: {
+        when: `The client may not use this grant or read recipients, or its Login App is disabled. Only the operator can change that. Or: ${providerNotAllowed.when}`,
+        example: 'The client may not use the grant client_credentials.',
+      },
+      invalid_grant: {
+        when: 'The credential, the authorization code or the refresh token is not accepted, the nonce has been used by another login, the login hook refuses, the person is blocked, or they are new and the Login App lets nobody new in. Let the person log in again.',
+        example: 'The provider does not accept this credential for this Login App.',
+      },
+      too_many_requests: throttledByProvider,
+      temporarily_unavailable: {
+        when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Send the request again.',
+        example: 'The service has no signing key yet; send the request again in a minute.',
+      },
+    },
+    example: {
+      bodies: {
+        'OAuth 2.0 access token': {
+          grant_type: 'provider_credentials',
+          provider: 'provider_a',
+          access_token: 'PROVIDER_ACCESS_TOKEN',
+        },
+        'OAuth 1.0 token and secret': {
+          grant_type: 'provider_credentials',
+          provider: 'provider_c',
+          access_token: 'PROVIDER_OAUTH1_TOKEN',
+          access_secret: 'PROVIDER_OAUTH1_SECRET',
+        },
+        'OIDC id token': {
+          grant_type: 'provider_credentials',
+          provider: 'provider_f',
+          id_token: 'PROVIDER_ID_TOKEN',
+        },
+        'Authorization code': {
+          grant_type: 'provider_authorization_code',
+          provider: 'provider_b',
+          authorization_code: 'AUTHORIZATION_CODE',
+        },
+        'Refresh token': { grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' },
+        'Client credentials': { grant_type: 'client_credentials' },
+      },
+    },
   },
 });

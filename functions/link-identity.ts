@@ -21,47 +21,8 @@ const example = {
 
 export const { endpoint, handler } = serve({
   route: 'POST /v2/marketing/login/user/identities',
-  summary: 'Links another identity to the Login User',
-  description:
-    'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',
-  tag: 'People',
   authenticate: loginUserToken,
   body: form(identityFormSchema),
-  responses: {
-    201: {
-      description: 'The identity is linked now.',
-      body: shownIdentitySchema,
-      example,
-      links: {
-        Unlink: {
-          operationId: 'unlink-identity',
-          description: 'Unlinks it again.',
-          parameters: { identity_id: '$response.body#/id' },
-        },
-      },
-    },
-    200: { description: 'The identity was theirs already.', body: shownIdentitySchema, example },
-  },
-  errors: {
-    invalid_request: {
-      when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
-      example: 'The parameter provider is required.',
-    },
-    invalid_grant: {
-      when: 'The credential or the authorization code is not accepted, the nonce has had another use, or the login hook refuses.',
-      example: 'The provider does not accept this credential for this Login App.',
-    },
-    unauthorized_client: providerNotAllowed,
-    ...stepUpErrors,
-    conflict: {
-      when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
-      example: 'The identity belongs to another Login User of this Login App.',
-    },
-    too_many_requests: {
-      ...tooManyRejected,
-      when: `${tooManyRejected.when} Or: ${throttledByProvider.when}`,
-    },
-  },
   table: {
     login_users: ['GetItem', 'UpdateItem'],
     issuer_keys: ['GetItem'],
@@ -69,13 +30,6 @@ export const { endpoint, handler } = serve({
   },
   secrets: ['provider-settings', 'refresh-tokens'],
   asksLoginHook: true,
-  example: {
-    bodies: {
-      'OIDC id token': { provider: 'provider_f', id_token: 'PROVIDER_ID_TOKEN' },
-      'OAuth 2.0 access token': { provider: 'provider_a', access_token: 'PROVIDER_ACCESS_TOKEN' },
-      'Authorization code': { provider: 'provider_b', authorization_code: 'AUTHORIZATION_CODE' },
-    },
-  },
   idIs: 'identity_id',
   handle: async ({ caller, body }) => {
     const user = requireActiveUser(caller);
@@ -84,5 +38,53 @@ export const { endpoint, handler } = serve({
     const ask = () => askAboutLink(caller, body.provider, person);
     const { isNew, identity } = await linkIdentity(user, body.provider, person, { ask });
     return isNew ? created(identity) : ok(identity);
+  },
+  document: !process.env.BUNDLED && {
+    summary: 'Links another identity to the Login User',
+    description:
+      'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',
+    tag: 'People',
+    responses: {
+      201: {
+        description: 'The identity is linked now.',
+        body: shownIdentitySchema,
+        example,
+        links: {
+          Unlink: {
+            operationId: 'unlink-identity',
+            description: 'Unlinks it again.',
+            parameters: { identity_id: '$response.body#/id' },
+          },
+        },
+      },
+      200: { description: 'The identity was theirs already.', body: shownIdentitySchema, example },
+    },
+    errors: {
+      invalid_request: {
+        when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
+        example: 'The parameter provider is required.',
+      },
+      invalid_grant: {
+        when: 'The credential or the authorization code is not accepted, the nonce has had another use, or the login hook refuses.',
+        example: 'The provider does not accept this credential for this Login App.',
+      },
+      unauthorized_client: providerNotAllowed,
+      ...stepUpErrors,
+      conflict: {
+        when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
+        example: 'The identity belongs to another Login User of this Login App.',
+      },
+      too_many_requests: {
+        ...tooManyRejected,
+        when: `${tooManyRejected.when} Or: ${throttledByProvider.when}`,
+      },
+    },
+    example: {
+      bodies: {
+        'OIDC id token': { provider: 'provider_f', id_token: 'PROVIDER_ID_TOKEN' },
+        'OAuth 2.0 access token': { provider: 'provider_a', access_token: 'PROVIDER_ACCESS_TOKEN' },
+        'Authorization code': { provider: 'provider_b', authorization_code: 'AUTHORIZATION_CODE' },
+      },
+    },
   },
 });

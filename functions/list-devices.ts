@@ -5,37 +5,39 @@ import { requireActiveUser } from '../lib/login-users/login-user.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user/push_notifications/devices',
-  summary: 'Lists the devices that are related to the Login User',
-  description:
-    'At most 20 devices, the one seen last first. `active` is false for a device that gets no messages: its push service no longer knows it, or it was not seen for 270 days.',
-  tag: 'Devices',
   authenticate: loginUserToken,
-  responses: {
-    200: {
-      description: 'At most 20 devices, the one seen last first.',
-      body: deviceListSchema,
-      example: {
-        devices: [
-          {
-            id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M',
-            active: true,
-            platform: 'android',
-            token_type: 'fcm',
-            created_at: '2026-01-31T08:00:00.000Z',
-            last_seen_at: '2026-01-31T08:00:00.000Z',
-            related_at: '2026-01-31T08:00:00.000Z',
+  table: { devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'] },
+  handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller).login_user_id)),
+  document: !process.env.BUNDLED && {
+    summary: 'Lists the devices that are related to the Login User',
+    description:
+      'At most 20 devices, the one seen last first. `active` is false for a device that gets no messages: its push service no longer knows it, or it was not seen for 270 days.',
+    tag: 'Devices',
+    responses: {
+      200: {
+        description: 'At most 20 devices, the one seen last first.',
+        body: deviceListSchema,
+        example: {
+          devices: [
+            {
+              id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M',
+              active: true,
+              platform: 'android',
+              token_type: 'fcm',
+              created_at: '2026-01-31T08:00:00.000Z',
+              last_seen_at: '2026-01-31T08:00:00.000Z',
+              related_at: '2026-01-31T08:00:00.000Z',
+            },
+          ],
+        },
+        links: {
+          End: {
+            operationId: 'end-device-relation',
+            description: 'Ends the relation of a device; here, of the first one.',
+            parameters: { device_id: '$response.body#/devices/0/id' },
           },
-        ],
-      },
-      links: {
-        End: {
-          operationId: 'end-device-relation',
-          description: 'Ends the relation of a device; here, of the first one.',
-          parameters: { device_id: '$response.body#/devices/0/id' },
         },
       },
     },
   },
-  table: { devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'] },
-  handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller).login_user_id)),
 });

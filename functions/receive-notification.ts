@@ -95,10 +95,6 @@ const loginAppIdSchema = v.pipe(
 
 export const { endpoint, handler } = serve({
   route: `POST ${notificationsPath}`,
-  summary: 'Receives notifications of an identity provider about a person',
-  description:
-    'Register this address at the provider, with the id of the Login App in the query. It takes what Sign in with Apple sends as JSON, security event tokens (RFC 8417, pushed as RFC 8935 says), logout tokens (OpenID Connect Back-Channel Logout 1.0) and signed requests of Facebook. When a provider says that a person left, logged out or lost their account, the service ends the sessions that began with that identity, or unlinks it, as the provider settings say. A person without another identity loses all sessions, or is deleted. Other notifications change nothing.',
-  tag: 'People',
   authenticate: anybody,
   parameters: {
     path: {
@@ -134,24 +130,6 @@ export const { endpoint, handler } = serve({
       },
     ],
   },
-  responses: {
-    200: {
-      description: 'The logout token or the signed request has been received.',
-      body: receiptSchema,
-      example: {
-        url: 'https://www.example.com/deletion?confirmation_code=3f1c',
-        confirmation_code: '3f1c',
-      },
-    },
-    202: { description: 'The security event token has been received.' },
-    204: { description: 'The notification of Apple has been received.' },
-  },
-  errors: {
-    invalid_request: {
-      when: 'The notification is missing, malformed, or not of this provider for this Login App. Or the provider is not set up for the Login App.',
-      example: 'The payload is not a notification of this provider for this Login App.',
-    },
-  },
   table: {
     login_apps: ['GetItem'],
     login_users: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
@@ -159,11 +137,35 @@ export const { endpoint, handler } = serve({
     issuer_keys: ['GetItem'],
   },
   secrets: ['provider-settings'],
-  example: {
-    path: { provider: 'provider_f' },
-    query: { login_app_id: `la_${'A'.repeat(22)}` },
-    body: { payload: 'PROVIDER_NOTIFICATION' },
-  },
   handle: async ({ path, query: { login_app_id, event }, body }) =>
     answers[body.form](await receiveNotification(login_app_id, path.provider, { ...body, event })),
+  document: !process.env.BUNDLED && {
+    summary: 'Receives notifications of an identity provider about a person',
+    description:
+      'Register this address at the provider, with the id of the Login App in the query. It takes what Sign in with Apple sends as JSON, security event tokens (RFC 8417, pushed as RFC 8935 says), logout tokens (OpenID Connect Back-Channel Logout 1.0) and signed requests of Facebook. When a provider says that a person left, logged out or lost their account, the service ends the sessions that began with that identity, or unlinks it, as the provider settings say. A person without another identity loses all sessions, or is deleted. Other notifications change nothing.',
+    tag: 'People',
+    responses: {
+      200: {
+        description: 'The logout token or the signed request has been received.',
+        body: receiptSchema,
+        example: {
+          url: 'https://www.example.com/deletion?confirmation_code=3f1c',
+          confirmation_code: '3f1c',
+        },
+      },
+      202: { description: 'The security event token has been received.' },
+      204: { description: 'The notification of Apple has been received.' },
+    },
+    errors: {
+      invalid_request: {
+        when: 'The notification is missing, malformed, or not of this provider for this Login App. Or the provider is not set up for the Login App.',
+        example: 'The payload is not a notification of this provider for this Login App.',
+      },
+    },
+    example: {
+      path: { provider: 'provider_f' },
+      query: { login_app_id: `la_${'A'.repeat(22)}` },
+      body: { payload: 'PROVIDER_NOTIFICATION' },
+    },
+  },
 });

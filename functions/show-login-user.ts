@@ -8,42 +8,44 @@ import {
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user',
-  summary: 'Shows the Login User and what they can log in with',
-  description:
-    'Ids of providers are not shown. `last_login_at` is the latest login with any of the identities. A `profile` is what a provider said: show it, but know people by `id` alone.',
-  tag: 'People',
   authenticate: loginUserToken,
-  responses: {
-    200: {
-      description: 'The Login User, with their identities, the oldest first.',
-      body: shownLoginUserSchema,
-      example: {
-        id: 'lu_5nQ0yLkFQ2m7sD9XcVtBzE1hRgJwKpU3oYiAa8TfNqM',
-        created_at: '2026-01-31T08:00:00.000Z',
-        last_login_at: '2026-03-01T09:30:00.000Z',
-        identities: [
-          {
-            id: 'i_Zk3vQ8xWc1LmN0pRsTuV2w',
-            provider: 'provider_f',
-            linked_at: '2026-01-31T08:00:00.000Z',
-            last_login_at: '2026-03-01T09:30:00.000Z',
-            profile: { email: 'alice@example.com', email_verified: true, name: 'Alice Example' },
+  handle: async ({ caller }) => ok(showLoginUser(requireActiveUser(caller))),
+  document: !process.env.BUNDLED && {
+    summary: 'Shows the Login User and what they can log in with',
+    description:
+      'Ids of providers are not shown. `last_login_at` is the latest login with any of the identities. A `profile` is what a provider said: show it, but know people by `id` alone.',
+    tag: 'People',
+    responses: {
+      200: {
+        description: 'The Login User, with their identities, the oldest first.',
+        body: shownLoginUserSchema,
+        example: {
+          id: 'lu_5nQ0yLkFQ2m7sD9XcVtBzE1hRgJwKpU3oYiAa8TfNqM',
+          created_at: '2026-01-31T08:00:00.000Z',
+          last_login_at: '2026-03-01T09:30:00.000Z',
+          identities: [
+            {
+              id: 'i_Zk3vQ8xWc1LmN0pRsTuV2w',
+              provider: 'provider_f',
+              linked_at: '2026-01-31T08:00:00.000Z',
+              last_login_at: '2026-03-01T09:30:00.000Z',
+              profile: { email: 'alice@example.com', email_verified: true, name: 'Alice Example' },
+            },
+            {
+              id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
+              provider: 'provider_b',
+              linked_at: '2026-02-14T18:20:00.000Z',
+            },
+          ],
+        },
+        links: {
+          Unlink: {
+            operationId: 'unlink-identity',
+            description: 'Unlinks an identity; here, the first one, if there is another.',
+            parameters: { identity_id: '$response.body#/identities/0/id' },
           },
-          {
-            id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
-            provider: 'provider_b',
-            linked_at: '2026-02-14T18:20:00.000Z',
-          },
-        ],
-      },
-      links: {
-        Unlink: {
-          operationId: 'unlink-identity',
-          description: 'Unlinks an identity; here, the first one, if there is another.',
-          parameters: { identity_id: '$response.body#/identities/0/id' },
         },
       },
     },
   },
-  handle: async ({ caller }) => ok(showLoginUser(requireActiveUser(caller))),
 });

@@ -8,32 +8,34 @@ import { stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'DELETE /v2/marketing/login/user/identities/{identity_id}',
-  summary: 'Unlinks an identity from the Login User',
-  description:
-    'From then on, a login with it creates a new Login User. Sessions go on, even those that were started with it: end them if somebody else may have used it.',
-  tag: 'People',
   authenticate: loginUserToken,
   parameters: { path: { identity_id: textField('The `id` of one of their identities.') } },
-  responses: { 204: { description: 'The identity is no longer theirs.' } },
-  errors: {
-    ...stepUpErrors,
-    not_found: {
-      when: 'The person has no such identity, or does not exist.',
-      example: 'The Login User has no such identity.',
-    },
-    unprocessable_entity: {
-      when: 'It is their last identity: they could not log in any longer.',
-      example:
-        'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.',
-      field: 'identity_id',
-    },
-  },
   table: { login_users: ['GetItem', 'UpdateItem'] },
   secrets: ['provider-settings'],
-  example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {
     const { login_user_id } = requireActiveUser(caller);
     requireStepUp(caller);
     return noContent(unlinkIdentity({ login_user_id, identity_id: path.identity_id }));
+  },
+  document: !process.env.BUNDLED && {
+    summary: 'Unlinks an identity from the Login User',
+    description:
+      'From then on, a login with it creates a new Login User. Sessions go on, even those that were started with it: end them if somebody else may have used it.',
+    tag: 'People',
+    responses: { 204: { description: 'The identity is no longer theirs.' } },
+    errors: {
+      ...stepUpErrors,
+      not_found: {
+        when: 'The person has no such identity, or does not exist.',
+        example: 'The Login User has no such identity.',
+      },
+      unprocessable_entity: {
+        when: 'It is their last identity: they could not log in any longer.',
+        example:
+          'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.',
+        field: 'identity_id',
+      },
+    },
+    example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
   },
 });

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, extname, join } from 'node:path';
-import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
+import type { AnyEndpoint, FunctionRecord } from '../lib/http/endpoint.ts';
 
 const folder = join(import.meta.dirname, '../functions');
 
@@ -11,7 +11,7 @@ const folder = join(import.meta.dirname, '../functions');
  */
 export function readFunctions() {
   const endpoints = new Map<string, AnyEndpoint>();
-  const others = new Map<string, Access>();
+  const others = new Map<string, FunctionRecord>();
   const extension = extname(import.meta.filename);
   const load = createRequire(import.meta.url);
   for (const file of globSync(`*${extension}`, { cwd: folder }).sort()) {

@@ -4,17 +4,20 @@ import { idempotencyKeySchema } from '../../lib/access-requests/idempotency.ts';
 import { accessRequestIdSchema } from '../../lib/access-requests/search-request.ts';
 import { writingAccount } from '../../lib/http/auth/account.ts';
 
-/**
- * Parts that the records of the endpoints that add an event have in common: a comment, and a
- * review.
- */
+/** Parts that the records of the endpoints that add an event, a comment or a review, share. */
 export const addEventRecord = {
-  tag: 'Access requests',
   authenticate: writingAccount,
   parameters: {
     path: { access_request_id: accessRequestIdSchema },
     headers: { 'idempotency-key': idempotencyKeySchema },
   },
+  table: { access_requests: ['GetItem', 'BatchGetItem', 'Query', 'PutItem'] },
+  idIs: 'event_id',
+} as const;
+
+/** Parts that the documents of these endpoints share. */
+export const addEventDocument = {
+  tag: 'Access requests',
   errors: {
     invalid_request: {
       when: 'The id of the access request or the Idempotency-Key is malformed, or the body is not a JSON object.',
@@ -33,8 +36,6 @@ export const addEventRecord = {
       example: 'Too many are writing to this access request at once; send the request again.',
     },
   },
-  table: { access_requests: ['GetItem', 'BatchGetItem', 'Query', 'PutItem'] },
-  idIs: 'event_id',
 } as const;
 
 /**

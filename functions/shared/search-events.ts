@@ -4,13 +4,16 @@ import { accessRequestIdSchema, searchQuery } from '../../lib/access-requests/se
 import type { accessRequestSchema } from '../../lib/access-requests/shown-access-request.ts';
 import { account } from '../../lib/http/auth/account.ts';
 
-/**
- * Parts that the records of the searches have in common: the search of events, and that of reviews.
- */
+/** Parts that the records of the searches of events and of reviews share. */
 export const searchRecord = {
-  tag: 'Access requests',
   authenticate: account,
   parameters: { path: { access_request_id: accessRequestIdSchema }, query: searchQuery },
+  table: { access_requests: ['GetItem', 'BatchGetItem', 'Query'] },
+} as const;
+
+/** Parts that the documents of these searches share. */
+export const searchDocument = {
+  tag: 'Access requests',
   errors: {
     invalid_request: {
       when: 'A parameter is malformed, repeated or unknown.',
@@ -21,7 +24,6 @@ export const searchRecord = {
       example: 'The account has no access to this access request.',
     },
   },
-  table: { access_requests: ['GetItem', 'BatchGetItem', 'Query'] },
 } as const;
 
 export const pageOfEvents = {

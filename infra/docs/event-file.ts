@@ -20,7 +20,7 @@ const credentials: Record<SchemeName, Record<string, string>> = {
  * The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0.
  */
 export const exampleEvent = (endpoint: AnyEndpoint): APIGatewayProxyEventV2 =>
-  eventOf(endpoint, endpoint.example, credentials[endpoint.authenticate.scheme]);
+  eventOf(endpoint, endpoint.document.example, credentials[endpoint.authenticate.scheme]);
 
 /**
  * A request to an endpoint, as API Gateway passes it to the function.
@@ -86,7 +86,8 @@ export const exampleRequests = (
     }),
   );
 
-function statusOf({ route, responses, authenticate, trialStatus }: AnyEndpoint): number {
+function statusOf({ route, authenticate, document }: AnyEndpoint): number {
+  const { responses, trialStatus } = document;
   if (trialStatus !== undefined) return trialStatus;
   if (route.startsWith('GET ')) return Math.min(...Object.keys(responses).map(Number));
   return authenticate.scheme === 'none' ? 400 : 401;

@@ -27,7 +27,7 @@ export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, 
       ['Group', 'Endpoints'],
       tags.map(({ name, description }) => [
         `**${name}.** ${description}`,
-        inOrderOfUse(endpoints.filter(({ tag }) => tag === name))
+        inOrderOfUse(endpoints.filter(({ document }) => document.tag === name))
           .map(({ route }) => code(route))
           .join('<br>'),
       ]),

@@ -1,5 +1,5 @@
 import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { aliases, mainFields, target } from './bundles.ts';
+import { aliases, define, mainFields, target } from './bundles.ts';
 
 /**
  * How each function becomes one file. Every line shortens the cold start; `npm run bench:cold`
@@ -11,6 +11,7 @@ export const bundling: BundlingOptions = {
   mainFields,
   externalModules: [],
   minify: true,
+  define,
   esbuildArgs: aliases,
   logLevel: LogLevel.WARNING,
 };

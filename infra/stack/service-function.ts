@@ -7,8 +7,8 @@ import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type {
-  Access,
   AnyEndpoint,
+  FunctionRecord,
   SecretName,
   TableAction,
   TableRights,
@@ -99,7 +99,9 @@ function withLists(actions: TableAction[]): TableRights {
  * do with the table and the secrets only what `access` says. Its logical id is its key in Pascal
  * case.
  */
-export class ServiceFunction<Kind extends Access = Access> extends Construct {
+export class ServiceFunction<
+  Kind extends AnyEndpoint | FunctionRecord = AnyEndpoint | FunctionRecord,
+> extends Construct {
   readonly key: string;
   readonly access: Kind;
   readonly lambda: NodejsFunction;
@@ -115,7 +117,8 @@ export class ServiceFunction<Kind extends Access = Access> extends Construct {
     super(scope, key);
     const { settings, table, secrets } = shared;
     const { warm = 0, inlineRights = false, ...props } = special;
-    const { secrets: readable = [], summary, seconds = 10 } = access;
+    const { secrets: readable = [], seconds = 10 } = access;
+    const { summary } = 'document' in access ? access.document : access;
     const asked = access.asksLoginHook ? settings.loginHook : undefined;
     const hook =
       asked && !asked.startsWith('arn:') ? arnOf(this, 'lambda', 'function', asked) : asked;

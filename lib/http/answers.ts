@@ -9,7 +9,7 @@ import { logEvent, logFailure } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import { bodyFor } from './body.ts';
-import type { AnyEndpoint } from './endpoint.ts';
+import type { RunningEndpoint } from './endpoint.ts';
 
 interface Response {
   status: number;
@@ -72,7 +72,7 @@ export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
 export const renderErrors = ({
   errorEvent = 'request_refused',
   body,
-}: AnyEndpoint): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
+}: RunningEndpoint): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
   onError: (request) => {
     const { error, event } = request;
     const { requestId } = event.requestContext;

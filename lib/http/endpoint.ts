@@ -19,10 +19,8 @@ export type TableRights = { [Kind in ItemKind]?: readonly TableAction[] };
 /** The secrets of a deployment that a function may read. */
 export type SecretName = 'signing-keys' | 'refresh-tokens' | 'provider-settings';
 
-/** The purpose and the rights of a function. */
+/** The rights of a function on the table, secrets and the login hook, and its timeout. */
 export interface Access {
-  /** The description of the function, and of the endpoint in every list, on one line. */
-  summary: string;
   /**
    * Actions on each kind of item.
    * @default none
@@ -36,6 +34,12 @@ export interface Access {
    * @default 10: up to 3 s for a provider, a cold start, and retries of the store
    */
   seconds?: number;
+}
+
+/** The record of a function without a route. */
+export interface FunctionRecord extends Access {
+  /** The description of the function, on one line. */
+  summary: string;
 }
 
 export type SchemeName =
@@ -66,8 +70,8 @@ export interface Authentication<Caller> {
 /** Headers by their names in lower case. */
 export type RequestHeaders = Record<string, string | undefined>;
 
-/** The record of a function without a route. Checks its environment, as `serve` does. */
-export function accessOf(access: Access): Access {
+/** Returns the record of a function without a route, and checks its environment as `serve` does. */
+export function accessOf(access: FunctionRecord): FunctionRecord {
   requireEnvironmentInLambda();
   return access;
 }
@@ -76,11 +80,6 @@ interface ResponseRecord {
   description: string;
   body?: v.GenericSchema;
   example?: unknown;
-  /**
-   * Seconds that anybody may cache it.
-   * @default none
-   */
-  cacheSeconds?: number;
   /** Requests that can follow, by name. */
   links?: Record<string, Link>;
 }
@@ -134,16 +133,13 @@ interface EndpointRequest<Caller, Schemas extends ParameterSchemas, Content> {
 }
 
 /**
- * Everything about an endpoint. Its handler, the local gateway, the CDK stack, the docs and the
- * event files read it.
+ * Everything about an endpoint: first what serves its requests, then its document. Its handler, the
+ * local gateway, the CDK stack, the docs and the event files read it.
  */
 export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R extends Responses>
   extends Access {
   /** As API Gateway writes it: `{name}` is one segment. */
   route: `${'GET' | 'POST' | 'DELETE'} /${string}`;
-  tag: 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
-  /** More than the summary, in Markdown. */
-  description: string;
   authenticate: Authentication<Caller>;
   /**
    * Malformed and, in the query, unknown ones are 400 `invalid_request`. Without `query`, the query
@@ -151,9 +147,6 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
    */
   parameters?: Schemas;
   body?: Body<Content>;
-  responses: R;
-  /** Errors besides 500 and those of its authentication. */
-  errors?: Partial<Record<ErrorCode, ErrorRecord>>;
   /**
    * The log event of an error response.
    * @default 'request_refused'
@@ -167,6 +160,29 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
   /** The name of the response's `id` in the audit line. */
   idIs?: AuditedId;
   /**
+   * Seconds that anybody may cache an answer that is no error.
+   * @default none
+   */
+  cacheSeconds?: number;
+  handle: (request: EndpointRequest<Caller, Schemas, Content>) => Promise<Answer<R>>;
+  /**
+   * Absent in Lambda, which never reads it: esbuild puts `true` in place of `process.env.BUNDLED`,
+   * and drops what comes after `!process.env.BUNDLED &&` with all that only documents use.
+   */
+  document: EndpointDocument<R> | false;
+}
+
+/** An endpoint as the API document, the pages and the event files describe it. */
+interface EndpointDocument<R extends Responses> {
+  /** The description of the function, and of the endpoint in every list, on one line. */
+  summary: string;
+  /** More than the summary, in Markdown. */
+  description: string;
+  tag: 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
+  responses: R;
+  /** Errors besides 500 and those of its authentication. */
+  errors?: Partial<Record<ErrorCode, ErrorRecord>>;
+  /**
    * A request for the docs and the event file. Credentials are placeholders such as `CLIENT_ID`.
    */
   example?: ExampleRequest;
@@ -178,7 +194,6 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
    *   authentication
    */
   trialStatus?: number;
-  handle: (request: EndpointRequest<Caller, Schemas, Content>) => Promise<Answer<R>>;
 }
 
 export interface ExampleRequest {
@@ -191,8 +206,16 @@ export interface ExampleRequest {
   bodies?: Record<string, Record<string, unknown>>;
 }
 
-/** An endpoint with any types, for code that doesn't serve requests. */
-export type AnyEndpoint = Omit<Endpoint<unknown, ParameterSchemas, unknown, Responses>, 'handle'>;
+/** An endpoint with any types, for code that serves requests in Lambda, where it has no document. */
+export type RunningEndpoint = Omit<
+  Endpoint<unknown, ParameterSchemas, unknown, Responses>,
+  'handle' | 'document'
+>;
 
-export const isAudited = ({ route, writes }: Pick<AnyEndpoint, 'route' | 'writes'>): boolean =>
+/** An endpoint with any types, for code that doesn't serve requests. */
+export interface AnyEndpoint extends RunningEndpoint {
+  document: EndpointDocument<Responses>;
+}
+
+export const isAudited = ({ route, writes }: Pick<RunningEndpoint, 'route' | 'writes'>): boolean =>
   !route.startsWith('GET ') && writes !== false;

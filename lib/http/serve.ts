@@ -24,7 +24,6 @@ import { jsonResponse, renderErrors } from './answers.ts';
 import { checkBody, formOf, formParsers, limitBody, otherParsers, validateBody } from './body.ts';
 import {
   type AnyAnswer,
-  type AnyEndpoint,
   type Authentication,
   type Endpoint,
   isAudited,
@@ -32,6 +31,7 @@ import {
   type ParameterSchemas,
   type RequestHeaders,
   type Responses,
+  type RunningEndpoint,
 } from './endpoint.ts';
 import { requireOriginSecret } from './origin-secret.ts';
 
@@ -102,7 +102,7 @@ const authenticate = <Caller>(
  * refused before its caller was known changed nothing, and anybody can send millions: those stand
  * in the log alone.
  */
-function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiResponse> {
+function writeAuditLine(endpoint: RunningEndpoint): MiddlewareObj<ApiEvent, ApiResponse> {
   const write = ({ response }: Request<ApiEvent, ApiResponse>) => {
     if (!isAudited(endpoint)) return;
     const status = response?.statusCode ?? 500;
@@ -116,15 +116,15 @@ function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, ApiRespo
 
 /** Renders the answer of a handler, and notes its ids for the audit line. */
 function renderAnswer(
-  { responses, idIs }: AnyEndpoint,
+  { cacheSeconds, idIs }: RunningEndpoint,
   answer: AnyAnswer,
   requestId: string,
 ): ApiResponse {
   const { status, body, headers = {}, mayBeCached = true } = answer;
   const fields: object = Object(body);
   annotateIds(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields);
-  const cacheSeconds = mayBeCached ? responses[status]?.cacheSeconds : undefined;
-  return jsonResponse({ status, body, headers, cacheSeconds }, requestId);
+  const cachedFor = mayBeCached ? cacheSeconds : undefined;
+  return jsonResponse({ status, body, headers, cacheSeconds: cachedFor }, requestId);
 }
 
 /**

@@ -9,7 +9,7 @@ import { bundleOptions } from '../support/bundle-options.ts';
 const { endpoints, others } = readFunctions();
 const accesses: [string, Access][] = [...endpoints, ...others];
 
-const { metafile } = await build({
+const { metafile, outputFiles } = await build({
   ...bundleOptions,
   entryPoints: accesses.map(([key]) => `functions/${key}.ts`),
   outdir: 'bundles',
@@ -19,6 +19,8 @@ const { metafile } = await build({
 const bundles = new Map(
   Object.entries(metafile.outputs).map(([file, output]) => [basename(file, '.js'), output]),
 );
+
+const texts = new Map(outputFiles.map(({ path, text }) => [basename(path, '.js'), text]));
 
 const parsers = {
   'application/json': ['http-json-body-parser'],
@@ -44,6 +46,17 @@ test.each(accesses)(
     expect(held).toEqual(taken.flatMap(({ contentType }) => parsers[contentType]));
   },
 );
+
+// One function answers with the whole API document.
+const withoutDocument = [...endpoints].filter(([key]) => key !== 'describe-api');
+
+test.each(withoutDocument)('the bundle of %s has no document', (key, { document }) => {
+  const { description, responses } = document;
+  const text = texts.get(key);
+  expect(text).toContain(endpoints.get(key)?.route.split(' ')[0]);
+  expect(text).not.toContain(description);
+  for (const response of Object.values(responses)) expect(text).not.toContain(response.description);
+});
 
 test('publishing is left to one function: no request waits for the bus or fails with it', () => {
   const publishing = [...bundles].filter(([, { inputs }]) =>

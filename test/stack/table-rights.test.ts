@@ -11,7 +11,6 @@ const { withTableRights } = await import('../../infra/local/enforce-table-rights
 
 /** A record that reads devices and lists, and writes nothing. */
 const access: Access = {
-  summary: 'Reads devices',
   table: { devices: ['GetItem', 'BatchGetItem', 'Query'], signing_keys: ['Query'] },
   secrets: [],
 };

@@ -154,7 +154,8 @@ function operation(
   sent: Components,
   received: Components,
 ): Json {
-  const { summary, description, tag, authenticate, body, example = {} } = endpoint;
+  const { authenticate, body, document } = endpoint;
+  const { summary, description, tag, example = {} } = document;
   const { scheme, alternative } = authenticate;
   const instead = alternative === 'client_id' ? {} : { [String(alternative)]: [] };
   const parameters = parametersOf(endpoint, sent);
@@ -193,7 +194,7 @@ const examplesOf = ({ body, bodies }: ExampleRequest): Json =>
     : { examples: mapValues(bodies, (value) => ({ value })) };
 
 const parametersOf = (
-  { parameters = {}, example = {} }: AnyEndpoint,
+  { parameters = {}, document: { example = {} } }: AnyEndpoint,
   schemas: Components,
 ): Json[] =>
   (['path', 'query', 'headers'] as const).flatMap((place) =>
@@ -225,8 +226,8 @@ const linkOf = ({ requestBody, ...link }: Link): Json => ({
   'x-request-body': requestBody,
 });
 
-const successes = ({ responses, authenticate }: AnyEndpoint, schemas: Components): Json =>
-  mapValues(responses, ({ description, body, example, links }) => ({
+const successes = ({ document, authenticate }: AnyEndpoint, schemas: Components): Json =>
+  mapValues(document.responses, ({ description, body, example, links }) => ({
     description,
     headers: authenticate.alternative === 'dpop_proof' ? headersWithProofNonce : commonHeaders,
     content: body && { 'application/json': { schema: jsonSchemaOf(body, schemas), example } },

@@ -50,11 +50,11 @@ export const headersWithProofNonce = { ...commonHeaders, 'DPoP-Nonce': headerRef
 
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
 export function errorsOf(
-  { errors: own, authenticate, body }: AnyEndpoint,
+  { authenticate, body, document }: AnyEndpoint,
   received: Components,
 ): Json {
   const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
-  const errors = { ...authenticate.furtherErrors, ...own };
+  const errors = { ...authenticate.furtherErrors, ...document.errors };
   const { forbidden } = errors;
   const all: Record<string, ErrorRecord> = {
     ...errors,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { aliases, bundlesFolder, mainFields, target } from '../../stack/bundles.ts';
+import { aliases, bundlesFolder, define, mainFields, target } from '../../stack/bundles.ts';
 import { isInstalled } from '../../version.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -21,6 +21,7 @@ export async function bundleFunctions(keys: string[], folder: string): Promise<v
     '--platform=node',
     `--target=${target}`,
     `--main-fields=${mainFields.join(',')}`,
+    ...Object.entries(define).map(([name, value]) => `--define:${name}=${value}`),
     ...Object.entries(aliases).map(([flag, file]) => `${flag}=${file}`),
     '--out-extension:.js=.mjs',
     `--outdir=${folder}`,
