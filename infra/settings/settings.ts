@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import * as v from 'valibot';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import { largestRing } from '../../lib/foundation/ids.ts';
 import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
+import { mostSlots } from '../../lib/login-users/session-ids.ts';
 import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { type Pin, pins } from './pins.ts';
 
@@ -132,7 +132,7 @@ const settingsSchema = v.object({
     text(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be acr values, separated by spaces'),
   ),
   /** The most open sessions of a person. One ends when the person has logged in this many times since. @default 100 */
-  maxSessions: v.optional(whole(1, largestRing), 100),
+  maxSessions: v.optional(whole(1, mostSlots), 100),
   /** How many seconds a [replaced refresh token](#replaced-refresh-tokens) is accepted again. Without it, there is no limit */
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
   /** After how many seconds a [replaced refresh token](#replaced-refresh-tokens) is late. @default 60 */

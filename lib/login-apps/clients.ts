@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { loginAppIdOf, newId } from '../foundation/ids.ts';
+import { isId, newId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { rotateSecretOf } from '../secrets/item-secrets.ts';
 import {
@@ -64,6 +64,10 @@ export type LoginAppClient = ItemOf<typeof clientItem>;
 
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
   grant_types === undefined || recipients === true;
+
+/** The id of the Login App in a client's id; undefined for a text of another form. */
+export const loginAppIdOf = (clientId: string): string | undefined =>
+  isId('la_….c_…', clientId) ? clientId.split('.')[0] : undefined;
 
 const findClient = cached(
   (id: string) => loginAppIdOf(id) !== undefined,

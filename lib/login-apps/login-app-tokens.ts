@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { isId, loginAppTokenForm, newId } from '../foundation/ids.ts';
+import { isId, newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
@@ -24,6 +24,9 @@ export async function createLoginAppToken(login_app_id: string, name: string) {
   await putItem(loginAppTokenItem(login_app_id, token_id), created, { ifAbsent: true });
   return { login_app_id, token_id, login_app_token: `${login_app_id}.${token_id}.${secret}` };
 }
+
+/** The form of a long-lived Login App Token: `LOGIN_APP_ID.TOKEN_ID.SECRET` */
+const loginAppTokenForm = /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/;
 
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 

@@ -4,10 +4,10 @@
 
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { probeIds } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { type Item, type ItemKey, readItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
+import { probeIds } from '../storage/probe-ids.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   type Identity,

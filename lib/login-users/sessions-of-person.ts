@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { sessionIdAt } from '../foundation/ids.ts';
 import type { Item } from '../storage/items.ts';
+import { sessionIdInSlot } from './session-ids.ts';
 
 /** The attributes of a Login User that count their sessions, and say which ones ended together. */
 export const sessionsOfPerson = {
@@ -26,7 +26,7 @@ export function lastSessionIdOf(counters: Counters): string | undefined {
   const { sessions_begun, session_places, last_session_id } = counters;
   if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined)
     return undefined;
-  return sessionIdAt(last_session_id, (sessions_begun - 1) % session_places);
+  return sessionIdInSlot(last_session_id, (sessions_begun - 1) % session_places);
 }
 
 /** The attributes of a session that decide whether it ended together with others. */

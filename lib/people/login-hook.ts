@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { requestSigner } from '../foundation/aws-signature.ts';
 import { optionalEnvironment, optionalEnvironmentSeconds } from '../foundation/environment.ts';
-import { probeIds } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
@@ -10,6 +9,7 @@ import { readText, responseTo } from '../providers/call-provider.ts';
 import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
 import { jsonObject } from '../schema/validation.ts';
 import { documentClient } from '../storage/client.ts';
+import { probeIds } from '../storage/probe-ids.ts';
 
 /** The name or ARN of the owner's Lambda function or alias; undefined without a login hook. */
 const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');

@@ -3,7 +3,6 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { isoTime } from '../foundation/clock.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
-import { probeIds } from '../foundation/ids.ts';
 import { firstIdentityId } from '../login-users/linked-identity.ts';
 import {
   begunItem,
@@ -13,6 +12,7 @@ import {
 } from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf, loginUserPartition } from '../storage/keys.ts';
+import { probeIds } from '../storage/probe-ids.ts';
 import { type PublishedEventType, publishedEvents } from './published-events.ts';
 
 /** An item as DynamoDB writes it: `{"pk": {"S": "DEVICE#d_kP0…"}, …}`. */

@@ -3,7 +3,6 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { deleteProbeAccess, putProbeAccess, readAccesses } from '../access-requests/accesses.ts';
 import { createAccount } from '../access-requests/account.ts';
 import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
-import { probeIds, probeIssuer } from '../foundation/ids.ts';
 import { createClient } from '../login-apps/clients.ts';
 import { createLoginApp } from '../login-apps/login-app.ts';
 import { firstIndexId } from '../login-users/login-user.ts';
@@ -12,6 +11,7 @@ import type { providerSettingsItem } from '../providers/settings/stored.ts';
 import { deleteItem, type Item, type ItemOf, keyOf, putItem } from '../storage/items.ts';
 import * as keys from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
+import { probeIds, probeIssuer } from '../storage/probe-ids.ts';
 
 /**
  * A client of a Login App and an account that exist for a check, at most until `expires_at`, in

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { probeIssuer, ringIndexIn } from '../foundation/ids.ts';
+import { probeIssuer } from './probe-ids.ts';
 
 /**
  * A key of the table; `docs/data-model.md` has an example of each. Values from outside are hashed
@@ -80,14 +80,14 @@ export const deletionKey = (loginUserId: string) =>
 /** The list of these marks in the index `by_list`, by when the work began. */
 export const unfinishedList = 'UNFINISHED';
 /**
- * `SESSION#007`, a place that a later session may have taken; `SESSION#s_b2F…` for a session
- * without a place.
+ * A session. Its id ends with the three digits of its slot in the ring of the person's sessions:
+ * `s_b2F…007` is stored at `SESSION#007` until a later session gets this slot. An id of another
+ * form is part of the key itself.
  */
-export const sessionKey = (loginUserId: string, sessionId: string) =>
-  key(
-    loginUserPartition(loginUserId),
-    `${sessionPrefix}${ringIndexIn(sessionId) ?? encoded(sessionId)}`,
-  );
+export function sessionKey(loginUserId: string, sessionId: string): Key {
+  const slot = /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
+  return key(loginUserPartition(loginUserId), `${sessionPrefix}${slot ?? encoded(sessionId)}`);
+}
 export const sessionPrefix = 'SESSION#';
 
 /** The person of a Login App with an id of another system. */

@@ -2,13 +2,14 @@ import { decodeJwt, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify
 import * as v from 'valibot';
 import { clock } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
-import { idForms, refreshTokenForm } from '../foundation/ids.ts';
+import { idForms } from '../foundation/ids.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { isLongLived } from '../login-apps/login-app-tokens.ts';
 import { loginClaimsSchema } from '../login-users/linked-identity.ts';
 import { publicKey } from '../signing/published-keys.ts';
 import { tokenAlgorithms } from '../signing/settings.ts';
 import { issuer } from './issuer.ts';
+import { refreshTokenForm } from './refresh-token-form.ts';
 
 const epochSecondsSchema = v.pipe(v.number(), v.safeInteger());
 

@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import { refreshTokenForm } from '../foundation/ids.ts';
 import type { SessionGeneration } from '../people/sessions/session.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-secret.ts';
+import { refreshTokenForm } from './refresh-token-form.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 

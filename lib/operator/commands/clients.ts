@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
-import { loginAppIdOf } from '../../foundation/ids.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { keysIn, replaceKeys, shownKey, thumbprintsOf } from '../../login-apps/client-keys.ts';
 import { grantTypes } from '../../login-apps/client-metadata.ts';
@@ -119,7 +118,7 @@ export const clientCommands = defineCommands({
     summary: 'Show a client, its secrets, its grants and whether its Login App is disabled',
     flags: { client },
     run: async ({ client: id }) => {
-      const app = await loginApp.find(loginAppIdOf(id) ?? '');
+      const app = await loginApp.find(appClients.loginAppIdOf(id) ?? '');
       const found = clientOf(app, id);
       return {
         login_app_id: app.login_app_id,

@@ -1,9 +1,9 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../foundation/environment.ts';
-import { probeIds } from '../../foundation/ids.ts';
 import { invalid } from '../../foundation/service-error.ts';
 import { createProbe, removeProbe } from '../../release/probe.ts';
+import { probeIds } from '../../storage/probe-ids.ts';
 import { issuer } from '../../tokens/issuer.ts';
 import { defineCommands, id, versions } from '../command.ts';
 import { accountId, client, loginAppId } from './shared.ts';

@@ -1,6 +1,5 @@
 import { epochSeconds, timestamp } from '../../foundation/clock.ts';
 import { environmentNumber, environmentSeconds } from '../../foundation/environment.ts';
-import { newSessionPrefix, sessionIdAt } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
@@ -15,6 +14,7 @@ import {
   readLoginUser,
   whileActive,
 } from '../../login-users/login-user.ts';
+import { newSessionPrefix, sessionIdInSlot } from '../../login-users/session-ids.ts';
 import { countersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import type { TokenPlace } from '../../providers/provider-token.ts';
@@ -95,7 +95,7 @@ export async function logIn(
       identity_id: owner.identity_id,
       hook_claims: asked?.hook_claims,
       ordinal,
-      session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
+      session_id: sessionIdInSlot(prefix, ordinal % sessionPlaces()),
       generation: 0,
       started_at,
       expires_at: endOf(started_at),
