@@ -20,12 +20,9 @@ import { addTransactions } from './transactions.ts';
  */
 export async function startDynalite(path?: string): Promise<LoopbackServer> {
   const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path });
-  let url = '';
-  const undoInterrupted = addTransactions(server, () => url);
-  const store = await listen(server, 0);
-  url = store.url;
+  const undoInterrupted = addTransactions(server, path !== undefined);
   await undoInterrupted();
-  return store;
+  return listen(server, 0);
 }
 
 const keys = (partitionKey: string, sortKey: string): KeySchemaElement[] => [

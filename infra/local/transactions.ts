@@ -1,9 +1,8 @@
 // Transactions for the embedded store, which has none. They are served in front of it: one at a
-// time, while every other call waits. Their conditions are tried first, so a refused transaction
-// has changed nothing.
+// time, while every other call waits. When a write is refused, those before it are undone.
 
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
@@ -68,21 +67,17 @@ const journalKey: Item = {
 /** The images of a journal: each key, with the item that was there. */
 const journalSchema = v.array(v.object({ key: itemSchema, image: v.optional(itemSchema) }));
 
-/** The name of the header by which the calls of a transaction pass by those that wait. */
-const ownHeader = 'x-local-transaction';
-
 /**
  * Lets a server of the embedded store serve `TransactWriteItems`, too.
- * @param urlOf the address of the server once it listens
+ * @param isKept whether the store's data outlive this process
  * @returns what undoes a transaction that a kill has interrupted, to be called before anything else
  *   is
  * @see Amazon DynamoDB API reference, `TransactWriteItems`
  */
-export function addTransactions(server: Server, urlOf: () => string): () => Promise<void> {
+export function addTransactions(server: Server, isKept: boolean): () => Promise<void> {
   const [serveStore] = server.listeners('request') as RequestListener[];
   if (!serveStore) throw new Error('The store has no listener.');
-  const secret = randomUUID();
-  const call = (operation: string, input: object) => callStore(urlOf(), secret, operation, input);
+  const call = (operation: string, input: object) => callStore(serveStore, operation, input);
   const answered = new Map<string, { transaction: Transaction; body: object; at: number }>();
 
   /** Ends when the last transaction has ended. */
@@ -90,7 +85,6 @@ export function addTransactions(server: Server, urlOf: () => string): () => Prom
   const underWay = new Set<Promise<unknown>>();
 
   const listener = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (request.headers[ownHeader] === secret) return serveStore(request, response);
     if (!String(request.headers['x-amz-target']).endsWith('.TransactWriteItems')) {
       await gate;
       const ended = once(response, 'close');
@@ -128,7 +122,7 @@ export function addTransactions(server: Server, urlOf: () => string): () => Prom
       return isDeepStrictEqual(earlier.transaction, transaction)
         ? { status: 200, body: { ...earlier.body } }
         : refusal('IdempotentParameterMismatchException', 'The token came with other writes.');
-    const answer = await transact(transaction, call);
+    const answer = await transact(transaction, { call, isKept });
     if (token !== undefined && answer.status === 200)
       answered.set(token, { transaction, body: answer.body, at: Date.now() });
     return answer;
@@ -141,18 +135,27 @@ export function addTransactions(server: Server, urlOf: () => string): () => Prom
     );
     for (const TableName of TableNames) {
       const images = await readJournal(TableName, call);
-      if (images.length > 0) await undo(TableName, images, call);
+      if (images.length === 0) continue;
+      await undo(TableName, images, call);
+      await deleteJournal(TableName, call);
     }
   };
 }
 
 type Call = (operation: string, input: object) => Promise<Answer>;
 
+interface Store {
+  call: Call;
+  /** Whether its data outlive this process, and with them half a transaction. */
+  isKept: boolean;
+}
+
 /** Makes all writes of a transaction, or none. */
 async function transact(
   { TransactItems, ReturnConsumedCapacity }: Transaction,
-  call: Call,
+  store: Store,
 ): Promise<Answer> {
+  const { call } = store;
   const inputs = TransactItems.map(writeOf);
   const problem = problemOf(inputs);
   if (problem !== undefined) return refusal('ValidationException', problem);
@@ -165,15 +168,7 @@ async function transact(
     const { Item } = v.parse(v.object({ Item: v.optional(itemSchema) }), read.body);
     writes.push({ operation, input, key, image: Item });
   }
-  const reasons: Record<string, unknown>[] = [];
-  for (const write of writes) {
-    const tried = await tryCondition(write, call);
-    if (tried.status === 200) reasons.push({ Code: 'None' });
-    else if (isNamed(tried, 'ConditionalCheckFailedException')) reasons.push(reasonOf(write));
-    else return tried;
-  }
-  if (reasons.some(({ Code }) => Code !== 'None')) return cancelled(reasons);
-  return makeWrites(writes, ReturnConsumedCapacity, call);
+  return makeWrites(writes, ReturnConsumedCapacity, store);
 }
 
 function writeOf({ Put, Update, Delete, ConditionCheck }: Transaction['TransactItems'][number]) {
@@ -194,6 +189,41 @@ function problemOf(writes: { input: Write['input'] }[]): string | undefined {
   return undefined;
 }
 
+/** Makes writes, all or none, even if it is killed. */
+async function makeWrites(
+  writes: Write[],
+  ReturnConsumedCapacity: string | undefined,
+  { call, isKept }: Store,
+): Promise<Answer> {
+  const TableName = writes[0]?.input.TableName ?? '';
+  const images = writes.map(({ key, image }) => ({ key, image }));
+  if (isKept) await writeJournal(TableName, images, call);
+  let units = 0;
+  for (const [made, write] of writes.entries()) {
+    const answer = await makeWrite(write, call);
+    if (answer.status !== 200) {
+      await undo(TableName, images.slice(0, made), call);
+      if (isKept) await deleteJournal(TableName, call);
+      const isRefused = isNamed(answer, 'ConditionalCheckFailedException');
+      return isRefused ? cancelled(await reasonsOf(writes, call)) : answer;
+    }
+    if (write.operation !== undefined)
+      units += v.parse(consumedSchema, answer.body).ConsumedCapacity.CapacityUnits;
+  }
+  if (isKept) await deleteJournal(TableName, call);
+  // A write of a transaction takes twice the units.
+  const ConsumedCapacity = [{ TableName, CapacityUnits: 2 * units }];
+  return { status: 200, body: ReturnConsumedCapacity === undefined ? {} : { ConsumedCapacity } };
+}
+
+/** Makes one write, or refuses it if its condition does not hold. */
+async function makeWrite(write: Write, call: Call): Promise<Answer> {
+  const { operation, input } = write;
+  if (operation === undefined) return tryCondition(write, call);
+  const { ReturnValuesOnConditionCheckFailure: _, ...content } = input;
+  return call(operation, { ...content, ReturnConsumedCapacity: 'TOTAL' });
+}
+
 /** Tries the condition of a write by one that changes nothing. */
 async function tryCondition({ input, key, image }: Write, call: Call): Promise<Answer> {
   const { TableName, ConditionExpression } = input;
@@ -204,34 +234,14 @@ async function tryCondition({ input, key, image }: Write, call: Call): Promise<A
     : call('DeleteItem', { ...condition, Key: key });
 }
 
-/** Makes writes whose conditions hold, all or none, even if it is killed. */
-async function makeWrites(
-  writes: Write[],
-  ReturnConsumedCapacity: string | undefined,
-  call: Call,
-): Promise<Answer> {
-  const TableName = writes[0]?.input.TableName ?? '';
-  const images = writes.map(({ key, image }) => ({ key, image }));
-  await writeJournal(TableName, images, call);
-  let units = 0;
-  for (const { operation, input, key } of writes) {
-    if (operation === undefined) continue;
-    const { Item, UpdateExpression } = input;
-    const content =
-      operation === 'PutItem'
-        ? { Item }
-        : { Key: key, UpdateExpression, ...usedIn(UpdateExpression ?? '', input) };
-    const made = await call(operation, { TableName, ...content, ReturnConsumedCapacity: 'TOTAL' });
-    if (made.status !== 200) {
-      await undo(TableName, images, call);
-      return made;
-    }
-    units += v.parse(consumedSchema, made.body).ConsumedCapacity.CapacityUnits;
+/** The reasons of a refused transaction that has changed nothing: one for each of its writes. */
+async function reasonsOf(writes: Write[], call: Call): Promise<Record<string, unknown>[]> {
+  const reasons: Record<string, unknown>[] = [];
+  for (const write of writes) {
+    const tried = await tryCondition(write, call);
+    reasons.push(tried.status === 200 ? { Code: 'None' } : reasonOf(write));
   }
-  await call('DeleteItem', { TableName, Key: journalKey });
-  // A write of a transaction takes twice the units.
-  const ConsumedCapacity = [{ TableName, CapacityUnits: 2 * units }];
-  return { status: 200, body: ReturnConsumedCapacity === undefined ? {} : { ConsumedCapacity } };
+  return reasons;
 }
 
 const consumedSchema = v.object({ ConsumedCapacity: v.object({ CapacityUnits: v.number() }) });
@@ -242,6 +252,9 @@ async function writeJournal(TableName: string, images: object[], call: Call): Pr
   if (status !== 200) throw new Error(`The journal was not written: ${JSON.stringify(body)}`);
 }
 
+const deleteJournal = (TableName: string, call: Call): Promise<Answer> =>
+  call('DeleteItem', { TableName, Key: journalKey });
+
 /** The images of a transaction that a kill has interrupted, if any. */
 async function readJournal(TableName: string, call: Call) {
   const { body } = await call('GetItem', { TableName, Key: journalKey, ConsistentRead: true });
@@ -249,7 +262,7 @@ async function readJournal(TableName: string, call: Call) {
   return v.parse(journalSchema, JSON.parse(String(Item?.images?.S ?? '[]')));
 }
 
-/** Puts items back as they were, and then forgets the images. */
+/** Puts items back as they were. */
 async function undo(TableName: string, images: v.InferOutput<typeof journalSchema>, call: Call) {
   for (const { key, image } of images) {
     const restored = image
@@ -257,7 +270,6 @@ async function undo(TableName: string, images: v.InferOutput<typeof journalSchem
       : await call('DeleteItem', { TableName, Key: key });
     if (restored.status !== 200) throw new Error('A transaction could not be undone.');
   }
-  await call('DeleteItem', { TableName, Key: journalKey });
 }
 
 function keyOf({ Key, Item = {} }: Write['input']): Item {
@@ -312,27 +324,31 @@ function sendAnswer(response: ServerResponse, { status, body }: Answer): void {
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
-/** Sends a call of a transaction to the store, which does not check the signature. */
-async function callStore(
-  url: string,
-  secret: string,
-  operation: string,
-  input: object,
-): Promise<Answer> {
-  const response = await fetch(url, {
+/**
+ * Asks the store in this process, without a connection: a transaction makes many small calls. The
+ * store does not check the signature.
+ * @param serveStore the store's listener for requests
+ */
+function callStore(serveStore: RequestListener, operation: string, input: object): Promise<Answer> {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  const request = Object.assign(new EventEmitter(), {
     method: 'POST',
+    url: '/',
     headers: {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': `DynamoDB_20120810.${operation}`,
       'x-amz-date': '20260101T000000Z',
       authorization:
         'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
-      [ownHeader]: secret,
     },
-    body: JSON.stringify(input),
   });
-  return {
-    status: response.status,
-    body: v.parse(v.record(v.string(), v.unknown()), await response.json()),
+  const response = {
+    statusCode: 200,
+    setHeader: () => {},
+    end: (body: string) => resolve({ status: response.statusCode, body: JSON.parse(body) }),
   };
+  Reflect.apply(serveStore, undefined, [request, response]);
+  request.emit('data', Buffer.from(JSON.stringify(input)));
+  request.emit('end');
+  return promise;
 }

@@ -25,14 +25,14 @@ describe('the embedded store, killed within a transaction', () => {
     const { text, ...Key } = item('old', '');
     for (const Item of [item('changed', 'before'), item('old', 'before')])
       await client.send(new PutItemCommand({ TableName: 'test', Item }));
-    const { fetch } = globalThis;
+    const { apply } = Reflect;
     let calls = 0;
-    globalThis.fetch = async (...call) => {
+    Reflect.apply = (serve, that, [request, response]) => {
       const isIt = calls++ === Number(place);
-      if (isIt && when === 'before') process.kill(process.pid, 'SIGKILL');
-      const answer = await fetch(...call);
-      if (isIt && when === 'after') process.kill(process.pid, 'SIGKILL');
-      return answer;
+      const kill = () => process.kill(process.pid, 'SIGKILL');
+      if (isIt && when === 'before') kill();
+      if (isIt && when === 'after') response.end = kill;
+      return apply(serve, that, [request, response]);
     };
     const Put = (Item) => ({ Put: { TableName: 'test', Item } });
     await client.send(new TransactWriteItemsCommand({
