@@ -127,7 +127,7 @@ const settingsSchema = v.object({
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
   /** Seconds for which a login [counts as recent](client-guide.md#log-in-again-first). `0` is for ever. @default 900 */
   recentLoginSeconds: v.optional(whole(0, year), defaultRecentLoginSeconds),
-  /** The [`acr` values](providers.md#what-a-login-was) of which a login needs one to link or unlink, or to delete the account */
+  /** The [`acr` values](providers.md#how-a-person-logged-in) of which a login needs one to link or unlink, or to delete the account */
   stepUpAcrValues: v.optional(
     text(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be acr values, separated by spaces'),
   ),
