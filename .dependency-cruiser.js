@@ -1,6 +1,6 @@
 // The floors of the house, from the lowest up. A file imports from its own room and from floors below; rooms on one floor
 // know nothing of each other.
-const floors = [
+const rooms = [
   ['lib/foundation/'],
   ['lib/log/', 'lib/schema/', 'lib/storage/'],
   ['lib/login-users/', 'lib/secrets/'],
@@ -22,24 +22,56 @@ const floors = [
   ['test/'],
 ];
 
-const forbidden = floors.flatMap((rooms, floor) =>
-  rooms.map((room) => ({
-    name: `imports-of-${room
-      .replace(/[^a-z]+/g, ' ')
-      .trim()
-      .replaceAll(' ', '-')}`,
-    severity: 'error',
-    from: { path: `^${room}` },
-    to: {
-      path: [...rooms.filter((other) => other !== room), ...floors.slice(floor + 1).flat()].map(
-        (one) => `^${one}`,
-      ),
-    },
-  })),
-);
+// The floors within the room of the providers, whose folders and files follow the same rule.
+const partsOfProviders = [
+  ['provider-ids\\.ts', 'service-nonce\\.ts'],
+  ['parameters\\.ts', 'settings/'],
+  ['calls/'],
+  ['jwt/', 'protocol\\.ts'],
+  ['codes/', 'oauth1/'],
+  ['oidc/', 'public-clients\\.ts'],
+  ['oauth2/'],
+  ['notifications/', 'provider-token\\.ts'],
+  ['providers\\.ts'],
+  ['set-up/'],
+].map((parts) => parts.map((part) => `lib/providers/${part}`));
+
+const rulesOf = (floors) =>
+  floors.flatMap((places, floor) => {
+    const above = floors.slice(floor + 1).flat();
+    return places.flatMap((place) => {
+      const beside = places.filter((other) => other !== place);
+      const closed = [...beside, ...above];
+      // A rule without paths would forbid every import.
+      if (closed.length === 0) return [];
+      return {
+        name: `imports-of-${nameOf(place)}`,
+        severity: 'error',
+        from: { path: `^${place}` },
+        to: { path: closed.map((other) => `^${other}`) },
+      };
+    });
+  });
+
+const nameOf = (place) =>
+  place
+    .replace(/[^a-z\d]+/g, ' ')
+    .trim()
+    .replaceAll(' ', '-');
 
 export default {
-  forbidden,
+  forbidden: [
+    ...rulesOf(rooms),
+    ...rulesOf(partsOfProviders),
+    {
+      name: 'no-cycles-between-folders',
+      comment: 'Folders of one room do not import from each other in a circle.',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^lib/[^/]+/[^/]+$' },
+      to: { path: '^lib/[^/]+/[^/]+$', circular: true },
+    },
+  ],
   options: {
     doNotFollow: { path: 'node_modules' },
     parser: 'swc',

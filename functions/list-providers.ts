@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { clientSecretBasic } from '../lib/http/auth/client-secret-basic.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { listProviders, offeredProviderSchema } from '../lib/providers/offer.ts';
+import { listProviders, offeredProviderSchema } from '../lib/providers/set-up/offer.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/providers',

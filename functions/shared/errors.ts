@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../../lib/foundation/service-error.ts';
-import { throttled } from '../../lib/providers/without-verdict.ts';
+import { throttled } from '../../lib/providers/calls/without-verdict.ts';
 
 export const senderErrors = {
   unauthorized_client: {

@@ -7,7 +7,7 @@ import { definedOnly } from '../foundation/defined-only.ts';
 import { type ErrorCode, ServiceError, statuses } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
-import { ProviderFailure } from '../providers/provider-failure.ts';
+import { ProviderFailure } from '../providers/calls/provider-failure.ts';
 import { bodyFor } from './body.ts';
 import type { RunningEndpoint } from './endpoint.ts';
 

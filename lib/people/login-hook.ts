@@ -5,7 +5,7 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import type { AuthenticatedUser } from '../login-users/login-user.ts';
-import { readText, responseTo } from '../providers/call-provider.ts';
+import { readText, responseTo } from '../providers/calls/call-provider.ts';
 import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
 import { jsonObject } from '../schema/validation.ts';
 import { documentClient } from '../storage/client.ts';

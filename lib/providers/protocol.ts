@@ -1,22 +1,10 @@
 import * as v from 'valibot';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { forbidden, parameters } from '../schema/form-parameters.ts';
-import type { CheckResult } from './provider-failure.ts';
+import type { CheckResult } from './calls/provider-failure.ts';
 import type { ProviderId } from './provider-ids.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
-
-/** Settings as an operator gives them, whole or by a preset. */
-export interface SettingsInput {
-  settings: unknown;
-  /**
-   * For a preset: settings that the operator names beside it. Unlike the preset's own, they replace
-   * stored ones.
-   */
-  named?: { namespace?: string; jwks_uri?: string };
-}
-
-/** Settings to store, or every reason why they cannot be. */
-export type MergeResult = { settings: object } | { problems: string[] };
+import type { MergeResult, SettingsInput } from './settings/input.ts';
 
 const withoutCode = 'with provider credentials';
 

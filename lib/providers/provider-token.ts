@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { RevocableToken, VerifiedIdentity } from '../login-users/linked-identity.ts';
+import { logRevocation, revokeProviderToken } from './codes/token-endpoint.ts';
 import { oauth2SettingsSchema } from './oauth2/settings.ts';
-import { logRevocation, revokeProviderToken } from './oauth2/token-endpoint.ts';
 import { oidcSettingsSchema } from './oidc/settings.ts';
 import type { ProviderId } from './provider-ids.ts';
 import { decryptSecrets } from './settings/encryption.ts';

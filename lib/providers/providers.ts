@@ -3,6 +3,8 @@
 // calls the providers over HTTPS, and the storage.
 
 import { annotateLog } from '../log/request-fields.ts';
+import { withoutVerdict } from './calls/without-verdict.ts';
+import type { AuthorizationCode } from './codes/token-endpoint.ts';
 import { oauth1 } from './oauth1/protocol.ts';
 import { oauth2, verifyAuthorizationCode } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
@@ -13,10 +15,9 @@ import {
   requireAllowedProvider,
   requireNonceOfPublicClient,
 } from './public-clients.ts';
-import { type Credential, type CredentialCaller, checkNonce } from './service-nonce.ts';
+import { type CredentialCaller, checkNonce } from './service-nonce.ts';
 import type { StoredSettings } from './settings/encryption.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
-import { withoutVerdict } from './without-verdict.ts';
 
 /**
  * Every protocol by its name. A new one is a folder like these, and a row here and among the
@@ -33,6 +34,12 @@ interface Protocols {
 
 export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
   protocols[protocolNames[provider]];
+
+/** A credential in a form, with the parameters that bind it to one request. */
+export interface Credential
+  extends Partial<Record<keyof AuthorizationCode | 'id_token', string | undefined>> {
+  provider: ProviderId;
+}
 
 /**
  * The person for whom a provider of the Login App issued a credential.

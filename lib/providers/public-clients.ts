@@ -1,5 +1,5 @@
 import { invalid, ServiceError } from '../foundation/service-error.ts';
-import type { CodeExchange } from './oauth2/settings.ts';
+import type { CodeExchange } from './codes/settings.ts';
 import { type ProviderId, protocolNames, providerIds } from './provider-ids.ts';
 
 /** The client that presents a credential, or that of the person. One with a key is public. */

@@ -7,8 +7,6 @@ import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-secret.ts';
 import { hashOf } from '../storage/keys.ts';
 import { useForOne } from '../storage/use-once.ts';
-import type { AuthorizationCode } from './oauth2/token-endpoint.ts';
-import type { ProviderId } from './provider-ids.ts';
 
 const serviceKeys = /* @__PURE__ */ serviceKeysFor('nonce', 'REFRESH_TOKENS_SECRET_ID');
 
@@ -17,12 +15,6 @@ export interface CredentialCaller
   extends Pick<AuthenticatedClient, 'loginAppId' | 'clientId' | 'proofKey'> {
   /** The Login User to whom the identity of the credential is to be linked; absent at a login. */
   linksTo?: string;
-}
-
-/** A credential in a form, with the parameters that bind it to one request. */
-export interface Credential
-  extends Partial<Record<keyof AuthorizationCode | 'id_token', string | undefined>> {
-  provider: ProviderId;
 }
 
 /** Seconds for which a nonce counts for a login. */

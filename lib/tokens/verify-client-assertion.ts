@@ -8,7 +8,7 @@ import { annotateLog } from '../log/request-fields.ts';
 import { algorithmsOf } from '../login-apps/client-keys.ts';
 import { assertionAlgorithms } from '../login-apps/client-metadata.ts';
 import { authenticateClientBy, type StoredKey } from '../login-apps/clients.ts';
-import { issuerKey } from '../providers/oidc/issuer-keys.ts';
+import { issuerKey } from '../providers/jwt/issuer-keys.ts';
 import { useOnce } from '../storage/use-once.ts';
 import { issuer } from './issuer.ts';
 

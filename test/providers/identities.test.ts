@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { applyPreset } from '../../lib/providers/presets/apply.ts';
-import type { PresetName } from '../../lib/providers/presets/presets.ts';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
+import { applyPreset } from '../../lib/providers/set-up/apply-preset.ts';
+import type { PresetName } from '../../lib/providers/set-up/presets.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { subOf } from '../support/people.ts';
 import { ourApp, reply, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { checkSettings } from '../../lib/providers/settings/merge.ts';
+import { checkSettings } from '../../lib/providers/set-up/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newJwtLogin } from '../support/issuer-login.ts';
 import { subOf } from '../support/people.ts';

@@ -1,12 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { applyPreset } from '../../lib/providers/presets/apply.ts';
-import { keysAddressOf } from '../../lib/providers/presets/companies.ts';
-import type { Preset, PresetName, PresetOptions } from '../../lib/providers/presets/presets.ts';
-import { presetNames, presets } from '../../lib/providers/presets/presets.ts';
-import type { ProtocolName, ProviderId } from '../../lib/providers/provider-ids.ts';
-import { protocolNames, providerIds } from '../../lib/providers/provider-ids.ts';
-import { checkSettings, mergeSettings } from '../../lib/providers/settings/merge.ts';
+import { keysAddressOf } from '../../lib/providers/jwt/known-issuers.ts';
+import {
+  type ProtocolName,
+  type ProviderId,
+  protocolNames,
+  providerIds,
+} from '../../lib/providers/provider-ids.ts';
+import { applyPreset } from '../../lib/providers/set-up/apply-preset.ts';
+import { checkSettings, mergeSettings } from '../../lib/providers/set-up/merge.ts';
+import {
+  type Preset,
+  type PresetName,
+  type PresetOptions,
+  presetNames,
+  presets,
+} from '../../lib/providers/set-up/presets.ts';
 import { privateKey } from '../support/provider-stand-in.ts';
 
 const options: PresetOptions = {

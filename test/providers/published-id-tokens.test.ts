@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 import { clock } from '../../lib/foundation/clock.ts';
-import type { TrustedIssuer } from '../../lib/providers/oidc/issuer.ts';
+import type { TrustedIssuer } from '../../lib/providers/jwt/issuer.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
 // The examples of OpenID Connect Core 1.0, appendix A, signed with the key of A.7.
@@ -54,7 +54,7 @@ const googleClaims = {
 await startOwnTable();
 const { verifyIdToken } = await import('../../lib/providers/oidc/verify.ts');
 const { putItem } = await import('../../lib/storage/items.ts');
-const { issuerKeysItem } = await import('../../lib/providers/oidc/issuer-keys.ts');
+const { issuerKeysItem } = await import('../../lib/providers/jwt/issuer-keys.ts');
 
 /** Puts an issuer's key where release 1.0.0 would have put it at that time, and in its form. */
 const knowKey = (issuer: string, key: JWK, seconds: number) =>

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { securityEvents } from '../../lib/providers/oidc/security-events.ts';
+import { securityEvents } from '../../lib/providers/notifications/security-events.ts';
 import { writtenDuring } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { accountOf, isIn, newPerson } from '../support/people.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { callProvider, verificationDeadline } from '../../lib/providers/call-provider.ts';
+import { callProvider, verificationDeadline } from '../../lib/providers/calls/call-provider.ts';
 import { selfSigned } from '../support/provider-stand-in.ts';
 
 /**

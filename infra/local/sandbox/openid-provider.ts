@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { logoutEvent } from '../../../lib/providers/oidc/notification.ts';
-import { securityEvents } from '../../../lib/providers/oidc/security-events.ts';
+import { logoutEvent } from '../../../lib/providers/notifications/notification.ts';
+import { securityEvents } from '../../../lib/providers/notifications/security-events.ts';
 import { createIdentityServer, redirectUri } from './identity-server.ts';
 import {
   epochSeconds,

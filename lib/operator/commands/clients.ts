@@ -6,7 +6,7 @@ import { grantTypes } from '../../login-apps/client-metadata.ts';
 import * as appClients from '../../login-apps/clients.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import { mobileApplicationItem } from '../../login-apps/mobile-applications.ts';
-import { checkKeys } from '../../providers/oidc/protocol.ts';
+import { checkKeys } from '../../providers/jwt/issuer-keys.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { providersOf } from '../../providers/public-clients.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';

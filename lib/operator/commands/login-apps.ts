@@ -8,10 +8,10 @@ import {
 } from '../../login-apps/login-app-tokens.ts';
 import { endAllSessions, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
-import { offerOf, requiredOfPublicClient } from '../../providers/offer.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { providersOf } from '../../providers/public-clients.ts';
+import { offerOf, requiredOfPublicClient } from '../../providers/set-up/offer.ts';
 import { deleteItem, setTimestamp, updateOwnItem } from '../../storage/items.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { named } from '../../storage/lists.ts';

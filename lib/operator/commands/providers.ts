@@ -2,24 +2,24 @@ import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
+import { readLoginSettings, removedIssuers } from '../../providers/jwt/issuers-in-settings.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
-import { applyPreset } from '../../providers/presets/apply.ts';
-import { companyAt } from '../../providers/presets/companies.ts';
-import { googleEvents } from '../../providers/presets/google-events.ts';
-import { namingFlag } from '../../providers/presets/name-flags.ts';
-import { presetNames } from '../../providers/presets/presets.ts';
-import type { MergeResult, SettingsInput } from '../../providers/protocol.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
-import { maskSecrets } from '../../providers/settings/encryption.ts';
-import { providerUrlSchema } from '../../providers/settings/fields.ts';
-import { readLoginSettings, removedIssuers } from '../../providers/settings/issuers.ts';
+import { applyPreset } from '../../providers/set-up/apply-preset.ts';
+import { companyAt } from '../../providers/set-up/companies.ts';
+import { googleEvents } from '../../providers/set-up/google-events.ts';
 import {
   checkSettings,
   lookAtIssuers,
   mergeSettings,
   warnOfSpaces,
-} from '../../providers/settings/merge.ts';
+} from '../../providers/set-up/merge.ts';
+import { namingFlag } from '../../providers/set-up/name-flags.ts';
+import { presetNames } from '../../providers/set-up/presets.ts';
+import { maskSecrets } from '../../providers/settings/encryption.ts';
+import { providerUrlSchema } from '../../providers/settings/fields.ts';
+import type { MergeResult, SettingsInput } from '../../providers/settings/input.ts';
 import { changeProviderSettings, providerSettingsItem } from '../../providers/settings/stored.ts';
 import { deleteItem } from '../../storage/items.ts';
 import { issuer, notificationsPath } from '../../tokens/issuer.ts';

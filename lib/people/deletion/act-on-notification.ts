@@ -3,7 +3,7 @@ import type { LogEvents } from '../../log/events.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { UserIdentity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem, whileExisting } from '../../login-users/login-user.ts';
-import type { Notification } from '../../providers/oidc/notification.ts';
+import type { Notification } from '../../providers/notifications/notification.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { updateItem } from '../../storage/items.ts';
 import { findIndexItem, type IdentityOwner, ownerOf } from '../identities/identity-index.ts';

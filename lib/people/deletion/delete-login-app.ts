@@ -1,8 +1,8 @@
 import { clock } from '../../foundation/clock.ts';
 import { type LoginApp, loginAppItem } from '../../login-apps/login-app.ts';
 import { loginUserIn, peopleLists } from '../../login-users/login-user.ts';
+import { readLoginSettings } from '../../providers/jwt/issuers-in-settings.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
-import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { forEachInBatches, forEachOfLists, timeLimit } from '../../storage/batches.ts';
 import { deleteItem, type Item, setTimestamp } from '../../storage/items.ts';
 import * as keys from '../../storage/keys.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
-import { type SignedEvent, verifySignedRequest } from '../../providers/oauth2/signed-request.ts';
+import { readLoginSettings } from '../../providers/jwt/issuers-in-settings.ts';
 import {
   longestAge,
   type MessageForm,
@@ -11,12 +11,15 @@ import {
   refused,
   verifyLogoutToken,
   verifyNotification,
-} from '../../providers/oidc/notification.ts';
-import { verifySecurityEvents } from '../../providers/oidc/security-events.ts';
+} from '../../providers/notifications/notification.ts';
+import { verifySecurityEvents } from '../../providers/notifications/security-events.ts';
+import {
+  type SignedEvent,
+  verifySignedRequest,
+} from '../../providers/notifications/signed-request.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import type { StoredSettings } from '../../providers/settings/encryption.ts';
-import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { findProviderSettingsForAnybody, notSetUp } from '../../providers/settings/stored.ts';
 import { itemKind, putItem, readItem } from '../../storage/items.ts';
 import { notificationKey } from '../../storage/keys.ts';

@@ -1,9 +1,9 @@
 import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
-import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
+import { authorityOf, canonicalIssuer } from '../../providers/jwt/issuer.ts';
+import { readLoginSettings } from '../../providers/jwt/issuers-in-settings.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { readLoginSettings } from '../../providers/settings/issuers.ts';
 import { findIndexItem, ownerOf } from './identity-index.ts';
 
 interface Authority {

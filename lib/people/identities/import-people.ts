@@ -17,7 +17,7 @@ import {
   whileExisting,
 } from '../../login-users/login-user.ts';
 import { type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
-import { canonicalIssuer } from '../../providers/oidc/issuer.ts';
+import { canonicalIssuer } from '../../providers/jwt/issuer.ts';
 import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
 import { type ImportLine, type LineOutcome, readLines } from '../../schema/import-lines.ts';
 import { isPlainText } from '../../schema/plain-text.ts';

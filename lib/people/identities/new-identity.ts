@@ -10,8 +10,7 @@ import {
 } from '../../login-users/login-user.ts';
 import { codeParameters } from '../../providers/parameters.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import { protocolOf, verifyCredential } from '../../providers/providers.ts';
-import type { Credential } from '../../providers/service-nonce.ts';
+import { type Credential, protocolOf, verifyCredential } from '../../providers/providers.ts';
 import { choiceProblem, forbidden, parameters } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 import { updateItem } from '../../storage/items.ts';

@@ -3,18 +3,13 @@ import OAuth from 'oauth-1.0a';
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
-import { presentCredential, verificationDeadline } from '../call-provider.ts';
-import { rejected, requiredSubject, wellFormedCredential } from '../credential.ts';
+import { presentCredential, verificationDeadline } from '../calls/call-provider.ts';
+import { rejected, requiredSubject, wellFormedCredential } from '../calls/credential.ts';
+import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
-import { dummy, ProviderFailure, rejectsDummy } from '../provider-failure.ts';
-import {
-  fieldPathSchema,
-  hostOf,
-  keepNamespace,
-  providerUrlSchema,
-  textSchema,
-} from '../settings/fields.ts';
+import { fieldPathSchema, hostOf, providerUrlSchema, textSchema } from '../settings/fields.ts';
+import { keepNamespace } from '../settings/namespace.ts';
 
 const oauth1SettingsSchema = v.pipe(
   v.strictObject({

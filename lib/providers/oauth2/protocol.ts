@@ -1,26 +1,23 @@
 import { invalid } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
-import { verificationDeadline } from '../call-provider.ts';
-import { wellFormedCredential } from '../credential.ts';
-import { checkKeys, verifyCode } from '../oidc/protocol.ts';
-import { credentialParameters } from '../parameters.ts';
-import { protocol } from '../protocol.ts';
-import { dummy, rejectsDummy } from '../provider-failure.ts';
-import { requireBoundCode } from '../public-clients.ts';
-import type { StoredSettings } from '../settings/encryption.ts';
-import { keepNamespace } from '../settings/fields.ts';
-import {
-  type AudienceValidation,
-  type CodeExchange,
-  type OAuth2Settings,
-  oauth2SettingsSchema,
-} from './settings.ts';
+import { verificationDeadline } from '../calls/call-provider.ts';
+import { wellFormedCredential } from '../calls/credential.ts';
+import { dummy, rejectsDummy } from '../calls/provider-failure.ts';
+import type { CodeExchange } from '../codes/settings.ts';
 import {
   type AuthorizationCode,
   checkExchange,
   exchangeCode,
   revokedUnlessVerified,
-} from './token-endpoint.ts';
+} from '../codes/token-endpoint.ts';
+import { checkKeys } from '../jwt/issuer-keys.ts';
+import { verifyCode } from '../oidc/verify.ts';
+import { credentialParameters } from '../parameters.ts';
+import { protocol } from '../protocol.ts';
+import { requireBoundCode } from '../public-clients.ts';
+import type { StoredSettings } from '../settings/encryption.ts';
+import { keepNamespace } from '../settings/namespace.ts';
+import { type AudienceValidation, type OAuth2Settings, oauth2SettingsSchema } from './settings.ts';
 import { askUserInfo, validateAudience, verifyAccessToken } from './verify.ts';
 
 /**

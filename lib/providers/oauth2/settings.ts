@@ -1,19 +1,16 @@
-import { createPrivateKey } from 'node:crypto';
 import * as v from 'valibot';
-import { issuerEntries, notificationEntries } from '../oidc/issuer.ts';
+import { authorizationCodeSchema } from '../codes/settings.ts';
+import { issuerEntries, notificationEntries } from '../jwt/issuer.ts';
 import {
   audiences,
-  authorityIn,
+  errorCodesSchema,
   fieldPathSchema,
   oneOf,
-  pkceRules,
   profile,
   providerUrlSchema,
   textSchema,
-  valueAtPath,
 } from '../settings/fields.ts';
-
-const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
+import { authorityIn } from '../settings/namespace.ts';
 
 const userInfoSchema = v.strictObject({
   url: providerUrlSchema,
@@ -65,76 +62,6 @@ const audienceValidationSchema = v.variant(
   'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
 );
 
-/**
- * Material of a client secret for Apple.
- * @see
- *   https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret
- */
-const clientSecretJwtSchema = v.strictObject({
-  team_id: textSchema,
-  key_id: textSchema,
-  private_key_secret: v.pipe(
-    textSchema,
-    v.check(isKeyOfApple, 'must be an EC private key for ES256 in PEM form'),
-  ),
-});
-
-function isKeyOfApple(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1';
-  } catch {
-    return false;
-  }
-}
-
-const exchangeEntries = {
-  token_url: providerUrlSchema,
-  client_id: textSchema,
-  client_secret: v.optional(textSchema),
-  client_secret_jwt: v.optional(clientSecretJwtSchema),
-  redirect_uris: v.optional(
-    v.pipe(
-      v.array(textSchema, 'must be a list of redirect URIs'),
-      v.maxLength(20, 'must name at most 20 redirect URIs'),
-    ),
-    [],
-  ),
-  client_authentication: v.optional(oneOf(['basic', 'form']), 'basic'),
-  error_field: v.optional(fieldPathSchema, 'error'),
-  refused_errors: v.optional(errorCodesSchema, ['invalid_grant']),
-};
-
-/**
- * The problem of an exchange that has both or neither of `client_secret` and `client_secret_jwt`.
- */
-const problemOfSecrets = ({ input }: v.BaseIssue<unknown>): string =>
-  valueAtPath(input, 'client_secret') ? 'must not stand beside client_secret_jwt' : 'is missing';
-
-const hasOneSecret = <Exchange extends { client_secret?: unknown; client_secret_jwt?: unknown }>(
-  exchange: Exchange,
-) => (exchange.client_secret === undefined) !== (exchange.client_secret_jwt === undefined);
-
-const authorizationCodeSchema = v.pipe(
-  v.strictObject({
-    ...exchangeEntries,
-    revocation_url: v.optional(providerUrlSchema),
-    // Whether the provider refuses a verifier that doesn't fit, also for a code without a
-    // challenge, or needs one for each code.
-    pkce: v.optional(oneOf(pkceRules)),
-    id_token: v.optional(v.strictObject(issuerEntries)),
-  }),
-  v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
-);
-
-/**
- * The exchange of a code that comes with an id token. It only serves to get a token that can be
- * revoked.
- */
-export const issuerExchangeSchema = v.pipe(
-  v.strictObject({ ...exchangeEntries, revocation_url: providerUrlSchema }),
-  v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
-);
-
 const notificationsSchema = v.strictObject({
   app_secret: textSchema,
   on_unlinked: notificationEntries.on_unlinked,
@@ -182,6 +109,5 @@ export const oauth2SettingsSchema = v.pipe(
 );
 
 export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;
-export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;
 export type UserInfo = v.InferOutput<typeof userInfoSchema>;
 export type AudienceValidation = v.InferOutput<typeof audienceValidationSchema>;

@@ -3,7 +3,7 @@ import { epochSeconds } from '../../foundation/clock.ts';
 import { isOfType } from '../../foundation/media-type.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
-import { basicAuthorization, presentCredential } from '../call-provider.ts';
+import { basicAuthorization, presentCredential } from '../calls/call-provider.ts';
 import {
   authTimeIn,
   profileIn,
@@ -12,9 +12,9 @@ import {
   requiredSubject,
   subjectAt,
   wellFormedCredential,
-} from '../credential.ts';
-import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
-import { ProviderFailure } from '../provider-failure.ts';
+} from '../calls/credential.ts';
+import { ProviderFailure } from '../calls/provider-failure.ts';
+import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../jwt/verify-jwt.ts';
 import { valueAtPath } from '../settings/fields.ts';
 import type { AudienceValidation, OAuth2Settings, UserInfo } from './settings.ts';
 

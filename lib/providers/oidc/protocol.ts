@@ -4,23 +4,16 @@ import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { logFailure } from '../../log/log.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
-import { verificationDeadline } from '../call-provider.ts';
-import { profileIn, rejected } from '../credential.ts';
-import type { CodeExchange } from '../oauth2/settings.ts';
-import {
-  type AuthorizationCode,
-  checkExchange,
-  exchangeCode,
-  revokedUnlessVerified,
-} from '../oauth2/token-endpoint.ts';
+import { verificationDeadline } from '../calls/call-provider.ts';
+import { profileIn, rejected } from '../calls/credential.ts';
+import { ProviderFailure } from '../calls/provider-failure.ts';
+import { type AuthorizationCode, checkExchange } from '../codes/token-endpoint.ts';
+import { checkKeys } from '../jwt/issuer-keys.ts';
+import { trustedIssuerOf } from '../jwt/verify-jwt.ts';
 import { credentialParameters } from '../parameters.ts';
-import type { KeySource } from '../presets/companies.ts';
 import { protocol } from '../protocol.ts';
-import { check, ProviderFailure } from '../provider-failure.ts';
-import type { TrustedIssuer } from './issuer.ts';
-import { fetchIssuerKeys, prepareIssuerKeys } from './issuer-keys.ts';
 import { type Issuer, mergeIssuers, oidcSettingsSchema } from './settings.ts';
-import { requireNonce, trustedIssuerOf, verifyIdToken } from './verify.ts';
+import { verifyCode, verifyIdToken } from './verify.ts';
 
 /**
  * An id token, verified with the keys that its issuer publishes.
@@ -76,31 +69,6 @@ const userSchema = v.message(
 );
 
 /**
- * The person and refresh token of a code, which may come beside an id token (`isSecond`).
- * @throws ServiceError, ProviderFailure
- * @see OpenID Connect Core 1.0, section 3.1.3
- */
-export async function verifyCode(
-  exchange: CodeExchange,
-  issuer: Omit<TrustedIssuer, 'audiences'>,
-  { nonce, isSecond = false, ...code }: AuthorizationCode & { isSecond?: boolean },
-  signal = verificationDeadline(),
-): Promise<{ person: VerifiedIdentity; refresh_token: string | undefined }> {
-  if (!isSecond) requireNonce(issuer, nonce);
-  const keys = prepareIssuerKeys(issuer);
-  // They are fetched during the exchange, but its error comes first.
-  keys.catch(() => undefined);
-  const tokens = await exchangeCode({ ...exchange, id_token: issuer }, code, signal);
-  const { id_token = '', access_token, refresh_token } = tokens;
-  const person = await revokedUnlessVerified(exchange, refresh_token, async () => {
-    await keys;
-    const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
-    return verifyIdToken(trusted, { id_token, access_token, nonce, isSecond });
-  });
-  return { person, refresh_token };
-}
-
-/**
  * The identity of an id token, with the refresh token of the code beside it. The login does not
  * depend on the code: if it gives no token of the same person, the log says why.
  * @throws ServiceError `invalid_request` for a redirect URI that is not in the settings
@@ -131,10 +99,3 @@ async function withRevocableToken(
     return { ...identity, code: 'not_exchanged' };
   }
 }
-
-/** Whether an issuer publishes its keys. */
-export const checkKeys = (source: KeySource) =>
-  check(`keys of ${source.issuer}`, async () => {
-    const { keys } = await fetchIssuerKeys(source);
-    return { ok: true, detail: `The issuer publishes its keys: ${keys.length}.` };
-  });

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
-import { issuerExchangeSchema } from '../oauth2/settings.ts';
-import type { MergeResult, SettingsInput } from '../protocol.ts';
+import { issuerExchangeSchema } from '../codes/settings.ts';
+import { canonicalIssuer, issuerEntries } from '../jwt/issuer.ts';
 import { audiences, claimPaths } from '../settings/fields.ts';
-import { canonicalIssuer, issuerEntries } from './issuer.ts';
+import type { MergeResult, SettingsInput } from '../settings/input.ts';
 
 const issuerSchema = v.strictObject({
   ...issuerEntries,

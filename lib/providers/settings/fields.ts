@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { optionalEnvironment } from '../../foundation/environment.ts';
 import { profileFields } from '../../login-users/profile.ts';
-import type { MergeResult, SettingsInput } from '../protocol.ts';
 
 export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
 
@@ -14,6 +13,9 @@ export const providerUrlSchema = v.pipe(
   v.check(isWebAddress, 'must be an https address, without user, password or fragment'),
   v.check(isByName, 'must name its host, by no IP address and no loopback name'),
 );
+
+/** Error codes that a provider answers for a credential that it rejects. */
+export const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
 
 /** One of some words. @__NO_SIDE_EFFECTS__ */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
@@ -77,42 +79,3 @@ const isOwnLoopback = ({ hostname }: URL): boolean =>
   optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';
 
 export const hostOf = (address: string): string => new URL(address).host;
-
-/**
- * The namespace of people when none is set: the host of the address that names them, otherwise the
- * issuer.
- */
-export function authorityIn(settings: object | undefined) {
-  for (const path of ['verify_url', 'user_info.url', issuerPath]) {
-    const value = valueAtPath(settings, path);
-    if (typeof value === 'string')
-      return { path, namespace: path === issuerPath ? value : hostOf(value) };
-  }
-  return undefined;
-}
-const issuerPath = 'audience_validation.issuer';
-
-/**
- * Keeps the stored namespace, and so the Login Users. For another host or issuer, the operator must
- * choose one.
- */
-export function keepNamespace<Settings extends { namespace?: string | undefined }>(
-  checked: Settings,
-  { settings: given, named }: SettingsInput,
-  current: object | undefined,
-): MergeResult {
-  const known = valueAtPath(current, 'namespace');
-  const now = authorityIn(checked);
-  const isGiven = valueAtPath(given, 'namespace') !== undefined;
-  const isSaid = named ? named.namespace !== undefined : isGiven;
-  if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
-    return { settings: checked };
-  // The namespace of a preset is for a new provider.
-  if (authorityIn(current)?.namespace === now.namespace)
-    return { settings: { ...checked, namespace: known } };
-  if (isGiven) return { settings: checked };
-  const change =
-    now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';
-  const choice = `${known} keeps the Login Users, ${now.namespace} starts with new ones`;
-  return { problems: [`namespace: must be set, since ${now.path} ${change}: ${choice}`] };
-}

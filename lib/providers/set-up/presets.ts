@@ -1,4 +1,4 @@
-import { knownIssuers } from './companies.ts';
+import { knownIssuers } from '../jwt/known-issuers.ts';
 
 /** Flags of `providers set` that presets read. */
 export interface PresetOptions {

@@ -1,11 +1,6 @@
 import * as v from 'valibot';
-import {
-  authorityOf,
-  canonicalIssuer,
-  issuerEntries,
-  notificationEntries,
-} from '../oidc/issuer.ts';
-import { pkceRules } from './fields.ts';
+import { pkceRules } from '../settings/fields.ts';
+import { authorityOf, canonicalIssuer, issuerEntries, notificationEntries } from './issuer.ts';
 
 const exchangeEntries = { redirect_uris: v.optional(v.array(v.string()), []) };
 /** An issuer in stored settings, which were checked when they were set. */

@@ -3,16 +3,16 @@ import {
   type AuthenticatedClient,
   requireEnabled,
   requireMoreThanIntrospection,
-} from '../login-apps/clients.ts';
-import { sorted } from '../schema/form-parameters.ts';
-import { described, textField } from '../schema/json-schema.ts';
-import { loginAppPartition, loginAppSortKeys } from '../storage/keys.ts';
-import { readPartition } from '../storage/lists.ts';
-import { codeParameters, parametersOf } from './parameters.ts';
-import { companyAt } from './presets/companies.ts';
-import { type ProtocolName, type ProviderId, protocolNames, providerIds } from './provider-ids.ts';
-import { hostOf } from './settings/fields.ts';
-import { readLoginSettings } from './settings/issuers.ts';
+} from '../../login-apps/clients.ts';
+import { sorted } from '../../schema/form-parameters.ts';
+import { described, textField } from '../../schema/json-schema.ts';
+import { loginAppPartition, loginAppSortKeys } from '../../storage/keys.ts';
+import { readPartition } from '../../storage/lists.ts';
+import { readLoginSettings } from '../jwt/issuers-in-settings.ts';
+import { codeParameters, parametersOf } from '../parameters.ts';
+import { type ProtocolName, type ProviderId, protocolNames, providerIds } from '../provider-ids.ts';
+import { hostOf } from '../settings/fields.ts';
+import { companyAt } from './companies.ts';
 
 const issuerSchema = v.object({
   issuer: textField('The `iss` of id tokens that are accepted.'),

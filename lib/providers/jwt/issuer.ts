@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
+import { hashOf } from '../../storage/keys.ts';
 import { audiences, oneOf, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
 
 /**
@@ -81,3 +82,12 @@ export const issuerEntries = {
 export type TrustedIssuer = v.InferOutput<v.ObjectSchema<typeof issuerEntries, undefined>> & {
   audiences: string[];
 };
+
+/**
+ * The hash of an issuer's session by its `sid`, undefined for none.
+ * @see OpenID Connect Back-Channel Logout 1.0, section 2.1
+ */
+export const providerSessionOf = (
+  { issuer }: Pick<TrustedIssuer, 'issuer'>,
+  sid: unknown,
+): string | undefined => (typeof sid === 'string' && sid !== '' ? hashOf(issuer, sid) : undefined);

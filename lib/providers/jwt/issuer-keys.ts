@@ -5,10 +5,10 @@ import { isSoundRsaKey } from '../../foundation/rsa-key.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
 import { itemKind, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
-import { callProvider, verificationDeadline } from '../call-provider.ts';
-import { type KeySource, keysAddressOf } from '../presets/companies.ts';
-import { ProviderFailure } from '../provider-failure.ts';
+import { callProvider, verificationDeadline } from '../calls/call-provider.ts';
+import { check, ProviderFailure } from '../calls/provider-failure.ts';
 import { hostOf, providerUrlSchema } from '../settings/fields.ts';
+import { type KeySource, keysAddressOf } from './known-issuers.ts';
 
 /** Milliseconds for which keys are used without asking the issuer again. */
 const freshFor = 60 * 60_000;
@@ -167,7 +167,7 @@ function recentFailure(name: string): ProviderFailure | undefined {
  * Fetches keys from the address in settings, or else only from the issuer's own host.
  * @throws ProviderFailure
  */
-export async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource) {
+async function fetchIssuerKeys({ issuer, jwks_uri }: KeySource) {
   const signal = verificationDeadline();
   const known = keysAddressOf({ issuer, jwks_uri });
   const address = known ?? (await discoverKeys(issuer, signal));
@@ -216,3 +216,10 @@ async function fetchDocument<Schema extends v.GenericSchema>(
     throw new ProviderFailure('unexpected_answer', url, result.issues[0].message);
   return result.output;
 }
+
+/** Whether an issuer publishes its keys. */
+export const checkKeys = (source: KeySource) =>
+  check(`keys of ${source.issuer}`, async () => {
+    const { keys } = await fetchIssuerKeys(source);
+    return { ok: true, detail: `The issuer publishes its keys: ${keys.length}.` };
+  });

@@ -1,19 +1,12 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { SignJWT } from 'jose';
 import * as v from 'valibot';
-import { epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
-import {
-  basicAuthorization,
-  callProvider,
-  presentCredential,
-  verificationDeadline,
-} from '../call-provider.ts';
-import { rejected, wellFormedCredential } from '../credential.ts';
-import { dummy, ProviderFailure, rejectsDummy } from '../provider-failure.ts';
+import { callProvider, presentCredential, verificationDeadline } from '../calls/call-provider.ts';
+import { rejected, wellFormedCredential } from '../calls/credential.ts';
+import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
 import { valueAtPath } from '../settings/fields.ts';
+import { authenticated, clientSecretOf } from './client-secret.ts';
 import type { CodeExchange } from './settings.ts';
 
 /** An authorization code, and what the app requested it with. */
@@ -79,39 +72,6 @@ export async function exchangeCode(
     );
   return tokens;
 }
-
-/** The keys in settings that a warm function has imported. */
-const importedKeys = new WeakMap<object, KeyObject>();
-
-/**
- * The secret with which our app authenticates: that of the settings, or for Apple a JWT that is
- * signed for this call.
- */
-async function clientSecretOf({
-  client_id: sub,
-  client_secret = '',
-  client_secret_jwt: jwt,
-}: CodeExchange) {
-  if (!jwt) return client_secret;
-  const key = importedKeys.get(jwt) ?? createPrivateKey(jwt.private_key_secret);
-  importedKeys.set(jwt, key);
-  const iat = epochSeconds();
-  const claims = { iss: jwt.team_id, sub, aud: 'https://appleid.apple.com', iat, exp: iat + 300 };
-  return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: jwt.key_id }).sign(key);
-}
-
-/**
- * A form with our app's credentials, in the header or the form.
- * @see RFC 6749 section 2.3.1
- */
-const authenticated = (
-  { client_id, client_authentication }: CodeExchange,
-  client_secret: string,
-  form: Record<string, string>,
-) =>
-  client_authentication === 'basic'
-    ? { form, headers: { authorization: basicAuthorization(client_id, client_secret) } }
-    : { form: { ...form, client_id, client_secret } };
 
 function redirectUriOf(
   { redirect_uris }: CodeExchange,

@@ -3,8 +3,8 @@ import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { invalid } from '../../foundation/service-error.ts';
-import { callProvider, verificationDeadline } from '../call-provider.ts';
-import { explainFailure, ProviderFailure } from '../provider-failure.ts';
+import { callProvider, verificationDeadline } from '../calls/call-provider.ts';
+import { explainFailure, ProviderFailure } from '../calls/provider-failure.ts';
 import { valueAtPath } from '../settings/fields.ts';
 
 const audience = 'https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService';

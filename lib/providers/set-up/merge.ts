@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { verificationDeadline } from '../call-provider.ts';
-import { discoverKeys, isElsewhere } from '../oidc/issuer-keys.ts';
-import { keysAddressOf } from '../presets/companies.ts';
-import type { MergeResult, SettingsInput } from '../protocol.ts';
-import { explainFailure, ProviderFailure } from '../provider-failure.ts';
+import { verificationDeadline } from '../calls/call-provider.ts';
+import { explainFailure, ProviderFailure } from '../calls/provider-failure.ts';
+import { discoverKeys, isElsewhere } from '../jwt/issuer-keys.ts';
+import { type KnownIssuer, readLoginSettings } from '../jwt/issuers-in-settings.ts';
+import { keysAddressOf } from '../jwt/known-issuers.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
 import { protocolOf } from '../providers.ts';
-import { type KnownIssuer, readLoginSettings } from './issuers.ts';
+import type { MergeResult, SettingsInput } from '../settings/input.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
 export function checkSettings(provider: ProviderId, input: unknown): MergeResult {

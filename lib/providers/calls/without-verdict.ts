@@ -1,5 +1,5 @@
-import { ServiceError } from '../foundation/service-error.ts';
-import { logFailure } from '../log/log.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { logFailure } from '../../log/log.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 /** Seconds after which a login may be tried again at a provider that takes no more requests. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../foundation/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 
 /** Faults of a provider that gave no verdict, with the sentence for the operator. */
 const explanations = {

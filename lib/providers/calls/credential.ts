@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import type { LogReason } from '../foundation/reasons.ts';
-import { ServiceError } from '../foundation/service-error.ts';
-import { logEvent } from '../log/log.ts';
-import { type LoginClaims, loginClaimsSchema } from '../login-users/linked-identity.ts';
-import { type Profile, profileSchema } from '../login-users/profile.ts';
+import type { LogReason } from '../../foundation/reasons.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { logEvent } from '../../log/log.ts';
+import { type LoginClaims, loginClaimsSchema } from '../../login-users/linked-identity.ts';
+import { type Profile, profileSchema } from '../../login-users/profile.ts';
+import { type ProfileSetting, valueAtPath } from '../settings/fields.ts';
 import { ProviderFailure } from './provider-failure.ts';
-import { type ProfileSetting, valueAtPath } from './settings/fields.ts';
 
 /** The error for a credential that is rejected. The reason is for the log alone. */
 export const rejected = (reason: LogReason) =>

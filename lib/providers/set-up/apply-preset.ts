@@ -1,5 +1,5 @@
-import type { MergeResult } from '../protocol.ts';
 import { authorizationCodeProvider, type ProviderId, protocolNames } from '../provider-ids.ts';
+import type { MergeResult } from '../settings/input.ts';
 import { type Need, type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */

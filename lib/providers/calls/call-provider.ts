@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent, request as requestHttps } from 'node:https';
-import { definedOnly } from '../foundation/defined-only.ts';
-import { logEvent } from '../log/log.ts';
+import { definedOnly } from '../../foundation/defined-only.ts';
+import { logEvent } from '../../log/log.ts';
 import { rejected } from './credential.ts';
 import { ProviderFailure } from './provider-failure.ts';
 

@@ -3,10 +3,10 @@ import * as v from 'valibot';
 import type { Identity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { hashOf } from '../../storage/keys.ts';
-import { rejected, subjectAt, wellFormedCredential } from '../credential.ts';
-import { longestAge, type Received, refused } from '../oidc/notification.ts';
-import { rejectOutdated } from '../oidc/verify.ts';
-import type { OAuth2Settings } from './settings.ts';
+import { rejected, subjectAt, wellFormedCredential } from '../calls/credential.ts';
+import { rejectOutdated } from '../jwt/verify-jwt.ts';
+import type { OAuth2Settings } from '../oauth2/settings.ts';
+import { longestAge, type Received, refused } from './notification.ts';
 
 /** The event of a signed request, which only the query of the address tells. */
 export type SignedEvent = 'deauthorize' | 'data_deletion';

@@ -2,8 +2,8 @@ import type { JWTPayload } from 'jose';
 import * as v from 'valibot';
 import { logEvent } from '../../log/log.ts';
 import { jsonObject } from '../../schema/validation.ts';
-import type { KnownIssuer } from '../settings/issuers.ts';
-import { canonicalIssuer, type notificationEntries } from './issuer.ts';
+import { canonicalIssuer, type notificationEntries, providerSessionOf } from '../jwt/issuer.ts';
+import type { KnownIssuer } from '../jwt/issuers-in-settings.ts';
 import {
   logoutEvent,
   type Notification,
@@ -13,7 +13,6 @@ import {
   refused,
   verifyFromIssuer,
 } from './notification.ts';
-import { providerSessionOf } from './verify.ts';
 
 type Setting = Exclude<keyof typeof notificationEntries, 'audiences'>;
 

@@ -4,18 +4,17 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import type { LogEvents } from '../../log/events.ts';
 import type { Identity } from '../../login-users/linked-identity.ts';
 import { hashOf } from '../../storage/keys.ts';
-import { rejected, subjectAt, wellFormedCredential } from '../credential.ts';
-import type { KnownIssuer } from '../settings/issuers.ts';
-import { type Action, authorityOf } from './issuer.ts';
+import { rejected, subjectAt, wellFormedCredential } from '../calls/credential.ts';
+import { type Action, authorityOf, providerSessionOf } from '../jwt/issuer.ts';
+import type { KnownIssuer } from '../jwt/issuers-in-settings.ts';
 import {
   claimsOfIdTokens,
   type JwtKind,
-  providerSessionOf,
   reasonOf,
   rejectOutdated,
   trustedIssuerOf,
   verifiedJwt,
-} from './verify.ts';
+} from '../jwt/verify-jwt.ts';
 
 export interface Notification {
   kind: LogEvents['provider_notified']['kind'];
