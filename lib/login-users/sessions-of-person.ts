@@ -6,27 +6,31 @@ import { sessionIdInSlot } from './session-ids.ts';
 export const sessionsOfPerson = {
   /** The number of logins; the ordinals of their sessions begin with 0. */
   sessions_begun: v.optional(v.number()),
+  /** The number of slots in the ring of the person's sessions, at the latest login. */
   session_places: v.optional(v.number()),
-  /** The session of the latest login, without its place. */
+  /** The id of the latest login's session, without the digits of its slot. */
   last_session_id: v.optional(v.string()),
   /** When all sessions ended, or all but one. */
   sessions_ended_at: v.optional(v.string()),
-  /** `sessions_begun` at that time. */
+  /** The value of `sessions_begun` at that time. */
   sessions_ended_before: v.optional(v.number()),
-  /** The one that went on. */
+  /** The id of the session that went on. */
   sessions_ended_except: v.optional(v.string()),
 };
 const countersItem = v.object(sessionsOfPerson);
 type Counters = v.InferOutput<typeof countersItem>;
 
+/** The counters of an item; empty for a person who has none. */
 export const countersIn = (person: Item | undefined): Counters =>
   v.parse(countersItem, person ?? {});
 
+/** The id of the latest login's session; undefined before the first login. */
 export function lastSessionIdOf(counters: Counters): string | undefined {
   const { sessions_begun, session_places, last_session_id } = counters;
-  if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined)
-    return undefined;
-  return sessionIdInSlot(last_session_id, (sessions_begun - 1) % session_places);
+  if (last_session_id === undefined) return undefined;
+  if (sessions_begun === undefined || session_places === undefined) return undefined;
+  const ordinal = sessions_begun - 1;
+  return sessionIdInSlot(last_session_id, ordinal % session_places);
 }
 
 /** The attributes of a session that decide whether it ended together with others. */
@@ -40,20 +44,17 @@ export const begunItem = v.object({
 
 /** The time at which a session ended together with others; undefined if it did not. */
 export function endWithOthers(person: Item | undefined, session: v.InferOutput<typeof begunItem>) {
-  const {
-    sessions_ended_at,
-    sessions_ended_before = 0,
-    sessions_ended_except,
-  } = countersIn(person);
-  const hasEnded =
-    session.session_id !== sessions_ended_except && session.ordinal < sessions_ended_before;
-  return hasEnded ? sessions_ended_at : undefined;
+  const counters = countersIn(person);
+  const { sessions_ended_at, sessions_ended_before = 0 } = counters;
+  if (session.session_id === counters.sessions_ended_except) return undefined;
+  return session.ordinal < sessions_ended_before ? sessions_ended_at : undefined;
 }
 
 /**
- * Whether a device's relation still counts. It ends with the session that made it, or when another
- * one takes its place. After the session has expired, it ends with all sessions.
- * @param stored the item at the session's place
+ * Whether a device is still linked to a person by the session that linked it. The link ends with
+ * this session, or when a later session gets its slot. After the session has expired, the link
+ * ends with all sessions.
+ * @param stored the item in the session's slot
  */
 export function sessionAllows(
   person: Item | undefined,

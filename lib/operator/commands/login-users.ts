@@ -10,7 +10,7 @@ import { identitiesOf } from '../../people/identities/identities-of-person.ts';
 import { findExternalId } from '../../people/identities/identity-index.ts';
 import { importPeople, personOfLine } from '../../people/identities/import-people.ts';
 import { linkIdentity } from '../../people/identities/link-identity.ts';
-import { retryRevocations } from '../../people/identities/provider-tokens.ts';
+import { retryRevocations } from '../../people/identities/revoke-tokens.ts';
 import { unlinkIdentity } from '../../people/identities/unlink-identity.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions, type Session } from '../../people/sessions/session.ts';

@@ -8,7 +8,7 @@ import { deleteItem, type Item, setTimestamp } from '../../storage/items.ts';
 import * as keys from '../../storage/keys.ts';
 import { readGlobalPages, readMemberPages, readPartition } from '../../storage/lists.ts';
 import { shards } from '../../storage/table.ts';
-import { retryRevocations } from '../identities/provider-tokens.ts';
+import { retryRevocations } from '../identities/revoke-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
 /**

@@ -15,7 +15,8 @@ import { deleteItem, type ItemOf, itemKind, readItem, updateItem } from '../../s
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
 import { put, update, writeTogether } from '../../storage/transactions.ts';
 import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
-import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
+import { revokeStoredTokens } from '../identities/revoke-tokens.ts';
+import { isStoredToken } from '../identities/stored-token.ts';
 import { isOpen, readSessions, sessionItem } from '../sessions/session.ts';
 
 /** The mark of a deletion: it begins and ends with it, so the mark leads to an interrupted one. */

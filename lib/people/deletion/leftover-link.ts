@@ -6,7 +6,7 @@ import {
 import { loginUserItem } from '../../login-users/login-user.ts';
 import { readItem, updateItem } from '../../storage/items.ts';
 import type { Owner } from '../identities/identity-index.ts';
-import { retryRevocations } from '../identities/provider-tokens.ts';
+import { retryRevocations } from '../identities/revoke-tokens.ts';
 
 /**
  * Removes what an interrupted link of 1.0.0 has left of an identity: the attributes of a person to

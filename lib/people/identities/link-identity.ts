@@ -39,8 +39,9 @@ import {
   type Owner,
   ownerOf,
 } from './identity-index.ts';
-import { changeBy, revokeUnlessStored } from './provider-tokens.ts';
+import { decideOnToken, revokeRefused, revokeUnlessStored } from './store-token.ts';
 import { afterUnlinking, losing } from './unlink-identity.ts';
+import { attributesOfVerified } from './verified-attributes.ts';
 
 /** A link that is to be made. */
 interface Link extends Owner {
@@ -70,9 +71,9 @@ export async function linkIdentity(
   const linkOnce = async () => {
     // 1. The identity may have an owner.
     const indexItem = await findIndexItem(login_app_id, verified);
-    const former = await ownerOf(indexItem);
-    if (former?.user.login_user_id === login_user_id) return linkAgain(link, former.identity);
-    if (former && !move) throw new ServiceError('conflict', belongsToAnother);
+    const owner = await ownerOf(indexItem);
+    if (owner?.user.login_user_id === login_user_id) return linkAgain(link, owner.identity);
+    if (owner && !move) throw new ServiceError('conflict', belongsToAnother);
 
     // 2. The person may link another one.
     const user = await readWithRoom(link);
@@ -82,36 +83,41 @@ export async function linkIdentity(
     isAllowed = true;
 
     // 4. The person gets it.
-    return writeLink(link, user, { indexItem, former });
+    return writeLink(link, user, { indexItem, owner });
   };
   try {
     return await retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
   } catch (error) {
-    return await revokeUnlessStored(error, login_user_id, place, verified);
+    await revokeUnlessStored(verified.revocableToken, login_user_id, place);
+    throw error;
   }
 }
 
 const belongsToAnother = 'The identity belongs to another Login User of this Login App.';
 
 /** The outcome for an identity that is theirs already. Undefined when it was unlinked meanwhile. */
-async function linkAgain({ byOperator, ...link }: Link, known: UserIdentity) {
-  const identity = byOperator ? known : await asVerified(link, known);
+async function linkAgain(link: Link, known: UserIdentity) {
+  // An operator links by what somebody has written down: no provider has verified it just now.
+  const identity = link.byOperator ? known : await updateVerified(link, known);
   return identity && { isNew: false, identity: shownIdentity(identity) };
 }
 
 /** Updates an identity as just verified. Undefined when it was unlinked meanwhile. */
-async function asVerified(
-  { login_user_id, place, verified }: Pick<Link, 'login_user_id' | 'place' | 'verified'>,
+async function updateVerified(
+  { login_user_id, place, verified }: Link,
   { identity_id }: UserIdentity,
 ): Promise<UserIdentity | undefined> {
   const owner = { login_user_id, identity_id };
-  const change = await changeBy(owner, place, verified);
+  const tokenChange = await decideOnToken(owner, place, verified.revocableToken);
   const { done } = await updateItem(loginUserItem(login_user_id), {
-    ...change,
+    set: { ...attributesOfVerified(identity_id, verified), ...tokenChange.set },
+    copy: tokenChange.copy,
     when: { ...whileExisting, [attributeOf(owner)]: { exists: true } },
   });
   if (!done) return undefined;
-  return (await ownerOf({ owner }))?.identity;
+  await revokeRefused(tokenChange, place, login_user_id);
+  const updated = await ownerOf({ owner });
+  return updated?.identity;
 }
 
 /**
@@ -126,10 +132,10 @@ async function readWithRoom({ login_user_id, byOperator }: Link): Promise<LoginU
   return user;
 }
 
-/** The place to which an identity leads before the link, and its owner there. */
+/** The index item of an identity before the link, and the person to whom it leads. */
 interface Before {
   indexItem: IdentityIndexItem;
-  former: IdentityOwner | undefined;
+  owner: IdentityOwner | undefined;
 }
 
 /**
@@ -137,26 +143,37 @@ interface Before {
  * @returns undefined when somebody has changed since they were read
  * @throws ServiceError when the person was blocked or deleted
  */
-async function writeLink(link: Link, user: LoginUser, { indexItem, former }: Before) {
+async function writeLink(link: Link, user: LoginUser, before: Before) {
   const { login_user_id, identity_id, place, verified, byOperator } = link;
-  const { provider } = place;
-  const { namespace, subject } = verified;
+  const previousOwner = before.owner;
+
   // The index item of somebody's first identity stays that person's.
-  const isFirst = former !== undefined && former.identity.slot === undefined;
-  const target = isFirst ? { id: newIndexId(), owner: undefined } : indexItem;
-  const linked_at = timestamp();
-  const identity = { identity_id, slot: target.id, provider, namespace, subject, linked_at };
-  const { set: details } = await changeBy(link, place, verified);
+  const isTheirFirst = previousOwner !== undefined && previousOwner.identity.slot === undefined;
+  const indexItem = isTheirFirst ? { id: newIndexId(), owner: undefined } : before.indexItem;
+
+  // The person gets the identity, and the index item leads to them.
+  const identity = {
+    identity_id,
+    slot: indexItem.id,
+    provider: place.provider,
+    namespace: verified.namespace,
+    subject: verified.subject,
+    linked_at: timestamp(),
+  };
+  const tokenChange = await decideOnToken(link, place, verified.revocableToken);
+  const details = { ...attributesOfVerified(identity_id, verified), ...tokenChange.set };
   const change = changeOfIdentities(user, { added: [identity] });
   const gains = update(loginUserItem(login_user_id), {
     ...change,
     set: { ...change.set, ...details },
     when: { ...change.when, ...(byOperator ? whileExisting : whileActive) },
   });
-  const writes = [gains, leadTo(link, target)];
-  if (former) {
-    const options = { when: whileExisting, nextIndexId: target.id };
-    writes.push(losing(former.user, former.identity, options));
+  const writes = [gains, leadTo(link, indexItem)];
+
+  // The previous owner loses it.
+  if (previousOwner) {
+    const options = { when: whileExisting, nextIndexId: indexItem.id };
+    writes.push(losing(previousOwner.user, previousOwner.identity, options));
   }
 
   const outcome = await writeTogether(writes);
@@ -164,12 +181,13 @@ async function writeLink(link: Link, user: LoginUser, { indexItem, former }: Bef
     requireChangeable(outcome.refused.get(gains), byOperator);
     return undefined;
   }
-  if (former) {
-    const former_login_user_id = former.user.login_user_id;
+  await revokeRefused(tokenChange, place, login_user_id);
+  if (previousOwner) {
+    const former_login_user_id = previousOwner.user.login_user_id;
     annotateIds({ former_login_user_id });
-    await afterUnlinking(former_login_user_id, [former.identity]);
+    await afterUnlinking(former_login_user_id, [previousOwner.identity]);
   }
-  logEvent('identity_linked', { login_user_id, identity_id, provider });
+  logEvent('identity_linked', { login_user_id, identity_id, provider: place.provider });
   const shown = { ...identity, ...identityDetails({ ...details }, identity_id) };
   return { isNew: true, identity: shownIdentity(shown) };
 }

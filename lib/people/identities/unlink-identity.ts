@@ -16,7 +16,7 @@ import { readItem } from '../../storage/items.ts';
 import { type TransactionWrite, update, writeTogether } from '../../storage/transactions.ts';
 import { attributeOf, changeOfIdentities, requireChangeable } from './change-of-identities.ts';
 import { leadNowhere, type Owner } from './identity-index.ts';
-import { revokeStoredTokens } from './provider-tokens.ts';
+import { revokeStoredTokens } from './revoke-tokens.ts';
 
 /**
  * Unlinks an identity from a Login User, if another one remains. The person and the index item of

@@ -11,7 +11,6 @@ import { providerIds } from '../../providers/provider-ids.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
 import { askLoginHook, asksAtLoginOnly, hasLoginHook, hookClaimsIn } from '../login-hook.ts';
 import { endSession } from './end-sessions.ts';
-import { endOf } from './log-in.ts';
 import {
   externalIdForTokens,
   isActive,
@@ -23,6 +22,7 @@ import {
   sessionWithId,
   stateOfGeneration,
 } from './session.ts';
+import { endOf } from './session-lifetime.ts';
 
 /** Seconds after a refresh from which the replaced token is a late replay. */
 const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');

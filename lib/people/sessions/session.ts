@@ -59,43 +59,54 @@ export const sessionItem = itemKind(
 );
 export type Session = ItemOf<typeof sessionItem>;
 
-export const externalIdForTokens = (
-  person: { external_id?: unknown } | undefined,
-): string | undefined =>
-  optionalEnvironment('EXTERNAL_ID_IN_TOKENS') === 'true'
-    ? v.parse(v.optional(v.string()), person?.external_id)
-    : undefined;
+const externalIdSchema = v.optional(v.string());
+
+/** The external id of a person or session, if the deployment puts it into tokens. */
+export function externalIdForTokens(
+  holder: { external_id?: unknown } | undefined,
+): string | undefined {
+  const isShown = optionalEnvironment('EXTERNAL_ID_IN_TOKENS') === 'true';
+  return isShown ? v.parse(externalIdSchema, holder?.external_id) : undefined;
+}
 
 /** A session at one of its generations, as a refresh token names it. */
 export type SessionGeneration = Pick<Session, 'login_user_id' | 'session_id' | 'generation'>;
 
 /** A session as stored, even if it has expired or ended together with others. */
-export const readSession = async (
+export async function readSession(
   loginUserId: string,
   sessionId: string,
-): Promise<Session | undefined> =>
-  sessionWithId(sessionId, await readItem(sessionItem(loginUserId, sessionId)));
+): Promise<Session | undefined> {
+  const stored = await readItem(sessionItem(loginUserId, sessionId));
+  return sessionWithId(sessionId, stored);
+}
 
-/** The session read from a place, unless another one has taken the place. */
+/**
+ * The session of an id, if it is the one that was read from its slot. A later session may have
+ * got the same slot.
+ */
 export const sessionWithId = (
   sessionId: string,
-  session: Session | undefined,
-): Session | undefined => (session?.session_id === sessionId ? session : undefined);
+  inSlot: Session | undefined,
+): Session | undefined => (inSlot?.session_id === sessionId ? inSlot : undefined);
 
-export const readSessions = async (loginUserId: string): Promise<Session[]> =>
-  (await readPersonWithSessions(loginUserId)).sessions;
+export async function readSessions(loginUserId: string): Promise<Session[]> {
+  const { sessions } = await readPersonWithSessions(loginUserId);
+  return sessions;
+}
 
 /** The item of a Login User and all stored sessions, in one query. */
 export async function readPersonWithSessions(loginUserId: string) {
   const items = await readPartition(loginUserPartition(loginUserId));
-  const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
-  const stored = items.filter(({ sk }) => String(sk).startsWith(sessionPrefix));
-  return {
-    person,
-    sessions: stored.map((item) => withCurrentEnd(person, sessionItem.parse(item))),
-  };
+  const personKey = loginUserKey(loginUserId);
+  const person = items.find(({ sk }) => sk === personKey.sk);
+  const sessions = items
+    .filter(({ sk }) => String(sk).startsWith(sessionPrefix))
+    .map((item) => withCurrentEnd(person, sessionItem.parse(item)));
+  return { person, sessions };
 }
 
+/** A session with the time of its end, also if it ended together with others. */
 function withCurrentEnd(person: Item | undefined, session: Session): Session {
   const ended_at = session.ended_at ?? endWithOthers(person, session);
   return ended_at === undefined ? session : { ...session, ended_at };
@@ -109,8 +120,8 @@ export const isActive = (session: Session, { sessionsValidFrom }: LoginAppStatus
   isOpen(session) && session.started_at >= sessionsValidFrom;
 
 /**
- * @throws ServiceError `invalid_dpop_proof` for another key than the one that the session is bound
- *   to
+ * Requires the key that a session is bound to. A session of a confidential client has none.
+ * @throws ServiceError `invalid_dpop_proof` for another key
  */
 export function requireSameKey({ proof_key }: Session, { proofKey }: AuthenticatedClient): void {
   if (proof_key === proofKey) return;
@@ -126,10 +137,15 @@ export const hasIssued = (session: Session, claims: { aud: string; client_id: st
  * The state of a refresh token: the predecessor is accepted until the current one is used.
  * @see RFC 9700 section 4.14
  */
-export function stateOfGeneration(session: Session, generation: number) {
+export function stateOfGeneration(
+  session: Session,
+  generation: number,
+): 'current' | 'predecessor' | 'outdated' {
   if (generation === session.generation) return 'current';
-  const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
-  return generation === session.generation - 1 && age < graceSeconds() ? 'predecessor' : 'outdated';
+  if (generation !== session.generation - 1) return 'outdated';
+  const { refreshed_at = 0 } = session;
+  const secondsSinceRefresh = Math.max(0, epochSeconds() - refreshed_at);
+  return secondsSinceRefresh < graceSeconds() ? 'predecessor' : 'outdated';
 }
 
 /** Reads a Login User and one of their sessions, in one request. */

@@ -1,0 +1,74 @@
+import { logFailure } from '../../log/log.ts';
+import { identitiesIn, identityAttributes } from '../../login-users/linked-identity.ts';
+import { listAttributes, loginUserItem } from '../../login-users/login-user.ts';
+import { revokeToken } from '../../providers/provider-token.ts';
+import { type Item, readItem, updateItem } from '../../storage/items.ts';
+import { decryptToken, isStoredToken } from './stored-token.ts';
+
+/**
+ * Revokes all stored provider tokens of a deleted Login User, or those of identities that were
+ * unlinked. A token whose revocation fails stays stored.
+ */
+export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
+  const login_user_id = String(item.login_user_id);
+  const outcomes = await Promise.all(
+    tokensToRevoke(item).map(async (attribute) => {
+      const isRevoked = await revokeStored(item, attribute, signal);
+      if (isRevoked) await removeToken(login_user_id, attribute);
+      return isRevoked;
+    }),
+  );
+  const revoked = outcomes.filter(Boolean).length;
+  return { revoked, not_revoked: outcomes.length - revoked };
+}
+
+/** The attributes with tokens of identities that a person no longer has. */
+function tokensToRevoke(item: Item): string[] {
+  const isDeleted = item.deleted_at !== undefined;
+  const identities = isDeleted ? [] : identitiesIn(item);
+  const needed = identities.map(({ identity_id }) => identityAttributes.storedToken(identity_id));
+  return Object.keys(item)
+    .filter(isStoredToken)
+    .filter((attribute) => !needed.some((start) => attribute.startsWith(start)));
+}
+
+/** Revokes a stored token. One that can't be read is not revoked, and the log says so. */
+async function revokeStored(item: Item, attribute: string, signal?: AbortSignal): Promise<boolean> {
+  const login_user_id = String(item.login_user_id);
+  try {
+    const { place, ...token } = await decryptToken(item[attribute], String(item.login_app_id));
+    return await revokeToken(place, token, { login_user_id, signal });
+  } catch (error) {
+    logFailure('provider_token_not_revoked', error, { login_user_id });
+    return false;
+  }
+}
+
+async function removeToken(loginUserId: string, attribute: string): Promise<void> {
+  await updateItem(loginUserItem(loginUserId), {
+    remove: [attribute],
+    when: { [attribute]: { exists: true } },
+  });
+}
+
+/**
+ * Repeats the revocations that failed for a Login User, deleted or not; undefined when there never
+ * was one.
+ */
+export async function retryRevocations(loginUserId: string) {
+  const item = await readItem(loginUserItem(loginUserId));
+  const hasExisted = item?.deleted_at !== undefined || item?.created_at !== undefined;
+  if (!item || !hasExisted) return undefined;
+
+  const outcome = await revokeStoredTokens(item);
+  // A finished deletion has left the person in the list because of these tokens. An interrupted one
+  // still needs the list to lead to it.
+  const isOver = item.created_at === undefined;
+  if (isOver && outcome.not_revoked === 0 && item.list !== undefined) {
+    await updateItem(loginUserItem(loginUserId), {
+      remove: listAttributes,
+      when: { created_at: { exists: false }, list: { exists: true } },
+    });
+  }
+  return { login_user_id: loginUserId, ...outcome };
+}
