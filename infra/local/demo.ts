@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
-import { callOperator } from '../call-operator.ts';
-import type { FunctionTarget } from '../invoke-function.ts';
+import { callOperator } from '../operator/call/call-operator.ts';
+import type { FunctionTarget } from '../operator/call/invoke-function.ts';
 import type { Addresses } from './load-functions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { table } from '../../lib/storage/table.ts';
-import { localAws } from '../invoke-function.ts';
+import { localAws } from '../operator/call/invoke-function.ts';
 import { type LoopbackServer, listen } from './loopback-server.ts';
 import { addTransactions } from './transactions.ts';
 

@@ -1,7 +1,7 @@
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
 import { readFunctions } from '../endpoints.ts';
-import type { AwsEndpoint } from '../invoke-function.ts';
+import type { AwsEndpoint } from '../operator/call/invoke-function.ts';
 import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';

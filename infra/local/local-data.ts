@@ -1,7 +1,7 @@
 import { chmodSync, type Dirent, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../operator/files/make-folder.ts';
 import type { Demo } from './demo.ts';
 import { isRunning, readWhole, writeWhole } from './local-files.ts';
 

@@ -13,8 +13,8 @@ import {
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
-import { fromCaller } from '../caller-folder.ts';
-import { makeFolder } from '../make-folder.ts';
+import { fromCaller } from '../operator/files/caller-folder.ts';
+import { makeFolder } from '../operator/files/make-folder.ts';
 
 type LocalFiles = ReturnType<typeof localFiles>;
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { fromCaller } from '../caller-folder.ts';
+import { fromCaller } from '../operator/files/caller-folder.ts';
 import type { InvocableFunction } from './aws.ts';
 
 /**

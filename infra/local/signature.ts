@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { presignQuestion } from '../call-operator.ts';
-import { localAws } from '../invoke-function.ts';
+import { presignQuestion } from '../operator/call/call-operator.ts';
+import { localAws } from '../operator/call/invoke-function.ts';
 
 /** The account of the local stack: no real one has this id. */
 export const localAccount = '000000000000';

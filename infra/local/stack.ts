@@ -3,7 +3,7 @@ import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynam
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
 import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
-import { type AwsEndpoint, invokeFunction } from '../invoke-function.ts';
+import { type AwsEndpoint, invokeFunction } from '../operator/call/invoke-function.ts';
 import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
 import { reviveDemo, seedDemo } from './demo.ts';
 import { copyTable, createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { fromCaller } from '../caller-folder.ts';
+import { fromCaller } from '../operator/files/caller-folder.ts';
 import { startCommand } from '../version.ts';
 import type { Bus } from './aws.ts';
 import { type Demo, tryIt } from './demo.ts';

@@ -9,9 +9,9 @@ import {
   typedName,
 } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
-import { fromCaller } from '../caller-folder.ts';
-import { placeOfJsonError } from '../place-of-json-error.ts';
 import { operatorCommand, startCommand } from '../version.ts';
+import { fromCaller } from './files/caller-folder.ts';
+import { placeOfJsonError } from './files/place-of-json-error.ts';
 import type { Target } from './target.ts';
 
 export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | 'text'> {

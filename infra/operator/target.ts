@@ -3,11 +3,11 @@ import {
   paginateListStacks,
   type StackStatus,
 } from '@aws-sdk/client-cloudformation';
-import { callOperator } from '../call-operator.ts';
-import type { AwsEndpoint, FunctionTarget } from '../invoke-function.ts';
 import { localFiles, readStackFile, runningStack } from '../local/local-files.ts';
 import { loopback } from '../local/loopback-server.ts';
 import { stackDescription, startCommand } from '../version.ts';
+import { callOperator } from './call/call-operator.ts';
+import type { AwsEndpoint, FunctionTarget } from './call/invoke-function.ts';
 
 export type Target = { local: true } | { local: false; stack: string };
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { placeOfJsonError } from '../place-of-json-error.ts';
+import { placeOfJsonError } from '../operator/files/place-of-json-error.ts';
 import {
   deploymentName,
   readSettings,

@@ -1,6 +1,6 @@
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/invoke-function.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import type { AccessRequest } from '../../lib/access-requests/access-request.ts';
 import { entryOf } from '../../lib/access-requests/account-lists.ts';
 import {

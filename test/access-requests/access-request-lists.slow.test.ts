@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { invokeFunction } from '../../infra/invoke-function.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { createAccount } from '../support/login-app.ts';
 import { operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';

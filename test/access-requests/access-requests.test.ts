@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/invoke-function.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { itemsAbout, removeAttribute, removeItem } from '../support/items-about.ts';
 import { createAccount } from '../support/login-app.ts';

@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { callOperator } from '../../infra/call-operator.ts';
-import { localAws } from '../../infra/invoke-function.ts';
 import type { Demo } from '../../infra/local/demo.ts';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
 import {
@@ -16,6 +14,8 @@ import {
   writeLocalFiles,
 } from '../../infra/local/local-files.ts';
 import { readBody } from '../../infra/local/loopback-server.ts';
+import { callOperator } from '../../infra/operator/call/call-operator.ts';
+import { localAws } from '../../infra/operator/call/invoke-function.ts';
 import { auditTrail } from '../../lib/log/log.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';

@@ -5,7 +5,7 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import { execa } from 'execa';
-import { localAws } from '../../infra/invoke-function.ts';
+import { localAws } from '../../infra/operator/call/invoke-function.ts';
 import { account, region } from './ministack.ts';
 
 /** What stands in for AWS, and how commands find it. */

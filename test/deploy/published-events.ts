@@ -7,7 +7,7 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { localAws } from '../../infra/invoke-function.ts';
+import { localAws } from '../../infra/operator/call/invoke-function.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
 import type { Service } from '../support/service.ts';
 import { account } from './ministack.ts';

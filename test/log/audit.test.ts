@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
-import { invokeFunction } from '../../infra/invoke-function.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';

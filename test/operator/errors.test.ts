@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { placeOfJsonError } from '../../infra/place-of-json-error.ts';
+import { placeOfJsonError } from '../../infra/operator/files/place-of-json-error.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { failed, writeSettings } from '../support/operator.ts';
 import { sharedService, unique } from '../support/service.ts';

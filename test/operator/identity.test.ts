@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { proveIdentity } from '../../infra/call-operator.ts';
-import { invokeFunction } from '../../infra/invoke-function.ts';
+import { proveIdentity } from '../../infra/operator/call/call-operator.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { auditLines } from '../support/log-lines.ts';
 import { operatorOf } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';

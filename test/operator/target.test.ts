@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/invoke-function.ts';
 import { localFiles, readStackFile } from '../../infra/local/local-files.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { stackDescription } from '../../infra/version.ts';
 import { operator, operatorProcess } from '../support/operator.ts';
 

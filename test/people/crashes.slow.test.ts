@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/invoke-function.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { newIndexId } from '../../lib/login-users/login-user.ts';
 import { loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';

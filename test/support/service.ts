@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callOperator } from '../../infra/call-operator.ts';
-import type { FunctionTarget } from '../../infra/invoke-function.ts';
 import type { Demo } from '../../infra/local/demo.ts';
+import { callOperator } from '../../infra/operator/call/call-operator.ts';
+import type { FunctionTarget } from '../../infra/operator/call/invoke-function.ts';
 import { documentedFetch } from './api-document.ts';
 import { noteSecrets } from './secrets-seen.ts';
 

@@ -1,8 +1,8 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose';
 import * as v from 'valibot';
-import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
 import { localFiles, readStackFile } from '../../infra/local/local-files.ts';
+import { type AwsEndpoint, localAws } from '../../infra/operator/call/invoke-function.ts';
 import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
 import type { Service } from './service.ts';
 import type { FollowedService } from './start-service.ts';

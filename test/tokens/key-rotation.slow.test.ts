@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/invoke-function.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { ownService } from '../support/own-service.ts';
 import { newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/invoke-function.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { rotateServiceSecrets, rotationSteps } from '../../infra/local/stack.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { providerSettingsKey } from '../../lib/storage/keys.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';

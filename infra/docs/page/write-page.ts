@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { fromCaller } from '../../caller-folder.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { fromCaller } from '../../operator/files/caller-folder.ts';
+import { makeFolder } from '../../operator/files/make-folder.ts';
 import { pageFiles } from './page-files.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pascal, readFunctions } from '../../endpoints.ts';
-import type { AwsEndpoint } from '../../invoke-function.ts';
+import type { AwsEndpoint } from '../../operator/call/invoke-function.ts';
 import type { Demo } from '../demo.ts';
 import type { Route } from '../gateway.ts';
 import { environmentOf } from '../load-functions.ts';

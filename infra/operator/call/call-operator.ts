@@ -8,7 +8,7 @@ import {
   type OperatorCall,
   operatorAnswerSchema,
   stsHost,
-} from '../lib/operator/operator-call.ts';
+} from '../../../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
 /**

@@ -9,7 +9,7 @@ const scripts = ['start', 'operator', 'docs'];
  */
 function callerFolder(): string {
   const { npm_lifecycle_event: script = '', npm_package_json, INIT_CWD } = process.env;
-  const isOurs = npm_package_json === join(import.meta.dirname, '../package.json');
+  const isOurs = npm_package_json === join(import.meta.dirname, '../../../package.json');
   return isOurs && scripts.includes(script) && INIT_CWD ? INIT_CWD : process.cwd();
 }
 
