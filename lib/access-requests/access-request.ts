@@ -32,9 +32,12 @@ export const accessRequestItem = itemKind(
     /** Absent where no decision is computed. */
     approvals_needed: v.optional(v.number()),
     self_review: v.optional(v.boolean()),
-    /** ISO 8601: its `expires_at`, an attribute by which the table would delete it. */
+    /**
+     * ISO 8601: `expires_at` under another name, since the table deletes an item by an
+     * attribute of that name.
+     */
     open_until: v.optional(v.string()),
-    /** Final. */
+    /** Final once it is set. */
     decision: v.optional(v.picklist(['approved', 'rejected', 'expired'])),
     decided_at: v.optional(v.string()),
     /** Hashes of the actors whose approvals count. */
@@ -56,15 +59,18 @@ export const idIsTaken = (id: number) =>
 const counterItem = itemKind(v.object({ last_id: v.number() }), keys.accessRequestCounterKey);
 
 /**
- * Takes consecutive ids from the counter, by a write that no other writer makes fail. Returns the
- * first.
+ * Takes consecutive ids from the counter, by a write that no other writer makes fail.
+ * @returns the first of them
  */
 export async function takeIds(count: number): Promise<number> {
   const outcome = await updateItem(counterItem(), { count: { last_id: { by: count } } });
   if (!outcome.done)
     throw new Error('The counter of access requests refused a write without a condition.');
-  const { before = { last_id: 0 }, after } = outcome;
-  return 1 + (after ? counterItem.parse(after).last_id - count : counterItem.parse(before).last_id);
+  const { before, after } = outcome;
+  // A lost answer tells what the counter was after the write, and any other what it was before.
+  if (after) return counterItem.parse(after).last_id - count + 1;
+  if (before) return counterItem.parse(before).last_id + 1;
+  return 1;
 }
 
 export const readAccessRequest = (id: number) => readItem(accessRequestItem(id));
@@ -78,8 +84,8 @@ export const eventItem: (
 );
 
 /**
- * The lists of an access request's events. Their names differ, and from the hashes of idempotency
- * keys.
+ * The lists of an access request's events. Their names differ from each other and from the hashes
+ * of idempotency keys, which name lists, too.
  */
 export function eventLists(accessRequestId: number) {
   const pk = keys.accessRequestPartition(accessRequestId);
@@ -96,11 +102,13 @@ export function eventLists(accessRequestId: number) {
 }
 
 /** The lists that an event is in, besides that of all events. */
-export function listsOf(
-  id: number,
-  { type, actor_type, actor_id }: Actor & { type: string },
-): NumberedList[] {
-  const { reviews, ofActorType, ofActorId, ofActor } = eventLists(id);
-  const ofAuthor = [ofActorType(actor_type), ofActorId(actor_id), ofActor(actor_type, actor_id)];
-  return type === 'review' ? [...ofAuthor, reviews] : ofAuthor;
+export function listsOf(accessRequestId: number, event: Actor & { type: string }): NumberedList[] {
+  const { type, actor_type, actor_id } = event;
+  const lists = eventLists(accessRequestId);
+  const listsOfAuthor = [
+    lists.ofActorType(actor_type),
+    lists.ofActorId(actor_id),
+    lists.ofActor(actor_type, actor_id),
+  ];
+  return type === 'review' ? [...listsOfAuthor, lists.reviews] : listsOfAuthor;
 }

@@ -16,9 +16,12 @@ import {
 import { type AccessRequest, accessRequestItem } from './access-request.ts';
 import { entryItem, entryOf } from './account-lists.ts';
 
-/** The most accounts that have access: a transaction that decides writes an entry for each. */
+/**
+ * The most accounts that have access to an access request: the transaction that decides it writes
+ * an entry for each.
+ */
 const mostAccounts = 50;
-/** Milliseconds before a repetition, at most. */
+/** Milliseconds between two attempts, at most. */
 const longestPause = 200;
 
 export const accessItem = itemKind(
@@ -38,8 +41,8 @@ export const accessItem = itemKind(
 export type Access = ItemOf<typeof accessItem>;
 
 /**
- * Checks an account's access. Before that, nothing of the access request is read: one of others
- * costs what none costs.
+ * Checks an account's access. Nothing of the access request is read before, so that the access
+ * request of others costs as much as one that does not exist.
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
 export async function requireAccess(accountId: string, id: number): Promise<Access> {
@@ -49,9 +52,8 @@ export async function requireAccess(accountId: string, id: number): Promise<Acce
 }
 
 export async function readAccesses(id: number): Promise<Access[]> {
-  return (await readPartition(keys.accessRequestPartition(id), keys.accessPrefix)).map(
-    accessItem.parse,
-  );
+  const items = await readPartition(keys.accessRequestPartition(id), keys.accessPrefix);
+  return items.map(accessItem.parse);
 }
 
 const accessOf = (id: number, accountId: string) => ({
@@ -63,8 +65,8 @@ const accessOf = (id: number, accountId: string) => ({
 });
 
 /**
- * Gives the account of a probe access to an access request that does not exist, and so is in no
- * list.
+ * Gives the account of a probe access to an access request that does not exist. So it gets no entry
+ * in the account's lists.
  */
 export const putProbeAccess = (
   id: number,
@@ -75,11 +77,13 @@ export const putProbeAccess = (
 export const deleteProbeAccess = (id: number, accountId: string) =>
   deleteItem(accessItem(id, accountId));
 
-/** The writes that give an account access, and list the access request there. */
+/** The writes that give an account access and put the access request into the account's lists. */
 export function accessWrites(request: AccessRequest, accountId: string): TransactionWrite[] {
   const { access_request_id: id, approvals_needed } = request;
-  const access = { ...accessOf(id, accountId), is_decided: approvals_needed !== undefined };
-  return [put(accessItem(id, accountId), access), put(entryItem(accountId, id), entryOf(request))];
+  const isDecided = approvals_needed !== undefined;
+  const access = { ...accessOf(id, accountId), is_decided: isDecided };
+  const entry = entryOf(request);
+  return [put(accessItem(id, accountId), access), put(entryItem(accountId, id), entry)];
 }
 
 /**
@@ -87,21 +91,23 @@ export function accessWrites(request: AccessRequest, accountId: string): Transac
  * @throws ServiceError `conflict` when as many other accounts as may have access have it
  */
 export async function grantAccess(found: AccessRequest, accountId: string): Promise<void> {
+  const { access_request_id: id } = found;
   let request = found;
   const grantOnce = async () => {
-    const { access_request_id: id, revision } = request;
     const accesses = await readAccesses(id);
     const isKnown = accesses.some(({ account_id }) => account_id === accountId);
     if (!isKnown && accesses.length >= mostAccounts) throw tooManyAccounts();
-    // Whoever decides, or gives another account access, has read as many accesses as there are.
-    const counted = update(accessRequestItem(id), {
+
+    // The revision counts this access, too: somebody who decides the access request or gives access
+    // to it at the same time has not read this one, and reads again.
+    const countChange = update(accessRequestItem(id), {
       count: { revision: { by: 1 } },
-      when: { pk: { exists: true }, revision: { is: revision } },
+      when: { pk: { exists: true }, revision: { is: request.revision } },
     });
-    const outcome = await writeTogether([counted, ...accessWrites(request, accountId)]);
+    const outcome = await writeTogether([countChange, ...accessWrites(request, accountId)]);
     if (outcome.done) return true;
-    request = accessRequestItem.parse(outcome.refused.get(counted) ?? {});
-    // Many that change it at once spread out.
+    request = accessRequestItem.parse(outcome.refused.get(countChange) ?? {});
+    // A pause at random spreads out those who change it at the same time.
     await wait(Math.random() * longestPause);
     return undefined;
   };
@@ -114,27 +120,28 @@ const tooManyAccounts = () =>
     `The access request has the ${mostAccounts} accounts that it can have; access-requests revoke takes one away.`,
   );
 
-/** Takes the access away from an account. Of its creator's, the access request keeps the time. */
-export function revokeAccess(
-  { access_request_id: id, account_id }: AccessRequest,
-  accountId: string,
-) {
-  return removeAccess(
-    id,
-    accountId,
-    account_id === accountId ? { creator_revoked_at: timestamp() } : {},
-  );
+/**
+ * Takes the access away from an account. If it created the access request, the time is stored, so
+ * that a repeated creation does not give the access back.
+ */
+export function revokeAccess(request: AccessRequest, accountId: string) {
+  const isCreator = request.account_id === accountId;
+  const set = isCreator ? { creator_revoked_at: timestamp() } : {};
+  return removeAccess(request.access_request_id, accountId, set);
 }
 
-/** @param set attributes of the access request */
+/**
+ * Removes an access and the entry in the account's lists.
+ * @param set attributes of the access request that change with it
+ */
 export function removeAccess(id: number, accountId: string, set: Partial<AccessRequest> = {}) {
-  const counted = update(accessRequestItem(id), {
+  const change = update(accessRequestItem(id), {
     set,
     count: { revision: { by: 1 } },
     when: { pk: { exists: true } },
   });
   return writeTogether([
-    counted,
+    change,
     remove(accessItem(id, accountId)),
     remove(entryItem(accountId, id)),
   ]);

@@ -7,18 +7,18 @@ import type { LocalIndex } from '../storage/table.ts';
 import type { AccessRequest } from './access-request.ts';
 import { decisionOf } from './decision.ts';
 
-const text = v.optional(v.string());
+const optionalText = v.optional(v.string());
 
-/** The entry of an access request in an account's lists: its place in each of them. */
+/** The entry of an access request in an account's lists: its sort key in each of them. */
 export const entryItem = itemKind(
   v.object({
     /** The `open_until` of one that is stored as pending. */
-    open_until: text,
-    actor_type_ordinal: text,
-    actor_id_ordinal: text,
-    actor_ordinal: text,
-    review_ordinal: text,
-    idempotency_key: text,
+    open_until: optionalText,
+    actor_type_ordinal: optionalText,
+    actor_id_ordinal: optionalText,
+    actor_ordinal: optionalText,
+    review_ordinal: optionalText,
+    idempotency_key: optionalText,
   }),
   keys.listEntryKey,
 );
@@ -42,20 +42,22 @@ export function listsOfAccount(accountId: string) {
   };
 }
 
-/** The entry of an access request, with the decision that is stored. */
+/** The entry of an access request in an account's lists, with the decision that is stored. */
 export function entryOf(request: AccessRequest): ItemOf<typeof entryItem> {
-  const { access_request_id: id, requested_by: by, reference, open_until } = request;
+  const { access_request_id: id, requested_by: requester, reference, open_until } = request;
   const decision = decisionOf(request);
-  // The names are the same for all accounts.
-  const { ofDecision, ofRequesterType, ofRequesterId, ofDecisionForRequester, ofReference } =
-    listsOfAccount('');
-  const lists = [ofDecision(decision)];
-  if (by) {
-    lists.push(ofRequesterType(by.actor_type), ofRequesterId(by.actor_id));
-    lists.push(ofDecisionForRequester(decision, by.actor_id));
+  // The names of the lists are the same for all accounts.
+  const lists = listsOfAccount('');
+
+  const joined = [lists.ofDecision(decision)];
+  if (requester) {
+    joined.push(lists.ofRequesterType(requester.actor_type));
+    joined.push(lists.ofRequesterId(requester.actor_id));
+    joined.push(lists.ofDecisionForRequester(decision, requester.actor_id));
   }
-  if (reference !== undefined) lists.push(ofReference(reference));
-  const places = lists.map(({ index, name }) => [sortKeyOf(index), keys.ordinalIn(name, id)]);
+  if (reference !== undefined) joined.push(lists.ofReference(reference));
+
+  const positions = joined.map(({ index, name }) => [sortKeyOf(index), keys.ordinalIn(name, id)]);
   const expiry = decision === 'pending' ? { open_until } : {};
-  return definedOnly({ ...Object.fromEntries(places), ...expiry });
+  return definedOnly({ ...Object.fromEntries(positions), ...expiry });
 }

@@ -36,7 +36,7 @@ export const accountItem = itemKind(
 
 export type Account = ItemOf<typeof accountItem>;
 
-/** Reads an account. An id of another form is not looked up. */
+/** The account with an id. A text that has not the form of an id is not looked up. */
 export const readAccount = async (id: string) =>
   isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
 
@@ -44,22 +44,25 @@ const findAccount = cached((id) => isId('ac_…', id), readAccount);
 
 /** The account with an id and a secret, or the reason why they are not accepted. */
 export async function authenticateAccount(id: string, secret: string) {
-  const isAccount = (account: Account) => matchesAny(secret, account.secrets);
+  const hasSecret = (account: Account) => matchesAny(secret, account.secrets);
   const isEnabled = ({ disabled_at }: Account) => disabled_at === undefined;
-  const account = await findAccount([id], (found) => isAccount(found) && isEnabled(found));
+  const account = await findAccount([id], (found) => hasSecret(found) && isEnabled(found));
   if (!account) return 'id_unknown';
-  if (!isAccount(account)) return 'secret_wrong';
+  if (!hasSecret(account)) return 'secret_wrong';
   return isEnabled(account) ? account : 'account_disabled';
 }
 
-/**
- * Creates an account. The secret is in the answer alone.
- * @param more for a probe: its id, and the end in epoch seconds
- */
+/** The id of a probe's account, and epoch seconds of its end. */
+interface ProbeAccount {
+  accountId?: string;
+  expires_at?: number;
+}
+
+/** Creates an account of a back office. Only the answer has the secret. */
 export async function createAccount(
   name: string,
   readOnly: boolean,
-  { accountId = newId('ac'), ...more }: { accountId?: string; expires_at?: number } = {},
+  { accountId = newId('ac'), ...end }: ProbeAccount = {},
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
   const created = {
@@ -68,7 +71,7 @@ export async function createAccount(
     ...firstSecret(account_secret),
     read_only: readOnly || undefined,
     created_at: timestamp(),
-    ...more,
+    ...end,
   };
   await putItem(accountItem(accountId), created, { ifAbsent: true });
   return { account_id: accountId, account_secret };
@@ -79,29 +82,34 @@ export const rotateAccountSecret = (account: Account) =>
 
 /**
  * Deletes an account with its accesses, in steps of a few seconds that can be repeated: it is
- * disabled first, and its item goes last. Its access requests and what it wrote stay, as does an
- * access that the index does not show yet.
+ * disabled first, and its item goes last. Its access requests and events stay, as does an access
+ * that the index does not show yet.
  * @returns the outcome of one step, with `again_after_seconds` when more is left to remove
  */
 export async function deleteAccount(account_id: string) {
   await setTimestamp(accountItem(account_id), 'disabled_at', true);
   const hasTime = timeLimit();
   const removed = { accesses: 0 };
+  const unfinished = { account_id, deleted: false, removed, again_after_seconds: 0 };
+
   const list = accessRequestsOfAccountList(account_id);
-  const root = accountKey(account_id);
-  const remove = async (item: Item) => {
-    await removeAccess(accessItem.parse(item).access_request_id, account_id);
+  const endAccess = async (item: Item) => {
+    const access = accessItem.parse(item);
+    await removeAccess(access.access_request_id, account_id);
     removed.accesses += 1;
   };
-  const removeOther = async (item: Item) => item.sk !== root.sk && deleteItem(item);
-  const isAll =
-    (await forEachOfLists([readMemberPages(list)], remove, hasTime)) &&
-    (await forEachOfLists(
-      [readPartitionPages(list), readPartitionPages(root.pk)],
-      removeOther,
-      hasTime,
-    ));
-  if (!isAll) return { account_id, deleted: false, removed, again_after_seconds: 0 };
+  const accesses = readMemberPages(list);
+  if (!(await forEachOfLists([accesses], endAccess, hasTime))) return unfinished;
+
+  // What is left: entries that 1.0.0 did not remove from the lists, and the account's idempotency
+  // keys, references and imported ids.
+  const root = accountKey(account_id);
+  const deleteOther = async (item: Item) => {
+    if (item.sk !== root.sk) await deleteItem(item);
+  };
+  const others = [readPartitionPages(list), readPartitionPages(root.pk)];
+  if (!(await forEachOfLists(others, deleteOther, hasTime))) return unfinished;
+
   await deleteItem(root);
   return { account_id, deleted: true, removed };
 }

@@ -20,12 +20,15 @@ import { decisionOf, isPending, withReview, withReviews } from './decision.ts';
 import { type AccessRequestEvent, eventSchema, parseEvent, type Writer } from './event.ts';
 import { hashOfKey, keysCountSince, usedForAnother } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
-import { storeResult } from './store-decision.ts';
+import { storeDecision } from './store-decision.ts';
 
-/** Milliseconds before a repetition, at most. */
+/** Milliseconds between two attempts, at most. */
 const longestPause = 2_000;
-/** Milliseconds within which a writer's last attempt must end. The function's timeout is 10 s. */
-const patience = 8_000;
+/**
+ * Milliseconds within which the last attempt to add events must end. The function's timeout is
+ * 10 s.
+ */
+const longestWriting = 8_000;
 
 export interface Draft {
   event: NewEvent;
@@ -45,6 +48,8 @@ export interface Draft {
 /**
  * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24
  * hours gets the event of the first one, even when both arrive at once.
+ * @param key the `Idempotency-Key`, if the request has one
+ * @param append adds the event once the access is known; by default as one that decides nothing
  * @throws ServiceError `forbidden` as `requireAccess` does, `unprocessable_entity` when the key
  *   came with another event, and as `appendEvents` does
  */
@@ -53,20 +58,24 @@ export async function addEventFor(
   accessRequestId: number,
   body: NewEvent,
   key: string | undefined,
-  append = (access: Access, drafts: Draft[]) => appendEvents(access.access_request_id, drafts),
+  append = appendWithoutDeciding,
 ): Promise<AccessRequestEvent> {
   const access = await requireAccess(accountId, accessRequestId);
-  const draft = {
+  const draft: Draft = {
     event: body,
     writer: { account_id: accountId },
     idempotencyKey: key && hashOfKey(accountId, key),
     keyCountsSince: keysCountSince(),
   };
   const [appended] = await append(access, [draft]);
-  if (!appended || !isDeepStrictEqual({ ...appended.event, ...body }, appended.event))
-    throw usedForAnother();
-  return appended.event;
+  const event = appended?.event;
+  const isSameEvent = event && isDeepStrictEqual({ ...event, ...body }, event);
+  if (!isSameEvent) throw usedForAnother();
+  return event;
 }
+
+const appendWithoutDeciding = (access: Access, drafts: Draft[]): Promise<Appended[]> =>
+  appendEvents(access.access_request_id, drafts);
 
 /**
  * Adds a review for an account, as `addEventFor` does, and decides the access request if the review
@@ -77,33 +86,39 @@ export const addReviewFor = (
   id: number,
   body: NewEvent,
   key: string | undefined,
-) =>
-  addEventFor(accountId, id, body, key, async ({ is_decided = true }, drafts) => {
-    const request = is_decided ? await readAccessRequest(id) : undefined;
-    return request ? addEvents(request, drafts) : appendEvents(id, drafts);
-  });
+): Promise<AccessRequestEvent> => addEventFor(accountId, id, body, key, appendAndDecide);
 
-/**
- * Adds events as `appendEvents` does. A review that counts is put in one transaction with what it
- * makes of the access request.
- */
-export const addEvents = (request: AccessRequest, drafts: Draft[]): Promise<Appended[]> =>
-  appendEvents(request.access_request_id, drafts, putterFor(request));
-
-/** The outcomes that `addEvents` would have, unless the access request is full. */
-export async function foreseeEvents({ access_request_id }: AccessRequest, drafts: Draft[]) {
-  const { written } = await readTails(access_request_id, drafts);
-  return drafts.map(({ idempotencyKey = '' }): Pick<Appended, 'outcome'> => {
-    return { outcome: written.get(idempotencyKey) ? 'repeated' : 'added' };
-  });
+/** Adds events to an access request, and decides it if a decision may be computed for it. */
+async function appendAndDecide(access: Access, drafts: Draft[]): Promise<Appended[]> {
+  const { access_request_id: id, is_decided: isDecided = true } = access;
+  const request = isDecided ? await readAccessRequest(id) : undefined;
+  return request ? addEvents(request, drafts) : appendEvents(id, drafts);
 }
 
-/** The way in which events of an access request are put. */
+/**
+ * Adds events as `appendEvents` does. A review that counts is put in one transaction with the
+ * change that it makes to the access request.
+ */
+export const addEvents = (request: AccessRequest, drafts: Draft[]): Promise<Appended[]> =>
+  appendEvents(request.access_request_id, drafts, decidingPutter(request));
+
+/** The outcomes that `addEvents` would have, unless the access request is full. */
+export async function foreseeEvents(
+  { access_request_id }: AccessRequest,
+  drafts: Draft[],
+): Promise<Pick<Appended, 'outcome'>[]> {
+  const { written } = await readListEnds(access_request_id, drafts);
+  return drafts.map(({ idempotencyKey = '' }) => ({
+    outcome: written.get(idempotencyKey) ? 'repeated' : 'added',
+  }));
+}
+
+/** A way to put the events of an access request. */
 interface EventPutter {
   /** Begins an attempt, for events that follow others. */
-  begin: (tails: Tails) => Promise<void>;
+  begin: (ends: ListEnds) => Promise<void>;
   /**
-   * Tells whether an event counts.
+   * Notes on an event whether it counts.
    * @param ordinal that of a review among the reviews
    */
   judge: (event: AccessRequestEvent, ordinal: number) => AccessRequestEvent;
@@ -122,29 +137,32 @@ const plainPutter: EventPutter = {
 };
 
 /** Puts events of an access request for which a decision may be computed. */
-function putterFor(found: AccessRequest): EventPutter {
+function decidingPutter(found: AccessRequest): EventPutter {
+  /** The access request as the table has it. */
   let stored = found;
-  /** With all reviews counted. */
+  /** The access request with all earlier reviews counted. */
   let current = found;
-  /** After the event, if that changes it. */
+  /** The access request after the event that is to be put; undefined if the event changes nothing. */
   let after: AccessRequest | undefined;
   return {
-    begin: async (tails) => {
-      current = await countEarlier(stored, tails);
+    begin: async (ends) => {
+      current = await withEarlierReviews(stored, ends);
     },
     judge: (event, ordinal) => {
       after = undefined;
-      if (event.type !== 'review' || decisionOf(stored) === 'none') return event;
+      const isDecidable = decisionOf(stored) !== 'none';
+      if (event.type !== 'review' || !isDecidable) return event;
       const counted = withReview(current, event);
       const result = counted ?? current;
-      if (result !== stored) after = { ...result, reviews_counted: ordinal };
+      const isChanged = result !== stored;
+      if (isChanged) after = { ...result, reviews_counted: ordinal };
       return counted ? event : { ...event, counts: false };
     },
     put: async (item) => {
       if (!after) return plainPutter.put(item);
       const key = eventItem(item.access_request_id, item.id);
-      const itself = put(key, item, { pk: { exists: false } });
-      const { done, request } = await storeResult(stored, after, [itself]);
+      const eventWrite = put(key, item, { pk: { exists: false } });
+      const { done, request } = await storeDecision(stored, after, [eventWrite]);
       stored = request;
       current = request;
       return done;
@@ -153,10 +171,13 @@ function putterFor(found: AccessRequest): EventPutter {
 }
 
 /**
- * An access request with the reviews counted that did not count, or that a version without
- * decisions added.
+ * An access request with all stored reviews counted: also those that did not count, and those of a
+ * version that knows no decisions.
  */
-async function countEarlier(request: AccessRequest, { ordinals }: Tails): Promise<AccessRequest> {
+async function withEarlierReviews(
+  request: AccessRequest,
+  { ordinals }: ListEnds,
+): Promise<AccessRequest> {
   const { access_request_id: id, reviews_counted = 0 } = request;
   const { reviews } = eventLists(id);
   const last = ordinals.get(reviews.name) ?? 0;
@@ -177,100 +198,137 @@ async function appendEvents(
   putter = plainPutter,
 ): Promise<Appended[]> {
   const appended: Appended[] = [];
-  const giveUpAt = performance.now() + patience;
+  const deadline = performance.now() + longestWriting;
   for (let attempt = 0; ; attempt += 1) {
     const startedAt = performance.now();
     const missing = drafts.slice(appended.length);
-    const tails = await readTails(id, missing);
-    await putter.begin(tails);
+    const ends = await readListEnds(id, missing);
+    await putter.begin(ends);
     for (const draft of missing) {
-      const result = await append(id, tails, draft, putter);
+      const result = await append(id, ends, draft, putter);
       if (!result) break;
       appended.push(result);
     }
     if (appended.length === drafts.length) return appended;
-    // Up to four times as long as the attempt took, doubled each time: a busy table is asked less
-    // often.
-    const took = performance.now() - startedAt;
-    const pause = Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2));
+
+    // Writers wait at random for up to four times as long as the attempt took, and each time for
+    // twice as long: they ask a busy table less often.
+    const duration = performance.now() - startedAt;
+    const mostPause = Math.min(longestPause, duration * 2 ** (attempt + 2));
+    const pause = Math.random() * mostPause;
     // The next attempt may take as long as this one.
-    if (performance.now() + pause + took > giveUpAt) {
-      const message =
-        'Too many are writing to this access request at once; send the request again.';
-      throw new ServiceError('temporarily_unavailable', message);
-    }
+    const nextEnd = performance.now() + pause + duration;
+    if (nextEnd > deadline) throw tooManyWriters();
     await wait(pause);
   }
 }
+
+const tooManyWriters = () =>
+  new ServiceError(
+    'temporarily_unavailable',
+    'Too many are writing to this access request at once; send the request again.',
+  );
 
 export interface Appended {
   event: AccessRequestEvent;
   outcome: 'added' | 'repeated';
 }
 
-/** Adds an event under the next id; undefined when others have kept it from being put. */
+/**
+ * Adds an event under the next id, unless one was written under its idempotency key.
+ * @param ends the ends of the lists, which move on with the event
+ * @returns undefined when others have kept the event from being put
+ */
 async function append(
   accessRequestId: number,
-  { ordinals, written }: Tails,
+  ends: ListEnds,
   draft: Draft,
   putter: EventPutter,
 ): Promise<Appended | undefined> {
-  const { idempotencyKey: key, keyCountsSince = '' } = draft;
-  const earlier = key === undefined ? undefined : written.get(key);
-  if (earlier && earlier.created_at >= keyCountsSince)
-    return { event: earlier, outcome: 'repeated' };
+  const { ordinals, written } = ends;
+  const { idempotencyKey, keyCountsSince = '' } = draft;
+  const earlier = idempotencyKey === undefined ? undefined : written.get(idempotencyKey);
+  const isRepeated = earlier !== undefined && earlier.created_at >= keyCountsSince;
+  if (isRepeated) return { event: earlier, outcome: 'repeated' };
 
-  const next = ({ name }: NumberedList): number => (ordinals.get(name) ?? 0) + 1;
   const { all, reviews } = eventLists(accessRequestId);
+  const next = ({ name }: NumberedList): number => (ordinals.get(name) ?? 0) + 1;
   const id = next(all);
   const { created_at = timestamp(), updated_at = created_at } = draft;
-  const identity = { id, access_request_id: accessRequestId };
-  const made = v.parse(eventSchema, { ...draft.event, ...identity, created_at, updated_at });
+  const made = v.parse(eventSchema, {
+    ...draft.event,
+    id,
+    access_request_id: accessRequestId,
+    created_at,
+    updated_at,
+  });
   const event = putter.judge(made, next(reviews));
+
   const lists = listsOf(accessRequestId, event);
-  const placement = lists.map((list) => [sortKeyOf(list.index), ordinalIn(list.name, next(list))]);
-  const idempotency_key = key === undefined ? undefined : ordinalIn(key, id);
-  const item = { ...event, ...draft.writer, ...Object.fromEntries(placement), idempotency_key };
-  const isPut = await putter.put(item).catch(refusalOf);
+  const positions = lists.map((list) => {
+    const position = ordinalIn(list.name, next(list));
+    return [sortKeyOf(list.index), position];
+  });
+  const item = {
+    ...event,
+    ...draft.writer,
+    ...Object.fromEntries(positions),
+    idempotency_key: idempotencyKey === undefined ? undefined : ordinalIn(idempotencyKey, id),
+  };
+  const isPut = await putter.put(item).catch(falseForConflict);
   if (!isPut) return undefined;
+
   for (const list of [all, ...lists]) ordinals.set(list.name, next(list));
-  if (key !== undefined) written.set(key, event);
+  if (idempotencyKey !== undefined) written.set(idempotencyKey, event);
   return { event, outcome: 'added' };
 }
 
 /**
- * False for a write that others have kept from being made.
- * @throws ServiceError `conflict`, or any other error
+ * False for the error of a write that others have kept from being made.
+ * @throws ServiceError `conflict` when the access request is full, or any other error as it is
  */
-function refusalOf(error: unknown): false {
+function falseForConflict(error: unknown): false {
   if (isConflict(error)) return false;
   if (!isPartitionFull(error)) throw error;
-  const message =
-    'The access request is full: it takes no more events. Create another one to go on.';
-  throw new ServiceError('conflict', message, 'access_request_full');
+  throw new ServiceError(
+    'conflict',
+    'The access request is full: it takes no more events. Create another one to go on.',
+    'access_request_full',
+  );
+}
+
+/** The ends of the lists that some events are going to join. */
+interface ListEnds {
+  /** The last ordinal of each list, by its name. */
+  ordinals: Map<string, number>;
+  /** The last event under each idempotency key that was used. */
+  written: Map<string, AccessRequestEvent | undefined>;
 }
 
 /**
- * Reads the last ordinals of the lists that these events join, by name, and the last event under
- * each of their idempotency keys. The last id is read first: a put that succeeds under the next one
- * proves that nobody has changed the others since.
+ * Reads the ends of the lists that these events join. The last id is read first: a put that
+ * succeeds under the next one proves that nobody has changed the other lists since.
  */
-async function readTails(accessRequestId: number, drafts: Draft[]) {
+async function readListEnds(accessRequestId: number, drafts: Draft[]): Promise<ListEnds> {
   const { all, underKey } = eventLists(accessRequestId);
+  const ordinals = new Map([[all.name, await readLastOrdinal(all)]]);
+
   const keys = [...new Set(drafts.flatMap(({ idempotencyKey }) => idempotencyKey ?? []))];
   const joined = [
     ...drafts.flatMap(({ event }) => listsOf(accessRequestId, event)),
     ...keys.map(underKey),
   ];
-  const ordinals = new Map([[all.name, await readLastOrdinal(all)]]);
   const lists = new Map(joined.map((list) => [list.name, list]));
-  await Promise.all(
-    [...lists].map(async ([name, list]) => ordinals.set(name, await readLastOrdinal(list))),
-  );
-  const used = keys.filter((key) => ordinals.get(key));
+  const readEnd = async ([name, list]: [string, NumberedList]) => {
+    ordinals.set(name, await readLastOrdinal(list));
+  };
+  await Promise.all([...lists].map(readEnd));
+
+  // The ordinals under a key are the ids of the events.
+  const usedKeys = keys.filter((key) => ordinals.get(key));
   const events = await readItems(
-    used.map((key) => eventItem(accessRequestId, ordinals.get(key) ?? 0)),
+    usedKeys.map((key) => eventItem(accessRequestId, ordinals.get(key) ?? 0)),
   );
-  return { ordinals, written: new Map(used.map((key, place) => [key, events[place]])) };
+  const written = new Map(usedKeys.map((key, position) => [key, events[position]]));
+  return { ordinals, written };
 }
-type Tails = Awaited<ReturnType<typeof readTails>>;

@@ -21,6 +21,16 @@ import { shown } from './shown-access-request.ts';
 
 const mostApprovals = 10;
 
+const requesterField = v.object(actorFields, ({ path }) => {
+  if (!path) return 'requested_by must be an object.';
+  return `requested_by.${String(path[0]?.key)} is required.`;
+});
+
+const approvalsNeededField = v.message(
+  v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostApprovals)),
+  `approvals_needed must be an integer from 1 to ${mostApprovals}.`,
+);
+
 /** Fields of a new access request, also in a line of an import. */
 export const newAccessRequestFields = {
   title: described(v.optional(nameField('title')), 'What it is about, for people.'),
@@ -28,23 +38,9 @@ export const newAccessRequestFields = {
     v.optional(nameField('reference')),
     'Its id in your own system; the account has no other access request with it.',
   ),
-  requested_by: described(
-    v.optional(
-      v.object(actorFields, ({ path }) =>
-        path
-          ? `requested_by.${String(path[0]?.key)} is required.`
-          : 'requested_by must be an object.',
-      ),
-    ),
-    'Who asks for approval.',
-  ),
+  requested_by: described(v.optional(requesterField), 'Who asks for approval.'),
   approvals_needed: described(
-    v.optional(
-      v.message(
-        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostApprovals)),
-        `approvals_needed must be an integer from 1 to ${mostApprovals}.`,
-      ),
-    ),
+    v.optional(approvalsNeededField),
     'How many different actors have to approve. A decision is computed if this or `expires_at` is given; 1 is then the default.',
   ),
   self_review: described(
@@ -59,7 +55,10 @@ export const newAccessRequestFields = {
 const fieldsSchema = v.object(newAccessRequestFields);
 type NewAccessRequest = v.InferOutput<typeof fieldsSchema>;
 
-/** Whether `self_review: false` protects anything: it is about reviews of the one who is named. */
+/**
+ * Whether the fields name the requester where that is needed: `self_review: false` is about the
+ * requester's reviews.
+ */
 export const namesRequester = ({ self_review, requested_by }: NewAccessRequest): boolean =>
   self_review !== false || requested_by !== undefined;
 export const requesterMissing =
@@ -85,20 +84,23 @@ export const accessRequestBodySchema = v.pipe(
   jsonSchema(v.pipe(fieldsSchema, v.title('NewAccessRequest'))),
 );
 
-export const attributesOf = ({ expires_at, approvals_needed, ...fields }: NewAccessRequest) => ({
-  ...fields,
-  approvals_needed: approvals_needed ?? (expires_at === undefined ? undefined : 1),
-  open_until: expires_at,
-});
+/** The attributes of an item from the fields of a request or of a line of an import. */
+export function attributesFrom(newRequest: NewAccessRequest) {
+  const { expires_at, approvals_needed, ...fields } = newRequest;
+  const defaultApprovals = expires_at === undefined ? undefined : 1;
+  return {
+    ...fields,
+    approvals_needed: approvals_needed ?? defaultApprovals,
+    open_until: expires_at,
+  };
+}
 
-/**
- * The item of an idempotency key: the access request that it made. `expires_at` is in epoch
- * seconds.
- */
+/** The item of an idempotency key: the access request that was created under it. */
 const madeByKeyItem = itemKind(
   v.object({
     id: countField,
     created_at: timestampField,
+    /** Epoch seconds. */
     expires_at: v.number(),
     /** Read by 1.0.0, which finishes only what has it. */
     is_claim: v.optional(v.literal(true)),
@@ -109,10 +111,18 @@ type MadeByKey = v.InferOutput<typeof madeByKeyItem.schema>;
 
 const referenceItem = itemKind(v.object({ access_request_id: v.number() }), keys.referenceKey);
 
-/** An access request as its creation shows it: a repetition gets the answer of the first one. */
+/**
+ * An access request as it was when it was created: a repeated request gets the answer of the first
+ * one, whatever has been decided since.
+ */
 function asCreated(request: AccessRequest) {
-  const { decision: _, decided_at: __, approvers: ___, ...created } = request;
-  return { ...shown(created), last_event_id: 0 };
+  const undecided = {
+    ...request,
+    decision: undefined,
+    decided_at: undefined,
+    approvers: undefined,
+  };
+  return { ...shown(undecided), last_event_id: 0 };
 }
 
 type Attributes = Omit<AccessRequest, 'access_request_id' | 'created_at'>;
@@ -128,30 +138,41 @@ export async function createAccessRequestFor(
   fields: NewAccessRequest,
   idempotencyKey: string | undefined,
 ) {
-  const attributes = { ...attributesOf(fields), account_id: accountId };
-  if (idempotencyKey === undefined) return asCreated(await createAccessRequest(attributes));
-  const key = madeByKeyItem(accountId, hashOfKey(accountId, idempotencyKey));
+  const attributes = { ...attributesFrom(fields), account_id: accountId };
+  const request =
+    idempotencyKey === undefined
+      ? await createAccessRequest(attributes)
+      : await createUnderKey(attributes, idempotencyKey);
+  return asCreated(request);
+}
+
+/** Creates an access request, unless one was created under its idempotency key. */
+async function createUnderKey(
+  attributes: Attributes,
+  idempotencyKey: string,
+): Promise<AccessRequest> {
+  const { account_id } = attributes;
+  const key = madeByKeyItem(account_id, hashOfKey(account_id, idempotencyKey));
   const countsSince = keysCountSince();
   const earlier = await readItem(key);
-  if (earlier && earlier.created_at >= countsSince)
-    return asCreated(await madeEarlier(attributes, earlier));
-  const made = { id: await takeIds(1), created_at: timestamp() };
-  const lasting = {
-    ...made,
-    expires_at: epochSeconds() + keyLifetimeSeconds,
-    is_claim: true,
-  } as const;
-  const use = put(key, lasting, { created_at: { isNotFrom: countsSince } });
-  const creation = creationOf({
-    ...attributes,
-    access_request_id: made.id,
-    created_at: made.created_at,
-  });
-  const refused = await create(creation, use);
-  const byOther = refused?.get(use);
-  if (byOther) return asCreated(await madeEarlier(attributes, madeByKeyItem.parse(byOther)));
-  if (refused) throw refusalOf(creation, refused);
-  return asCreated(creation.request);
+  const isRepeated = earlier !== undefined && earlier.created_at >= countsSince;
+  if (isRepeated) return madeEarlier(attributes, earlier);
+
+  const id = await takeIds(1);
+  const created_at = timestamp();
+  const creation = creationOf({ ...attributes, access_request_id: id, created_at });
+  const expires_at = epochSeconds() + keyLifetimeSeconds;
+  const keyWrite = put(
+    key,
+    { id, created_at, expires_at, is_claim: true },
+    { created_at: { isNotFrom: countsSince } },
+  );
+  const failed = await create(creation, keyWrite);
+  if (!failed) return creation.request;
+  const byOther = failed.get(keyWrite);
+  // Another request with the key was faster.
+  if (byOther) return madeEarlier(attributes, madeByKeyItem.parse(byOther));
+  throw creationError(creation, failed);
 }
 
 /**
@@ -161,19 +182,20 @@ export async function createAccessRequestFor(
 export async function createAccessRequest(attributes: Attributes): Promise<AccessRequest> {
   const access_request_id = await takeIds(1);
   const creation = creationOf({ ...attributes, access_request_id, created_at: timestamp() });
-  const refused = await create(creation);
-  if (refused) throw refusalOf(creation, refused);
+  const failed = await create(creation);
+  if (failed) throw creationError(creation, failed);
   return creation.request;
 }
 
 /** The writes that make an access request. */
 interface Creation {
   request: AccessRequest;
-  itself: TransactionWrite;
+  requestWrite: TransactionWrite;
   /** Undefined without a reference. */
-  reference: TransactionWrite | undefined;
+  referenceWrite: TransactionWrite | undefined;
 }
 
+/** The writes that make an access request, put it into lists and keep its reference unique. */
 export function creationOf(request: AccessRequest): Creation {
   const { access_request_id: id, account_id, reference, open_until } = request;
   const item = {
@@ -184,25 +206,24 @@ export function creationOf(request: AccessRequest): Creation {
     shard_position: open_until,
   };
   const ifAbsent = { pk: { exists: false } };
-  return {
-    request,
-    itself: put(accessRequestItem(id), item, ifAbsent),
-    reference:
-      reference === undefined
-        ? undefined
-        : put(referenceItem(account_id, reference), { access_request_id: id }, ifAbsent),
-  };
+  const requestWrite = put(accessRequestItem(id), item, ifAbsent);
+  if (reference === undefined) return { request, requestWrite, referenceWrite: undefined };
+  const referenceKey = referenceItem(account_id, reference);
+  const referenceWrite = put(referenceKey, { access_request_id: id }, ifAbsent);
+  return { request, requestWrite, referenceWrite };
 }
 
 /**
  * Makes an access request with the access of its account, in one transaction.
  * @param more a write that belongs to it
- * @returns undefined when it is made, or the writes that were refused, with what was found
+ * @returns undefined when it is made, or else the writes whose conditions failed, each with the
+ *   item that was found
  * @throws ServiceError `conflict` when the lists of the account take no more
  */
-export async function create({ request, itself, reference }: Creation, more?: TransactionWrite) {
-  const optional = [reference, more].filter((write) => write !== undefined);
-  const writes = [itself, ...accessWrites(request, request.account_id), ...optional];
+export async function create(creation: Creation, more?: TransactionWrite) {
+  const { request, requestWrite, referenceWrite } = creation;
+  const optional = [referenceWrite, more].filter((write) => write !== undefined);
+  const writes = [requestWrite, ...accessWrites(request, request.account_id), ...optional];
   try {
     const outcome = await writeTogether(writes);
     return outcome.done ? undefined : outcome.refused;
@@ -215,31 +236,34 @@ export async function create({ request, itself, reference }: Creation, more?: Tr
   }
 }
 
-type Refused = NonNullable<Awaited<ReturnType<typeof create>>>;
+type FailedWrites = NonNullable<Awaited<ReturnType<typeof create>>>;
 
 /**
- * The error for a creation that was refused: `conflict` if its reference is another's, which it
- * names.
+ * The error for a creation whose writes failed: `conflict` if another access request has the
+ * reference.
  */
-export function refusalOf({ request, reference }: Creation, refused: Refused): Error {
-  const owner = reference && refused.get(reference);
-  if (!owner) return idIsTaken(request.access_request_id);
-  return isReferenceOf(referenceItem.parse(owner).access_request_id);
+export function creationError(creation: Creation, failed: FailedWrites): Error {
+  const { request, referenceWrite } = creation;
+  const found = referenceWrite && failed.get(referenceWrite);
+  if (!found) return idIsTaken(request.access_request_id);
+  return referenceIsTaken(referenceItem.parse(found).access_request_id);
 }
 
-const isReferenceOf = (id: number) =>
+const referenceIsTaken = (id: number) =>
   new ServiceError('conflict', `The access request ${id} has this reference.`);
 
 /**
  * The error that the creation of an access request would end with now; undefined if there is none.
  */
-export async function foreseeRefusal({ account_id, reference }: Attributes) {
-  const owner =
-    reference === undefined ? undefined : await readItem(referenceItem(account_id, reference));
-  return owner && isReferenceOf(owner.access_request_id);
+export async function foreseeError(attributes: Attributes): Promise<ServiceError | undefined> {
+  const { account_id, reference } = attributes;
+  if (reference === undefined) return undefined;
+  const found = await readItem(referenceItem(account_id, reference));
+  return found && referenceIsTaken(found.access_request_id);
 }
 
-const sent = [
+/** The attributes that come from the fields of a request. */
+const sentAttributes = [
   'title',
   'reference',
   'requested_by',
@@ -249,20 +273,23 @@ const sent = [
 ] as const;
 
 /**
- * The access request that a key made before.
- * @throws Error when another one has its id
+ * The access request that was created under an idempotency key.
+ * @param made what the key made
+ * @throws ServiceError `unprocessable_entity` when it was created with other fields
+ * @throws Error when another access request has its id
  */
-async function madeEarlier(
-  attributes: Attributes,
-  { id, created_at }: MadeByKey,
-): Promise<AccessRequest> {
+async function madeEarlier(attributes: Attributes, made: MadeByKey): Promise<AccessRequest> {
   const { account_id } = attributes;
+  const { id, created_at } = made;
   const [found, access] = await readItems([accessRequestItem(id), accessItem(id, account_id)]);
   const request =
     found ?? (await createUnlessThere({ ...attributes, access_request_id: id, created_at }));
-  if (request.account_id !== account_id || request.created_at !== created_at) throw idIsTaken(id);
-  if (!sent.every((field) => isDeepStrictEqual(request[field], attributes[field])))
-    throw usedForAnother();
+  const isOfKey = request.account_id === account_id && request.created_at === created_at;
+  if (!isOfKey) throw idIsTaken(id);
+  const hasSameFields = sentAttributes.every((name) =>
+    isDeepStrictEqual(request[name], attributes[name]),
+  );
+  if (!hasSameFields) throw usedForAnother();
   if (found) await grantLeftOut(found, access);
   return request;
 }
@@ -273,16 +300,17 @@ async function madeEarlier(
  */
 async function createUnlessThere(request: AccessRequest): Promise<AccessRequest> {
   const creation = creationOf(request);
-  const refused = await create(creation);
-  const byOther = refused?.get(creation.itself);
+  const failed = await create(creation);
+  if (!failed) return request;
+  const byOther = failed.get(creation.requestWrite);
   if (byOther) return accessRequestItem.parse(byOther);
-  if (refused) throw refusalOf(creation, refused);
-  return request;
+  throw creationError(creation, failed);
 }
 
 /**
- * Gives the creator of an access request the access that 1.0.0, which gave it in a later write, has
- * left out when it was interrupted. An access that an operator took away stays away.
+ * Gives the creator of an access request the access that 1.0.0 left out: it gave the access in a
+ * later write, before which it could be interrupted. An access that an operator has taken away is
+ * not given back.
  */
 export async function grantLeftOut(
   request: AccessRequest,

@@ -4,85 +4,103 @@ import { readRange } from '../storage/lists.ts';
 import { type AccessRequest, eventLists } from './access-request.ts';
 import { type AccessRequestEvent, type Actor, parseEvent } from './event.ts';
 
-/** `none`: no decision is computed. */
+/** The decisions that an access request may have. With `none`, no decision is computed. */
 export const decisions = ['none', 'pending', 'approved', 'rejected', 'expired'] as const;
 export type Decision = (typeof decisions)[number];
 
-/** The decision that is stored. Of one that has expired, it may be out of date. */
-export const decisionOf = ({ decision, approvals_needed }: AccessRequest): Decision =>
-  decision ?? (approvals_needed === undefined ? 'none' : 'pending');
+/** The decision that is stored. It is out of date for an access request that has expired since. */
+export function decisionOf({ decision, approvals_needed }: AccessRequest): Decision {
+  if (decision !== undefined) return decision;
+  const isComputed = approvals_needed !== undefined;
+  return isComputed ? 'pending' : 'none';
+}
 
 export const isPending = (request: AccessRequest): boolean => decisionOf(request) === 'pending';
 
-/** An access request that has expired if its time has come. */
-export function atThisTime(request: AccessRequest): AccessRequest {
+/** A text that sorts after every time in ISO 8601: the expiry of what never expires. */
+const never = '9';
+
+/** An access request that is expired if it is pending and its time has come. */
+export function withExpiry(request: AccessRequest): AccessRequest {
   const { open_until = never } = request;
-  if (!isPending(request) || open_until > timestamp()) return request;
+  const isOpen = open_until > timestamp();
+  if (!isPending(request) || isOpen) return request;
   return { ...request, decision: 'expired', decided_at: open_until };
 }
 
-/** After every time in ISO 8601. */
-const never = '9';
-
 /**
- * An access request with all of its reviews counted, and expired if its time has come. It stores
- * nothing. Only a version that knows no decisions, while it runs beside this one, adds a review
- * that is not counted with it.
+ * An access request with all of its reviews counted, and expired if its time has come. Nothing is
+ * stored. Reviews are counted when they are added, except by a version that knows no decisions,
+ * which may run at the same time as this one.
  */
 export async function currentOf(request: AccessRequest): Promise<AccessRequest> {
   if (!isPending(request)) return request;
   const { access_request_id: id, reviews_counted = 0 } = request;
-  const reviews = await readRange(eventLists(id).reviews, reviews_counted + 1);
-  return atThisTime(withReviews(request, reviews.map(parseEvent)));
-}
-
-/** An access request with the reviews counted that follow the counted ones. */
-export function withReviews(request: AccessRequest, reviews: AccessRequestEvent[]): AccessRequest {
-  if (reviews.length === 0) return request;
-  const result = reviews.reduce((before, review) => withReview(before, review) ?? before, request);
-  return { ...result, reviews_counted: (request.reviews_counted ?? 0) + reviews.length };
+  const uncounted = await readRange(eventLists(id).reviews, reviews_counted + 1);
+  const counted = withReviews(request, uncounted.map(parseEvent));
+  return withExpiry(counted);
 }
 
 /**
- * Counts a review: it is another approval, or it decides, which is final. The first rejection
- * rejects.
- * @returns undefined if the review does not count: the access request is decided or has expired, it
- *   is by the one who requested it and `self_review` is false, or it is another approval by the
- *   same actor
+ * An access request with further reviews counted.
+ * @param reviews those that follow the ones that are counted already
+ */
+export function withReviews(request: AccessRequest, reviews: AccessRequestEvent[]): AccessRequest {
+  if (reviews.length === 0) return request;
+  let result = request;
+  for (const review of reviews) {
+    const counted = withReview(result, review);
+    if (counted) result = counted;
+  }
+  const { reviews_counted = 0 } = request;
+  return { ...result, reviews_counted: reviews_counted + reviews.length };
+}
+
+/**
+ * Counts a review: it is another approval, or it decides, which is final.
+ * @returns undefined if the review does not count: the access request is decided or has expired,
+ *   the person who requested it reviews it themselves and `self_review` is false, or the same actor
+ *   has approved it before
  */
 export function withReview(
   request: AccessRequest,
   event: AccessRequestEvent,
 ): AccessRequest | undefined {
+  if (event.type !== 'review') return undefined;
   const { open_until = never, approvals_needed = 1, approvers = [] } = request;
-  if (event.type !== 'review' || !isPending(request) || event.created_at >= open_until)
-    return undefined;
+  const isLate = event.created_at >= open_until;
+  if (!isPending(request) || isLate) return undefined;
   if (!mayReview(request, event)) return undefined;
+
   const decided = { decision: event.status, decided_at: event.created_at };
+  // One rejection is enough.
   if (event.status === 'rejected') return { ...request, ...decided };
-  const approver = hashOf(...partsOf(event));
+
+  const approver = hashOfActor(event);
   if (approvers.includes(approver)) return undefined;
   const approved = { ...request, approvers: [...approvers, approver] };
-  return approved.approvers.length < approvals_needed ? approved : { ...approved, ...decided };
+  const isEnough = approved.approvers.length >= approvals_needed;
+  return isEnough ? { ...approved, ...decided } : approved;
 }
 
-function mayReview({ self_review, requested_by }: AccessRequest, actor: Actor): boolean {
+function mayReview({ self_review, requested_by }: AccessRequest, reviewer: Actor): boolean {
   if (self_review !== false || !requested_by) return true;
-  return hashOf(...partsOf(requested_by)) !== hashOf(...partsOf(actor));
+  return hashOfActor(reviewer) !== hashOfActor(requested_by);
 }
 
 /**
- * An actor as they are told apart. Somebody who spells their id in another way that looks the same
- * is nobody else.
+ * A hash that is the same for all spellings of an actor's id that look the same, so that nobody
+ * counts as two actors.
  */
-const partsOf = ({ actor_type, actor_id }: Actor) => [actor_type, canonical(actor_id)];
+const hashOfActor = ({ actor_type, actor_id }: Actor): string =>
+  hashOf(actor_type, withoutInvisible(actor_id));
 
 /**
- * A text without what is not seen: other forms of the same characters, characters without a width,
- * spaces at the ends.
+ * A text in one form of its characters, without characters that have no width and without spaces at
+ * the ends.
  */
-const canonical = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
-    .trim();
+function withoutInvisible(text: string): string {
+  const normal = text.normalize('NFKC');
+  const visible = normal.replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '');
+  return visible.trim();
+}

@@ -17,14 +17,14 @@ import { accessRequestItem, readAccessRequest, takeIds } from './access-request.
 import { accessItem } from './accesses.ts';
 import { addEvents, type Draft, foreseeEvents } from './add-events.ts';
 import {
-  attributesOf,
+  attributesFrom,
   create,
+  creationError,
   creationOf,
-  foreseeRefusal,
+  foreseeError,
   grantLeftOut,
   namesRequester,
   newAccessRequestFields,
-  refusalOf,
   requesterMissing,
 } from './create-access-request.ts';
 import type { Writer } from './event.ts';
@@ -82,70 +82,90 @@ export async function importAccessRequests(
   const found = await readItems(wanted.map((id) => importedItem(accountId, id)));
   const known = found.filter((item) => item !== undefined);
   const ids = new Map(known.map((item) => [item.imported_id, item.access_request_id]));
+
   if (dryRun) {
-    for (const { line, content } of read)
-      note(line, ids.has(content.id) ? 'repeated' : await foresee(accountId, content));
+    for (const { line, content } of read) {
+      const isKnown = ids.has(content.id);
+      note(line, isKnown ? 'repeated' : await foresee(accountId, content));
+    }
     return { ...result, ids: [] };
   }
+
   await grantAllLeftOut(accountId, [...ids.values()]);
   const missing = wanted.filter((id) => !ids.has(id));
   const firstId = missing.length > 0 ? await takeIds(missing.length) : 0;
   for (const { line, content } of read) {
+    if (ids.has(content.id)) {
+      note(line, 'repeated');
+      continue;
+    }
     // The same for all lines with this id: the first of them may be refused.
     const newId = firstId + missing.indexOf(content.id);
-    const isKnown = ids.has(content.id);
-    const made = isKnown
-      ? 'repeated'
-      : createImported(accountId, content, operator, newId, ids).catch(refusal);
-    note(line, await made);
+    const imported = createImported(accountId, content, operator, newId, ids);
+    note(line, await imported.catch(refusal));
   }
-  return { ...result, ids: [...ids].map(([id, access_request_id]) => ({ id, access_request_id })) };
+  const idPairs = [...ids].map(([id, access_request_id]) => ({ id, access_request_id }));
+  return { ...result, ids: idPairs };
 }
 
 /** The outcome that the import of an access request would have. */
-async function foresee(account_id: string, { id: _, created_at: __, ...fields }: ImportedLine) {
-  const refused = await foreseeRefusal({ ...attributesOf(fields), account_id });
-  return refused ? refusal(refused) : 'added';
+async function foresee(account_id: string, line: ImportedLine): Promise<LineOutcome> {
+  const { id, created_at, ...fields } = line;
+  const error = await foreseeError({ ...attributesFrom(fields), account_id });
+  return error ? refusal(error) : 'added';
 }
 
 export const findImported = async (accountId: string, id: string): Promise<number | undefined> =>
   (await readItem(importedItem(accountId, id)))?.access_request_id;
 
+/** Gives the account each access that an interrupted import by 1.0.0 has left out. */
 async function grantAllLeftOut(accountId: string, ids: number[]): Promise<void> {
   const requests = await readItems(ids.map((id) => accessRequestItem(id)));
   const accesses = await readItems(ids.map((id) => accessItem(id, accountId)));
-  await forEachInBatches([...requests.entries()], async ([place, request]) => {
-    if (request) await grantLeftOut(request, accesses[place]);
+  await forEachInBatches([...requests.entries()], async ([position, request]) => {
+    if (request) await grantLeftOut(request, accesses[position]);
   });
 }
 
-/** @param ids gets the id under which the access request is imported */
+/**
+ * Creates the access request of a line.
+ * @param newId its id here
+ * @param ids gets the id under which the access request is imported
+ */
 async function createImported(
   accountId: string,
-  { id, created_at = timestamp(), ...fields }: ImportedLine,
+  line: ImportedLine,
   operator: string,
-  access_request_id: number,
+  newId: number,
   ids: Map<string, number>,
 ): Promise<LineOutcome> {
-  const own = {
-    ...attributesOf(fields),
-    access_request_id,
+  const { id, created_at = timestamp(), ...fields } = line;
+  const creation = creationOf({
+    ...attributesFrom(fields),
+    access_request_id: newId,
     account_id: accountId,
     operator,
     created_at,
-  };
-  const creation = creationOf(own);
+  });
   const key = importedItem(accountId, id);
-  const memory = put(key, { imported_id: id, access_request_id }, { pk: { exists: false } });
-  const refused = await create(creation, memory);
-  const byOther = refused?.get(memory);
-  if (refused && !byOther) throw refusalOf(creation, refused);
-  ids.set(id, byOther ? key.parse(byOther).access_request_id : access_request_id);
-  return byOther ? 'repeated' : 'added';
+  const memory = { imported_id: id, access_request_id: newId };
+  const memoryWrite = put(key, memory, { pk: { exists: false } });
+
+  const failed = await create(creation, memoryWrite);
+  if (!failed) {
+    ids.set(id, newId);
+    return 'added';
+  }
+  const byOther = failed.get(memoryWrite);
+  if (!byOther) throw creationError(creation, failed);
+  // Another import of the same id was faster.
+  ids.set(id, key.parse(byOther).access_request_id);
+  return 'repeated';
 }
 
 /**
- * Fields of a line besides the event itself. Its id is ignored: ids follow the order of the lines.
+ * The fields of a line that are no part of the event. The id of a line is ignored: new ids follow
+ * the order of the lines.
  */
 const circumstancesSchema = v.object(
   {
@@ -181,19 +201,20 @@ export async function importEvents(
 ): Promise<ImportResult> {
   const { read, result, note } = readLines(lines, anyLineSchema);
   const groups = Map.groupBy(read, ({ content }) => content.access_request_id);
-  await Promise.all(
-    [...groups].map(async ([accessRequestId, group]) => {
-      const request = await readAccessRequest(accessRequestId);
-      const drafts = group.map(({ text, repetition, content }): Draft => {
-        const { access_request_id, created_at, updated_at, ...event } = content;
-        const idempotencyKey = hashOf('import', text, String(repetition));
-        return { event, writer, idempotencyKey, created_at, updated_at };
-      });
-      const add = dryRun ? foreseeEvents : addEvents;
-      const appended = request && (await add(request, drafts));
-      for (const [place, { line }] of group.entries())
-        note(line, appended?.[place]?.outcome ?? { reason: 'There is no such access request.' });
-    }),
-  );
+  const importGroup = async ([id, group]: [number, typeof read]) => {
+    const request = await readAccessRequest(id);
+    const drafts = group.map(({ text, repetition, content }): Draft => {
+      const { access_request_id, created_at, updated_at, ...event } = content;
+      const idempotencyKey = hashOf('import', text, String(repetition));
+      return { event, writer, idempotencyKey, created_at, updated_at };
+    });
+    const add = dryRun ? foreseeEvents : addEvents;
+    const added = request ? await add(request, drafts) : [];
+    for (const [position, { line }] of group.entries()) {
+      const unknown = { reason: 'There is no such access request.' };
+      note(line, added[position]?.outcome ?? unknown);
+    }
+  };
+  await Promise.all([...groups].map(importGroup));
   return result;
 }

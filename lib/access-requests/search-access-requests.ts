@@ -3,13 +3,14 @@ import { timestamp } from '../foundation/clock.ts';
 import { invalid } from '../foundation/service-error.ts';
 import { queryChoice, queryText } from '../schema/form-parameters.ts';
 import { described } from '../schema/json-schema.ts';
+import type { Conditions } from '../storage/expressions.ts';
 import { readEach } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import { type NumberedList, readOrdinals, sortKeyOf } from '../storage/lists.ts';
 import { accessRequestItem } from './access-request.ts';
 import { accessItem } from './accesses.ts';
 import { listsOfAccount } from './account-lists.ts';
-import { atThisTime, decisions } from './decision.ts';
+import { decisions, withExpiry } from './decision.ts';
 import { actorTypes } from './event.ts';
 import { ordering, pageSize } from './search-request.ts';
 import { accessRequestSchema, shown } from './shown-access-request.ts';
@@ -48,32 +49,35 @@ export const accessRequestsPageSchema = v.pipe(
 );
 
 /**
- * The place where a page ended, and a hash of what it was a page of. It is not signed: it names
- * nothing but an id.
+ * The content of a cursor: the id after which the next page begins, and a hash of the filters and
+ * the order that it belongs to. It is not signed, since it names nothing but an id.
  */
-const placeSchema = v.object({
+const cursorSchema = v.object({
   after: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
   of: v.string(),
 });
 
 function writeCursor(search: AccessRequestsSearch, after: number): string {
-  const {
-    decision = '',
-    requested_by_type: type = '',
-    requested_by_id: id = '',
-    reference = '',
-  } = search;
-  const of = hashOf(decision, type, id, reference, search.order ?? '').slice(0, 11);
+  const filters = [
+    search.decision ?? '',
+    search.requested_by_type ?? '',
+    search.requested_by_id ?? '',
+    search.reference ?? '',
+    search.order ?? '',
+  ];
+  const of = hashOf(...filters).slice(0, 11);
   return Buffer.from(JSON.stringify({ after, of })).toString('base64url');
 }
 
+/**
+ * The id after which a page begins.
+ * @throws ServiceError `invalid_request` for a text that is no cursor of this search
+ */
 function readCursor(search: AccessRequestsSearch, cursor: string): number {
   const text = Buffer.from(cursor, 'base64url').toString();
-  const { success, output: place } = v.safeParse(
-    v.pipe(v.string(), v.parseJson(), placeSchema),
-    text,
-  );
-  if (success && writeCursor(search, place.after) === cursor) return place.after;
+  const read = v.safeParse(v.pipe(v.string(), v.parseJson(), cursorSchema), text);
+  const isOfSearch = read.success && writeCursor(search, read.output.after) === cursor;
+  if (isOfSearch) return read.output.after;
   throw invalid(
     'The parameter cursor must be the next_cursor of the page before, with the same filters and order.',
   );
@@ -83,14 +87,16 @@ function readCursor(search: AccessRequestsSearch, cursor: string): number {
 const mostFurther = 500;
 
 /**
- * Searches the access requests that an account has access to, in the list of the filter that leaves
- * the fewest. The other filters narrow what is read. However rare their combination is, it reads
- * two parts of that list and the page, no more.
+ * Searches the access requests that an account has access to. It reads the list of the filter that
+ * leaves the fewest, and the store applies the other filters. However rare their combination is,
+ * a search reads two parts of that list and the members of the page, no more.
  */
 export async function searchAccessRequests(accountId: string, search: AccessRequestsSearch) {
   const { cursor, page_size } = search;
   const order = search.order === 'newest' ? 'descending' : 'ascending';
-  const { list, when } = filtersOf(accountId, search);
+  const list = listFor(accountId, search);
+  const when = conditionsFor(accountId, search, list);
+
   const found: number[] = [];
   let after = cursor === undefined ? undefined : readCursor(search, cursor);
   // One more than the page tells whether there is another page.
@@ -100,63 +106,89 @@ export async function searchAccessRequests(accountId: string, search: AccessRequ
     after = next;
     if (after === undefined || found.length > page_size) break;
   }
+
   const ids = found.slice(0, page_size);
-  const last = found.length > page_size ? ids.at(-1) : after;
-  const results = (await readShown(accountId, ids)).filter((one) => matches(one, search));
+  const isFull = found.length > page_size;
+  const last = isFull ? ids.at(-1) : after;
+  const members = await readShown(accountId, ids);
+  const results = members.filter((member) => matches(member, search));
   return { results, next_cursor: last === undefined ? undefined : writeCursor(search, last) };
 }
 
-/** The list of one filter, and conditions for the others on its members. */
-function filtersOf(accountId: string, search: AccessRequestsSearch) {
+/** The lists of the filters of a search; undefined for each filter that it does not have. */
+function listsOfFilters(accountId: string, search: AccessRequestsSearch) {
   const { decision, requested_by_type: type, requested_by_id: id, reference } = search;
   const lists = listsOfAccount(accountId);
-  // The index of references has no other attributes. Few have the same reference, so the others are
-  // compared later.
-  if (reference !== undefined) return { list: lists.ofReference(reference), when: {} };
-  const ofDecision = decision && lists.ofDecision(decision);
-  const ofType = type && lists.ofRequesterType(type);
-  const ofId = id === undefined ? undefined : lists.ofRequesterId(id);
-  const ofBoth =
-    decision && id !== undefined ? lists.ofDecisionForRequester(decision, id) : undefined;
-  const list = ofBoth ?? ofId ?? ofDecision ?? ofType ?? lists.all;
-  const others = [ofType, ofId, ofDecision].filter(
-    (other) => other !== undefined && other !== list,
-  );
-  const when = Object.fromEntries(others.flatMap((other) => (other ? [memberOf(other)] : [])));
+  const hasBoth = decision !== undefined && id !== undefined;
   return {
-    list,
-    when: decision === 'pending' ? { ...when, open_until: { isNotUpTo: timestamp() } } : when,
+    reference: reference === undefined ? undefined : lists.ofReference(reference),
+    decisionForRequester: hasBoth ? lists.ofDecisionForRequester(decision, id) : undefined,
+    requesterId: id === undefined ? undefined : lists.ofRequesterId(id),
+    decision: decision === undefined ? undefined : lists.ofDecision(decision),
+    requesterType: type === undefined ? undefined : lists.ofRequesterType(type),
   };
 }
 
-const memberOf = ({ index, name }: NumberedList) =>
-  [sortKeyOf(index), { startsWith: `${name}#` }] as const;
+/** The list of the filter that leaves the fewest access requests. */
+function listFor(accountId: string, search: AccessRequestsSearch): NumberedList {
+  const lists = listsOfFilters(accountId, search);
+  const fewestFirst = [
+    lists.reference,
+    lists.decisionForRequester,
+    lists.requesterId,
+    lists.decision,
+    lists.requesterType,
+  ];
+  const list = fewestFirst.find((one) => one !== undefined);
+  return list ?? listsOfAccount(accountId).all;
+}
+
+/** Conditions for the filters other than that of the list, on the members of the list. */
+function conditionsFor(
+  accountId: string,
+  search: AccessRequestsSearch,
+  list: NumberedList,
+): Conditions {
+  // The index of references has no other attributes. Few access requests have the same reference,
+  // so `matches` alone applies the other filters.
+  if (search.reference !== undefined) return {};
+  const lists = listsOfFilters(accountId, search);
+  const conditions: Conditions = {};
+  for (const other of [lists.requesterType, lists.requesterId, lists.decision]) {
+    const isOther = other !== undefined && other.name !== list.name;
+    if (isOther) conditions[sortKeyOf(other.index)] = { startsWith: `${other.name}#` };
+  }
+  if (search.decision === 'pending') conditions.open_until = { isNotUpTo: timestamp() };
+  return conditions;
+}
 
 type Shown = ReturnType<typeof shown>;
 
-function matches(
-  { decision, requested_by, reference }: Shown,
-  search: AccessRequestsSearch,
-): boolean {
-  const wanted = {
-    decision: [search.decision, decision],
-    type: [search.requested_by_type, requested_by?.actor_type],
-    id: [search.requested_by_id, requested_by?.actor_id],
-    reference: [search.reference, reference],
-  };
-  return Object.values(wanted).every(([value, own]) => value === undefined || value === own);
+/** Whether an access request meets every filter of a search. */
+function matches(member: Shown, search: AccessRequestsSearch): boolean {
+  const { decision, requested_by, reference } = member;
+  const isMet = (filter: string | undefined, value: string | undefined) =>
+    filter === undefined || filter === value;
+  return (
+    isMet(search.decision, decision) &&
+    isMet(search.requested_by_type, requested_by?.actor_type) &&
+    isMet(search.requested_by_id, requested_by?.actor_id) &&
+    isMet(search.reference, reference)
+  );
 }
 
 /**
- * Shows some access requests, but for those that the account has no access to: 1.0.0 leaves an
- * entry when it takes one away.
+ * Shows some access requests. Those that the account has no access to are left out: 1.0.0 leaves an
+ * entry in the account's lists when it takes an access away.
  */
 export async function readShown(accountId: string, ids: number[]): Promise<Shown[]> {
   const keys = ids.flatMap((id) => [accessRequestItem(id), accessItem(id, accountId)]);
   const itemOf = await readEach(keys);
   return ids.flatMap((id) => {
-    const request = itemOf(accessRequestItem(id));
+    const item = itemOf(accessRequestItem(id));
     const hasAccess = itemOf(accessItem(id, accountId)) !== undefined;
-    return request && hasAccess ? [shown(atThisTime(accessRequestItem.parse(request)))] : [];
+    if (!item || !hasAccess) return [];
+    const request = accessRequestItem.parse(item);
+    return [shown(withExpiry(request))];
   });
 }
