@@ -20,9 +20,10 @@ export const viewerAddressHeader = 'CloudFront-Viewer-Address';
  */
 export const directInvocation = 'direct-invocation';
 
+const wrongAddress = 'Send requests to the public address of the service.';
 export const originError: ErrorRecord = {
   when: 'The request did not come through the public address of the service, and this deployment demands it.',
-  example: 'Send requests to the public address of the service.',
+  example: wrongAddress,
 };
 
 /**
@@ -39,7 +40,7 @@ export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
     const sent = secret ? createHash('sha256').update(secret).digest('hex') : '';
     const matches = hashes.map((hash) => equalInConstantTime(sent, hash));
     if (!secret || !matches.includes(true))
-      throw new ServiceError('forbidden', originError.example, 'origin_secret_wrong');
+      throw new ServiceError('forbidden', wrongAddress, 'origin_secret_wrong');
     // Only the deployment's own edge is known to set this header.
     if (optionalEnvironment('VIEWER_ADDRESS') === 'trusted')
       annotateLog(addressIn(headers[viewerAddressHeader.toLowerCase()]));

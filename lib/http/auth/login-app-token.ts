@@ -8,13 +8,15 @@ import { readAccessTokenFor } from '../../tokens/access-token.ts';
 import type { Authentication } from '../endpoint.ts';
 import { requiredBearerToken } from './credentials.ts';
 
+const invalidToken = 'The token is not a valid Login App Token.';
+
 /** Authentication of a Login App by a token of one of its clients, or a long-lived one. */
 export const loginAppToken: Authentication<{ loginAppId: string }> = {
   scheme: 'login_app_token',
   error: {
     code: 'invalid_token',
     when: 'The Login App Token is missing, expired, revoked or of another kind, or its Login App is disabled.',
-    example: 'The token is not a valid Login App Token.',
+    example: invalidToken,
   },
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'] },
   identify: async (headers) => {
@@ -32,8 +34,7 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
 /** The id of the Login App; undefined once the client is revoked. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { claims, reason } = await readAccessTokenFor('login_app', token);
-  if (!claims)
-    throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.', reason);
+  if (!claims) throw new ServiceError('invalid_token', invalidToken, reason);
   annotateLog({ client_id: claims.client_id });
   return (await findCurrentClient(claims.client_id)) ? claims.aud : undefined;
 }

@@ -7,6 +7,8 @@ import type { Authentication } from '../endpoint.ts';
 import { clientSecretBasic } from './client-secret-basic.ts';
 import { isBearer, requiredBearerToken } from './credentials.ts';
 
+const invalidToken = 'The token is not a valid token with the scope recipients.';
+
 /** Authentication of a client by its secret, or by a token with the scope `recipients`. */
 export const sender: Authentication<AuthenticatedClient> = {
   ...clientSecretBasic,
@@ -14,7 +16,7 @@ export const sender: Authentication<AuthenticatedClient> = {
   furtherErrors: {
     invalid_token: {
       when: 'A token was sent, but it is expired, of another kind, or its client is revoked.',
-      example: 'The token is not a valid token with the scope recipients.',
+      example: invalidToken,
     },
   },
   table: { login_apps: ['GetItem'], signing_keys: ['GetItem'] },
@@ -40,8 +42,4 @@ async function clientOfToken(header: string | undefined): Promise<AuthenticatedC
 }
 
 const notValid = (reason: LogReason | undefined): ServiceError =>
-  new ServiceError(
-    'invalid_token',
-    'The token is not a valid token with the scope recipients.',
-    reason,
-  );
+  new ServiceError('invalid_token', invalidToken, reason);

@@ -59,9 +59,10 @@ const mostRejected = 10;
 /** Seconds from the first rejected credential until the count begins anew. */
 const windowSeconds = 600;
 
+const tooManyRejectedMessage = 'Too many credentials were rejected. Try again later.';
 export const tooManyRejected: ErrorRecord = {
   when: `${mostRejected} credentials of the person were rejected within ${windowSeconds / 60} minutes. The provider is not asked. \`Retry-After\` says how long.`,
-  example: 'Too many credentials were rejected. Try again later.',
+  example: tooManyRejectedMessage,
 };
 
 /** The client of a person's session. */
@@ -79,7 +80,7 @@ export async function verifyNewIdentity(
   const { rejected_credentials = 0, rejected_since = 0 } = user;
   const secondsLeft = rejected_since + windowSeconds - epochSeconds();
   if (rejected_credentials >= mostRejected && secondsLeft > 0)
-    throw new ServiceError('too_many_requests', tooManyRejected.example, {
+    throw new ServiceError('too_many_requests', tooManyRejectedMessage, {
       retryAfterSeconds: secondsLeft,
     });
   const { login_app_id: loginAppId, login_user_id: linksTo } = user;
