@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { accessOf } from '../lib/http/endpoint.ts';
 import { directInvocation } from '../lib/http/origin-secret.ts';
+import { withInvocation } from '../lib/log/request-fields.ts';
 import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
 /**
@@ -15,4 +16,6 @@ export const access = accessOf({
 });
 
 export const handler = (event: unknown, context: Context): Promise<void> =>
-  checkNewVersions(event, () => context.getRemainingTimeInMillis(), directInvocation);
+  withInvocation(context, () =>
+    checkNewVersions(event, () => context.getRemainingTimeInMillis(), directInvocation),
+  );

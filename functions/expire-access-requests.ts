@@ -1,7 +1,6 @@
-import type { Context } from 'aws-lambda';
 import { settleExpired } from '../lib/access-requests/store-decision.ts';
 import { accessOf } from '../lib/http/endpoint.ts';
-import { withRequest } from '../lib/log/request-fields.ts';
+import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 
 export const access = accessOf({
   summary: 'Stores that access requests have expired',
@@ -12,7 +11,5 @@ export const access = accessOf({
   seconds: 60,
 });
 
-export const handler = (
-  _: unknown,
-  { awsRequestId }: Pick<Context, 'awsRequestId'>,
-): Promise<void> => withRequest({ request_id: awsRequestId }, settleExpired);
+export const handler = (_: unknown, invocation: Invocation): Promise<void> =>
+  withInvocation(invocation, settleExpired);

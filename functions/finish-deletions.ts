@@ -1,6 +1,5 @@
-import type { Context } from 'aws-lambda';
 import { accessOf } from '../lib/http/endpoint.ts';
-import { withRequest } from '../lib/log/request-fields.ts';
+import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
 
 export const access = accessOf({
@@ -16,11 +15,8 @@ export const access = accessOf({
 });
 
 /** @throws Error when something could not be finished, so that the alarm goes off */
-export const handler = (
-  _: unknown,
-  { awsRequestId }: Pick<Context, 'awsRequestId'>,
-): Promise<void> =>
-  withRequest({ request_id: awsRequestId }, async () => {
+export const handler = (_: unknown, invocation: Invocation): Promise<void> =>
+  withInvocation(invocation, async () => {
     const { not_finished: failed = 0 } = await finishDeletions({ caller: 'schedule' });
     if (failed > 0) throw new Error(`${failed} could not be finished.`);
   });

@@ -1,4 +1,5 @@
 import { accessOf } from '../lib/http/endpoint.ts';
+import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { forwardAuditLines } from '../lib/release/forward-audit.ts';
 
 /**
@@ -6,4 +7,5 @@ import { forwardAuditLines } from '../lib/release/forward-audit.ts';
  */
 export const access = accessOf({ summary: 'Copies audit lines to the audit log group' });
 
-export const handler = forwardAuditLines;
+export const handler = (event: unknown, invocation: Invocation): Promise<void> =>
+  withInvocation(invocation, () => forwardAuditLines(event));

@@ -1,4 +1,5 @@
 import { accessOf } from '../lib/http/endpoint.ts';
+import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { guardTableFormat } from '../lib/release/guard-table-format.ts';
 
 export const access = accessOf({
@@ -6,4 +7,5 @@ export const access = accessOf({
   table: { table_format: ['GetItem', 'UpdateItem'] },
 });
 
-export const handler = guardTableFormat;
+export const handler = (event: unknown, invocation: Invocation): Promise<void> =>
+  withInvocation(invocation, () => guardTableFormat(event));

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { accessOf } from '../lib/http/endpoint.ts';
-import { withRequest } from '../lib/log/request-fields.ts';
+import { withInvocation } from '../lib/log/request-fields.ts';
 import { operate } from '../lib/operator/operate.ts';
 import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
 
@@ -36,6 +36,6 @@ export const access = accessOf({
 
 export const handler = (
   call: unknown,
-  { awsRequestId, invokedFunctionArn }: Pick<Context, 'awsRequestId' | 'invokedFunctionArn'>,
+  context: Pick<Context, 'awsRequestId' | 'invokedFunctionArn'>,
 ): Promise<OperatorAnswer> =>
-  withRequest({ request_id: awsRequestId }, () => operate(call, invokedFunctionArn));
+  withInvocation(context, () => operate(call, context.invokedFunctionArn));

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { accessOf } from '../lib/http/endpoint.ts';
+import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { streamBatchSchema } from '../lib/publishing/changes.ts';
 import { publishRecords } from '../lib/publishing/publish-records.ts';
 
@@ -9,5 +10,5 @@ import { publishRecords } from '../lib/publishing/publish-records.ts';
  */
 export const access = accessOf({ summary: 'Publishes what happened on the event bus' });
 
-export const handler = (event: unknown) =>
-  publishRecords(v.parse(streamBatchSchema, event).Records);
+export const handler = (event: unknown, invocation: Invocation) =>
+  withInvocation(invocation, () => publishRecords(v.parse(streamBatchSchema, event).Records));

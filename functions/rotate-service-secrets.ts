@@ -1,4 +1,5 @@
 import { accessOf } from '../lib/http/endpoint.ts';
+import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { reencryptProviderSettings } from '../lib/providers/settings/stored.ts';
 import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
 
@@ -8,4 +9,7 @@ export const access = accessOf({
   table: { login_apps: ['GetItem', 'Query', 'UpdateItem'] },
 });
 
-export const handler = serviceSecretRotation(reencryptProviderSettings);
+const rotate = serviceSecretRotation(reencryptProviderSettings);
+
+export const handler = (event: unknown, invocation: Invocation): Promise<void> =>
+  withInvocation(invocation, () => rotate(event));

@@ -16,6 +16,7 @@ import {
   annotateIds,
   annotateLog,
   auditFields,
+  invocationFields,
   unauthenticated,
   withRequest,
 } from '../log/request-fields.ts';
@@ -82,7 +83,8 @@ export function serve<
   // Middy's type of the event has what the middlewares add.
   const handler = (event: Parameters<typeof chain>[0], context: Context) => {
     const { requestId, routeKey } = event.requestContext;
-    return withRequest({ request_id: requestId, route: routeKey }, () => chain(event, context));
+    const fields = { request_id: requestId, route: routeKey, ...invocationFields(context) };
+    return withRequest(fields, () => chain(event, context));
   };
   return { endpoint, handler };
 }

@@ -255,7 +255,12 @@ export type FailureEvent = {
 
 /** Fields of all lines of a request, as soon as they are known. */
 export interface RequestFields {
+  /** The id that the caller gets as `x-request-id`; without a caller over HTTP, that of Lambda. */
   request_id: string;
+  /** Lambda's id of the invocation, which its own lines `START` and `REPORT` have, too. */
+  lambda_request_id: string;
+  /** The trace of the invocation: `1-5759e988-bd862e3fe1be46a994272793`. */
+  trace_id: string;
   /** Method and path, as in API Gateway's route key. */
   route: string;
   /** The caller's address, from the deployment's own edge. */

@@ -1,4 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Context } from 'aws-lambda';
+import { definedOnly } from '../foundation/defined-only.ts';
+import { optionalEnvironment } from '../foundation/environment.ts';
 import { type IdForm, isId } from '../foundation/ids.ts';
 import type { RequestFields } from './events.ts';
 
@@ -20,6 +23,27 @@ export function withRequest<Result>(fields: Partial<RequestFields>, run: () => R
   if (!outer) return requests.run({ noted: fields, ids: {} }, run);
   Object.assign(outer.noted, fields);
   return run();
+}
+
+/** The part of Lambda's context that log lines need. */
+export type Invocation = Pick<Context, 'awsRequestId'>;
+
+/**
+ * Runs a function that has no caller over HTTP, whose log lines have the ids of the invocation. Its
+ * request is the invocation.
+ */
+export const withInvocation = <Result>(invocation: Invocation, run: () => Result): Result =>
+  withRequest({ request_id: invocation.awsRequestId, ...invocationFields(invocation) }, run);
+
+/**
+ * Fields of each line of an invocation. Lambda puts the trace into the environment, even if X-Ray
+ * does not sample it; elsewhere there is none.
+ * @see AWS Lambda developer guide, "Defined runtime environment variables"
+ */
+export function invocationFields({ awsRequestId }: Invocation) {
+  const header = optionalEnvironment('_X_AMZN_TRACE_ID') ?? '';
+  const trace_id = /^Root=(1-[\da-f]{8}-[\da-f]{24})\b/.exec(header)?.[1];
+  return definedOnly({ lambda_request_id: awsRequestId, trace_id });
 }
 
 /** Adds fields to further lines of this request, and to its audit line. */

@@ -45,7 +45,7 @@ export const assumptions = {
   /** Bytes of one line of the access log. */
   accessLogBytes: 350,
   /** Bytes of a line of the audit log, which each login and refresh writes. */
-  auditBytes: 700,
+  auditBytes: 800,
   /**
    * Billed milliseconds of the functions that publish changes and copy audit lines, and how many
    * each gets at once.

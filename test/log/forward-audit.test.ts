@@ -55,7 +55,8 @@ const deliver = (logEvents: object[], messageType = 'DATA_MESSAGE') => {
     logStream: 'x',
     logEvents,
   };
-  return handler({ awslogs: { data: gzipSync(JSON.stringify(content)).toString('base64') } });
+  const data = gzipSync(JSON.stringify(content)).toString('base64');
+  return handler({ awslogs: { data } }, { awsRequestId: 'r-1' });
 };
 const line = (number: number) => ({
   id: `id-${number}`,

@@ -30,12 +30,15 @@ async function lineOf(answer: Answer, event: string): Promise<Partial<LogLine>> 
     level,
     message,
     service: name,
+    lambda_request_id,
     ...fields
   } = await logLine(running, event, { request_id });
-  expect({ timestamp: typeof timestamp, message, name }).toEqual({
+  const ofEach = { message, name, lambda_request_id };
+  expect({ ...ofEach, timestamp: typeof timestamp }).toEqual({
     timestamp: 'string',
     message: event,
     name: 'login-service',
+    lambda_request_id: expect.any(String),
   });
   expect(level).toBe(
     event === 'provider_failed' || event === 'provider_keys_stale' ? 'ERROR' : 'INFO',

@@ -6,7 +6,8 @@ import { recordOf } from '../support/stream-records.ts';
 
 const bus = await startBusStandIn();
 afterAll(() => bus.close());
-const { handler } = await import('../../functions/publish-events.ts');
+const { handler: publish } = await import('../../functions/publish-events.ts');
+const handler = (event: unknown) => publish(event, { awsRequestId: 'r-1' });
 const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
 afterAll(() => written.mockRestore());
 beforeEach(() => {

@@ -29,7 +29,8 @@ const { demo, operate } = service;
 const bus = await startBusStandIn();
 const standIn = await startProviderStandIn();
 afterAll(() => bus.close());
-const { handler } = await import('../../functions/publish-events.ts');
+const { handler: publish } = await import('../../functions/publish-events.ts');
+const handler = (event: unknown) => publish(event, { awsRequestId: 'r-1' });
 
 const appToken = await service.loginAppToken();
 beforeEach(() => {

@@ -29,9 +29,10 @@ export async function auditDuring(
   await action();
   return auditLines(service)
     .slice(before)
-    .map(({ timestamp, level, message, service: name, event, ...fields }) => {
+    .map(({ timestamp, level, message, service: name, event, lambda_request_id, ...fields }) => {
       const ofEach = { level: 'INFO', message: 'audit', name: 'login-service', event: 'audit' };
       expect({ level, message, name, event }).toEqual(ofEach);
+      expect(lambda_request_id).toEqual(expect.any(String));
       expect(timestamp).toMatch(/^\d{4}-.*Z$/);
       return fields;
     });

@@ -22,7 +22,8 @@ for (const id of ['signing-keys', 'refresh-tokens', 'provider-settings'])
   manager.secrets.create(id, 'a secret');
 const { handler: issueToken } = await import('../../functions/issue-token.ts');
 const { handler: listKeys } = await import('../../functions/list-signing-keys.ts');
-const { handler: rotation } = await import('../../functions/rotate-signing-keys.ts');
+const { handler: rotate } = await import('../../functions/rotate-signing-keys.ts');
+const rotation = (event: object) => rotate(event, { awsRequestId: 'r-1' });
 const { createLoginApp } = await import('../../lib/login-apps/login-app.ts');
 const { createClient } = await import('../../lib/login-apps/clients.ts');
 

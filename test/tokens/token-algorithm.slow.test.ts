@@ -38,7 +38,10 @@ async function otherDeployment() {
     process.env.TOKEN_ALGORITHM = algorithm;
     const ClientRequestToken = randomUUID();
     for (const Step of rotationSteps)
-      await handler({ SecretId: 'signing-keys', ClientRequestToken, Step });
+      await handler(
+        { SecretId: 'signing-keys', ClientRequestToken, Step },
+        { awsRequestId: 'r-1' },
+      );
   };
 }
 const deployWith = await otherDeployment();
