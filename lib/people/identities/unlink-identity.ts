@@ -15,7 +15,7 @@ import type { Conditions } from '../../storage/expressions.ts';
 import { readItem } from '../../storage/items.ts';
 import { type TransactionWrite, update, writeTogether } from '../../storage/transactions.ts';
 import { attributeOf, changeOfIdentities, requireChangeable } from './change-of-identities.ts';
-import { leadNowhere, type Owner } from './identity-index.ts';
+import { type IdentityOwner, leadNowhere, type Owner } from './identity-index.ts';
 import { revokeStoredTokens } from './revoke-tokens.ts';
 
 /**
@@ -27,13 +27,14 @@ import { revokeStoredTokens } from './revoke-tokens.ts';
  */
 export async function unlinkIdentity(owner: Owner, { byOperator = false } = {}): Promise<void> {
   const { login_user_id, identity_id } = owner;
-  const unlinkOnce = async () => {
+  const when = byOperator ? whileExisting : whileActive;
+
+  const unlinkOnce = async (): Promise<UserIdentity | undefined> => {
     const user = await readLoginUser(login_user_id);
     const identity = user?.identities.find((one) => one.identity_id === identity_id);
     if (!user || !identity) throw noSuchIdentity();
     const other = otherThan(user, identity);
-    if (!other) throw unprocessableEntity([{ field: 'identity_id', message: last }]);
-    const when = byOperator ? whileExisting : whileActive;
+    if (!other) throw unprocessableEntity([{ field: 'identity_id', message: isLast }]);
     const { loses, outcome } = await unlink({ user, identity, other, when });
     if (outcome.done) return identity;
     requireChangeable(outcome.refused.get(loses), byOperator);
@@ -41,46 +42,48 @@ export async function unlinkIdentity(owner: Owner, { byOperator = false } = {}):
     if (!outcome.refused.has(loses)) throw noSuchIdentity();
     return undefined;
   };
+
   const removed = await retryOnConflict(unlinkOnce, 'The person keeps changing their identities.');
   await afterUnlinking(login_user_id, [removed]);
 }
 
 const noSuchIdentity = () => new ServiceError('not_found', 'The Login User has no such identity.');
-const last =
+const isLast =
   'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';
 
 /** An identity that a person has besides this one, if any. */
 export const otherThan = ({ identities }: LoginUser, { identity_id }: UserIdentity) =>
   identities.find((one) => one.identity_id !== identity_id);
 
-interface Unlinking {
-  user: LoginUser;
-  identity: UserIdentity;
+/**
+ * Unlinks an identity because its provider says so.
+ * @param when further conditions of the person
+ * @returns whether the person was as they were read, not blocked, and keeps another identity
+ */
+export async function unlinkForProvider(
+  { user, identity }: IdentityOwner,
+  when: Conditions,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const other = otherThan(user, identity);
+  if (!other) return false;
+  const { outcome } = await unlink({ user, identity, other, when: { ...whileActive, ...when } });
+  if (!outcome.done) return false;
+  await afterUnlinking(user.login_user_id, [identity], signal);
+  return true;
+}
+
+interface Unlinking extends IdentityOwner {
   /** An identity that they keep. */
   other: UserIdentity;
   /** Further conditions of the person. */
   when: Conditions;
 }
 
-/**
- * Unlinks an identity for which its provider speaks.
- * @returns whether the person was as they were read, and not blocked
- */
-export async function unlinkForProvider(
-  { when, ...unlinking }: Unlinking,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const { outcome } = await unlink({ ...unlinking, when: { ...whileActive, ...when } });
-  if (!outcome.done) return false;
-  const { user, identity } = unlinking;
-  await afterUnlinking(user.login_user_id, [identity], signal);
-  return true;
-}
-
+/** Writes an unlinking: the person loses the identity, and its index item leads to nobody. */
 async function unlink({ user, identity, other, when }: Unlinking) {
   const { login_user_id } = user;
-  const { identity_id } = other;
-  const keeps = attributeOf({ login_user_id, identity_id });
+  const keeps = attributeOf({ login_user_id, identity_id: other.identity_id });
   const loses = losing(user, identity, { when: { ...when, [keeps]: { exists: true } } });
   const outcome = await writeTogether([loses, ...leadNowhere([identity])]);
   return { loses, outcome };

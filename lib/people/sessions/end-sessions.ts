@@ -22,10 +22,10 @@ import {
 } from './session.ts';
 
 /** Seconds for which an ended session is stored: longer than an unseen device stays active. */
-const markSeconds = 365 * 86_400;
+const endedSessionSeconds = 365 * 86_400;
 
 /**
- * Ends a session and the relations of its devices; can be repeated.
+ * Ends a session, and unlinks its devices from the person; can be repeated.
  * @param reason for subscribers, unless it is `ended`
  */
 export async function endSession(
@@ -35,7 +35,11 @@ export async function endSession(
   reason?: Session['end_reason'],
 ): Promise<void> {
   const { done } = await updateItem(sessionItem(loginUserId, sessionId), {
-    set: { ended_at: timestamp(), expires_at: epochSeconds() + markSeconds, end_reason: reason },
+    set: {
+      ended_at: timestamp(),
+      expires_at: epochSeconds() + endedSessionSeconds,
+      end_reason: reason,
+    },
     when: { session_id: { is: sessionId }, ended_at: { exists: false } },
   });
   if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
@@ -49,7 +53,8 @@ export async function endSession(
  * Ends a session that a person names.
  * @throws ServiceError `not_found` when it is not theirs or over
  */
-export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, sessionId: string) {
+export async function endOwnSession(user: LoginUser, sessionId: string): Promise<void> {
+  const { login_user_id, login_app_id } = user;
   const [{ session }, status] = await Promise.all([
     readLoginUserWithSession(login_user_id, sessionId),
     findStatus(login_app_id),
@@ -60,9 +65,9 @@ export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, 
 }
 
 /**
- * Ends all sessions of a Login User by one write, after the relations of devices, so that an
- * interrupted request can be repeated. The write has the number of sessions, so a retry spares
- * later logins and revives no session.
+ * Ends all sessions of a Login User by one write. Their devices are unlinked before it, so that an
+ * interrupted request can be repeated. The write has the number of sessions until now, so a retry
+ * spares later logins and revives no session.
  * @param except the id of a session that goes on
  */
 export async function endSessions(
@@ -72,10 +77,10 @@ export async function endSessions(
   except?: string,
 ): Promise<void> {
   const { sessions_begun = 0 } = countersIn(person);
-  await endRelationsWhere(
-    loginUserId,
-    ({ related_session_id: id }) => id !== undefined && id !== except,
-  );
+  await endRelationsWhere(loginUserId, ({ related_session_id }) => {
+    if (related_session_id === undefined) return false;
+    return related_session_id !== except;
+  });
   const { done } = await updateItem(loginUserItem(loginUserId), {
     set: {
       sessions_ended_at: timestamp(),
@@ -88,38 +93,39 @@ export async function endSessions(
 }
 
 /**
- * Ends the sessions that began in a session of a provider, until a time in epoch seconds.
+ * The stored sessions that began in a session of a provider.
  * @param loginUserId undefined for anybody's sessions, found by an index that lags behind the table
- * @returns the id of the person; undefined when no session that began there is stored
  */
-export async function endSessionsAtProvider(
+export async function findSessionsAtProvider(
   loginAppId: string,
   loginUserId: string | undefined,
   providerSession: string,
-  time: number,
-): Promise<string | undefined> {
-  const all = await (loginUserId
-    ? readSessions(loginUserId)
-    : findAtProvider(loginAppId, providerSession));
-  const found = all.filter(({ provider_session }) => provider_session === providerSession);
-  const ending = found.filter((session) => isOpen(session) && session.started_at <= time);
+): Promise<Session[]> {
+  const sessions =
+    loginUserId === undefined
+      ? await readListAtProvider(loginAppId, providerSession)
+      : await readSessions(loginUserId);
+  return sessions.filter(({ provider_session }) => provider_session === providerSession);
+}
+
+async function readListAtProvider(loginAppId: string, providerSession: string): Promise<Session[]> {
+  const list = sessionsOfProviderSessionList(loginAppId, providerSession);
+  const pages = await Array.fromAsync(readMemberPages(list));
+  return pages.flat().map(sessionItem.parse);
+}
+
+/** Ends those of some sessions that are open and began until a time in epoch seconds. */
+export async function endOpenSessions(sessions: Session[], time: number): Promise<void> {
+  const ending = sessions.filter((session) => isOpen(session) && session.started_at <= time);
   await forEachInBatches(ending, ({ login_user_id, session_id }) =>
     endSession(login_user_id, session_id, 'provider'),
   );
-  return found[0]?.login_user_id;
-}
-
-async function findAtProvider(loginAppId: string, providerSession: string): Promise<Session[]> {
-  const list = sessionsOfProviderSessionList(loginAppId, providerSession);
-  return (await Array.fromAsync(readMemberPages(list))).flat().map(sessionItem.parse);
 }
 
 /**
- * Ends the sessions that began until a time in epoch seconds, and all relations of devices but
- * those of later sessions.
- * @param identity of the person, if only what began with it ends. Sessions of 1.0.0 and those that
- *   are no longer stored don't say with which they began: they count if the identity was the
- *   person's then
+ * Ends the sessions that began until a time in epoch seconds, and unlinks all devices but those of
+ * later sessions.
+ * @param identity of the person, if only what began with it ends
  */
 export async function endSessionsBegunBy(
   loginUserId: string,
@@ -127,24 +133,37 @@ export async function endSessionsBegunBy(
   identity?: UserIdentity,
 ): Promise<void> {
   const { person, sessions } = await readPersonWithSessions(loginUserId);
-  const isOf = (identityId: string | undefined, begunAt: string): boolean => {
-    if (!identity) return true;
-    return identityId === undefined
-      ? begunAt >= identity.linked_at
-      : identityId === identity.identity_id;
-  };
   const isEnding = ({ started_at, identity_id, created_at }: Session): boolean =>
-    started_at <= time && isOf(identity_id, created_at);
+    started_at <= time && hasBegunWith(identity, identity_id, created_at);
   const open = sessions.filter(isOpen);
   const ending = open.filter(isEnding);
-  if (!identity && ending.length > 0 && ending.length === open.length)
-    return endSessions(loginUserId, person, 'provider');
+
+  // One write ends all sessions of a person.
+  const isAll = ending.length === open.length;
+  if (!identity && isAll && ending.length > 0) return endSessions(loginUserId, person, 'provider');
+
   await forEachInBatches(ending, ({ session_id }) =>
     endSession(loginUserId, session_id, 'provider'),
   );
-  await endRelationsWhere(loginUserId, ({ related_session_id: id, related_at = '' }) => {
-    if (id === undefined) return false;
-    const stored = sessions.find(({ session_id }) => session_id === id);
-    return stored ? isEnding(stored) : isOf(undefined, related_at);
+  // Devices may be linked by sessions that have ended before, or are no longer stored.
+  await endRelationsWhere(loginUserId, ({ related_session_id, related_at = '' }) => {
+    if (related_session_id === undefined) return false;
+    const stored = sessions.find(({ session_id }) => session_id === related_session_id);
+    return stored ? isEnding(stored) : hasBegunWith(identity, undefined, related_at);
   });
+}
+
+/**
+ * Whether a session or the link of a device began with an identity; with undefined for the
+ * identity, whatever it began with. Sessions of 1.0.0, and sessions that are no longer stored,
+ * don't say with which identity they began: they count if the identity was the person's then.
+ */
+function hasBegunWith(
+  identity: UserIdentity | undefined,
+  identityId: string | undefined,
+  begunAt: string,
+): boolean {
+  if (!identity) return true;
+  if (identityId !== undefined) return identityId === identity.identity_id;
+  return begunAt >= identity.linked_at;
 }
