@@ -1,7 +1,3 @@
-// One file for each Lambda function: the endpoint's record (route, caller, schemas, responses,
-// permissions) and a handler of a few lines. `shared/` has what several records say. It calls
-// `lib`, and nobody calls it but Lambda.
-
 import { clientAt } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';

@@ -1,6 +1,3 @@
-// The CDK app with `settings/` and `stack/`; `local/`, the stack on this machine; `operator/`, the
-// command line; `docs/`, what is generated from the code. Nothing of it runs in Lambda.
-
 import { App } from 'aws-cdk-lib';
 import { readDeployment } from './settings/deployment-file.ts';
 import { SettingsError } from './settings/settings.ts';

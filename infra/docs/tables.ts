@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { logReasons } from '../../lib/foundation/reasons.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
@@ -134,36 +133,38 @@ function sentTo(id: ProviderId): string {
   return `${sent.join(', ')}${id === authorizationCodeProvider ? '; or `authorization_code`' : ''}`;
 }
 
-/**
- * The chief file of each room, from the top floor down. It opens with a paragraph about the room.
- */
-const chiefFiles = [
-  'functions/issue-token.ts',
-  'infra/app.ts',
-  'lib/operator/operate.ts',
-  'lib/release/check-new-versions.ts',
-  'lib/http/serve.ts',
-  'lib/tokens/issue-token.ts',
-  'lib/people/sessions/session.ts',
-  'lib/publishing/publish-records.ts',
-  'lib/providers/providers.ts',
-  'lib/devices/device.ts',
-  'lib/login-apps/login-app.ts',
-  'lib/signing/key-set.ts',
-  'lib/access-requests/access-request.ts',
-  'lib/login-users/login-user.ts',
-  'lib/secrets/service-secret.ts',
-  'lib/log/log.ts',
-  'lib/storage/items.ts',
-  'lib/schema/validation.ts',
-  'lib/foundation/service-error.ts',
+/** The rooms, from the top floor down. */
+const rooms = [
+  'functions',
+  'infra',
+  'infra/package',
+  'infra/operator',
+  'infra/local',
+  'infra/docs',
+  'infra/stack',
+  'infra/settings',
+  'lib/operator',
+  'lib/release',
+  'lib/http',
+  'lib/tokens',
+  'lib/people',
+  'lib/publishing',
+  'lib/providers',
+  'lib/devices',
+  'lib/login-apps',
+  'lib/signing',
+  'lib/access-requests',
+  'lib/login-users',
+  'lib/secrets',
+  'lib/log',
+  'lib/storage',
+  'lib/schema',
+  'lib/foundation',
 ];
 
+/** A row for each room, with the paragraph that its own README.md consists of. */
 const roomRows = (): string[][] =>
-  chiefFiles.map((file) => {
-    const [folder = ''] = /^(lib\/)?[^/]+/.exec(dirname(file)) ?? [];
-    const [paragraph = ''] = readFileSync(file, 'utf8').split('\n\n');
-    if (!paragraph.startsWith('// '))
-      throw new Error(`${file} doesn't open with a paragraph about its room.`);
-    return [code(`${folder}/`), paragraph.replaceAll(/^\/\/ ?/gm, '').replaceAll('\n', ' ')];
+  rooms.map((room) => {
+    const paragraph = readFileSync(`${room}/README.md`, 'utf8');
+    return [`[${code(`${room}/`)}](${room}/)`, paragraph.trim().replaceAll('\n', ' ')];
   });

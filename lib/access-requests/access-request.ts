@@ -1,6 +1,3 @@
-// Access requests, their events, the accounts that work with them, and the search at flat cost. It
-// knows nothing of people who log in. It calls the storage and the secrets.
-
 import * as v from 'valibot';
 import { type ItemKey, type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import * as keys from '../storage/keys.ts';

@@ -1,6 +1,3 @@
-// Devices for push notifications: registration, relations to people, installations, recipients and
-// imports. It sends nothing. It calls the storage, and reads Login Apps and Login Users.
-
 import * as v from 'valibot';
 import { ago, epochSeconds } from '../foundation/clock.ts';
 import { platforms } from '../login-apps/client-metadata.ts';

@@ -1,7 +1,3 @@
-// What every other room stands on: the errors that a caller may read, the reasons for the log, ids,
-// the clock, the environment and the options of AWS clients. It calls nobody, and knows nothing of
-// the service.
-
 import type { LogReason } from './reasons.ts';
 
 /**

@@ -1,7 +1,3 @@
-// A request in, an answer out: the middy chain of every endpoint, the authentication of callers,
-// bodies, parameters and the rendering of errors. It decides nothing about the domain. It calls the
-// rooms that know the callers.
-
 import middy, { type MiddlewareObj, type Request } from '@middy/core';
 import type {
   APIGatewayProxyEventV2 as ApiEvent,

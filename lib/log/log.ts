@@ -1,7 +1,3 @@
-// The log, the audit log and the metrics: one record for each kind of line, and the fields that
-// every line of a request shares. What happened is for the caller to say; lines are shipped by
-// `lib/release`. It calls the foundation alone.
-
 import { timestamp } from '../foundation/clock.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
 import type { FailureEvent, LogEvent, LogEvents } from './events.ts';

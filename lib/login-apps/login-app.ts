@@ -1,6 +1,3 @@
-// Login Apps with their clients, rights, mobile applications and long-lived tokens. Settings of
-// providers are listed here, and read in `lib/providers`. It calls the storage and the secrets.
-
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { isId, newId } from '../foundation/ids.ts';

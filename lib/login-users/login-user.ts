@@ -1,7 +1,3 @@
-// The record of a person as one Login App knows them: identities, profile, block, and which
-// sessions have ended together. How people log in, link and leave is for `lib/people`. It calls the
-// storage.
-
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';

@@ -1,6 +1,3 @@
-// The commands of operators: one record for each, with its flags, and who gave it. The command line
-// is in `infra/operator`. It calls every room of the domain.
-
 import * as v from 'valibot';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
 import { logAudit, logFailure } from '../log/log.ts';

@@ -1,7 +1,3 @@
-// Identity providers: the protocols, the settings of each provider in a Login App, and the
-// verification of a credential by them. Who the verified person is here is for `lib/people`. It
-// calls the providers over HTTPS, and the storage.
-
 import { annotateLog } from '../log/request-fields.ts';
 import { withoutVerdict } from './calls/without-verdict.ts';
 import type { AuthorizationCode } from './codes/token-endpoint.ts';

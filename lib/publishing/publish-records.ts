@@ -1,6 +1,3 @@
-// What happens, as events on the bus: from the records of the table's stream to entries of
-// EventBridge. Nothing else reads the stream. It calls EventBridge and SQS.
-
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { requestTimeouts } from '../foundation/aws-client.ts';

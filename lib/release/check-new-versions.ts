@@ -1,7 +1,3 @@
-// What must hold before a version gets traffic, and what a deployment needs besides: the first
-// keys, the format of the table, the trial of a new version, the shipping of the audit log. It
-// calls the functions as a client does.
-
 import {
   CodeDeployClient,
   PutLifecycleEventHookExecutionStatusCommand,

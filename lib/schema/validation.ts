@@ -1,7 +1,3 @@
-// Parts of valibot schemas that several rooms use: form parameters, times, lines of imports, and
-// what a schema says to the API document; and how an invalid input becomes an error. A schema of
-// one thing stands with that thing. It calls the foundation alone.
-
 import * as v from 'valibot';
 import { type FieldError, invalid, ServiceError } from '../foundation/service-error.ts';
 

@@ -1,7 +1,3 @@
-// Secrets: random ones and their hashes, those in items, and the service's own in Secrets Manager
-// with their rotation. The signing keys have a room of their own. It calls Secrets Manager and the
-// storage.
-
 import { createSecretKey, hkdfSync } from 'node:crypto';
 import * as v from 'valibot';
 import { environment } from '../foundation/environment.ts';

@@ -1,7 +1,3 @@
-// The keys that sign access tokens: their set, its rotation and revocation, and the public half
-// that verifiers read. What is in a token is for `lib/tokens`. It calls Secrets Manager and the
-// storage.
-
 import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';

@@ -1,7 +1,3 @@
-// The one table: its keys and indexes, and a function for each way to read and write it. A write is
-// one conditional write of one item; `transactions.ts` writes several items together. What the
-// items mean is for the rooms above. It calls the foundation and DynamoDB.
-
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   ConditionalCheckFailedException,

@@ -1,7 +1,3 @@
-// The token endpoint and its grants, access tokens, introspection, revocation and the metadata of
-// the authorization server. Sessions are kept in `lib/people`, keys in `lib/signing`. It calls
-// both.
-
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';

@@ -4,6 +4,7 @@ import {
   existsSync,
   globSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -17,6 +18,11 @@ import { generatedFiles } from '../../infra/docs/generate.ts';
 
 const generated = generatedFiles();
 
+const foldersIn = (parent: string): string[] =>
+  readdirSync(parent, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${parent}/${name}`);
+
 test.each([...generated])('%s is what npm run generate writes', (file, text) => {
   if (!existsSync(file)) throw new Error(`There is no ${file}. Run npm run generate.`);
   // Of lines, jest prints the difference; of a long text, all of it.
@@ -26,6 +32,13 @@ test.each([...generated])('%s is what npm run generate writes', (file, text) => 
 test('every event file belongs to an endpoint', () => {
   const others = globSync('test/events/*.json').filter((file) => !generated.has(file));
   expect(others.map((file) => `${file} belongs to no endpoint. Run npm run generate.`)).toEqual([]);
+});
+
+test('the README has a row for each room, which opens with its own paragraph', () => {
+  const folders = ['functions', ...foldersIn('infra'), ...foldersIn('lib')];
+  const readme = readFileSync('README.md', 'utf8');
+  const missing = folders.filter((folder) => !readme.includes(`| [\`${folder}/\`](${folder}/) | `));
+  expect(missing).toEqual([]);
 });
 
 test('npm run generate needs no API document to start from, and writes nothing when it fails', async () => {

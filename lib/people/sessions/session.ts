@@ -1,7 +1,3 @@
-// What a person does with their account: log in, refresh and end sessions, link and unlink
-// identities, leave. The record of the person is in `lib/login-users`, tokens are made in
-// `lib/tokens`. It calls the providers, devices and the storage.
-
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { optionalEnvironment, optionalEnvironmentSeconds } from '../../foundation/environment.ts';
