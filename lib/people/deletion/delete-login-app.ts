@@ -20,55 +20,101 @@ const settledAfter = 60;
 /** The reason why a Login App can't be deleted without its people; undefined if it can. */
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
   const { login_app_id, disabled_at, clients, providers } = loginApp;
-  const people = (await Promise.all(peopleOf(login_app_id).map(firstPage))).flat();
+
+  const people = await firstPages(peopleOf(login_app_id));
   if (people.some(loginUserIn)) return 'it has Login Users';
+  // Without Login Users, the lists lead to deleted ones whose tokens are still stored.
   if (people.length > 0 && canRevoke(loginApp))
     return 'tokens of deleted Login Users are still to be revoked';
-  const devices = await Promise.all(devicesOf(login_app_id, 1).map(firstPage));
-  if (devices.some((page) => page.length > 0)) return 'it has devices';
-  if (disabled_at === undefined && clients.size > 0 && providers.size > 0)
-    return 'it is enabled, and people can log in';
-  return undefined;
+
+  const devices = await firstPages(devicesOf(login_app_id, 1));
+  if (devices.length > 0) return 'it has devices';
+
+  const isInUse = disabled_at === undefined && clients.size > 0 && providers.size > 0;
+  return isInUse ? 'it is enabled, and people can log in' : undefined;
 }
 
 /**
  * Whether stored tokens can still be revoked: an operator who removes the provider gives them up.
  */
-const canRevoke = ({ providers }: LoginApp): boolean =>
-  providers.has(authorizationCodeProvider) ||
-  [...providers.values()].some((settings) =>
-    readLoginSettings(settings).idTokens.some((one) => one.code_exchange),
+function canRevoke({ providers }: LoginApp): boolean {
+  if (providers.has(authorizationCodeProvider)) return true;
+  const issuers = [...providers.values()].flatMap(
+    (settings) => readLoginSettings(settings).idTokens,
   );
+  return issuers.some(({ code_exchange }) => code_exchange !== undefined);
+}
 
+/** A list, read page by page. */
 type Pages = AsyncGenerator<Item[]>;
 
-const firstPage = async (pages: Pages): Promise<Item[]> => (await pages.next()).value ?? [];
+async function firstPages(lists: Pages[]): Promise<Item[]> {
+  const pages = await Promise.all(lists.map((list) => list.next()));
+  return pages.flatMap(({ value }) => value ?? []);
+}
 
-const peopleOf = (loginAppId: string) =>
+const peopleOf = (loginAppId: string): Pages[] =>
   peopleLists(loginAppId).map((list) => readMemberPages(list));
 
-const devicesOf = (loginAppId: string, limit?: number): Pages[] =>
-  shards.map((shard) =>
-    readGlobalPages('by_shard', keys.devicesOfLoginAppShard(loginAppId, shard), limit),
-  );
+/** @param limit the most devices of a page */
+function devicesOf(loginAppId: string, limit?: number): Pages[] {
+  const lists = shards.map((shard) => keys.devicesOfLoginAppShard(loginAppId, shard));
+  return lists.map((list) => readGlobalPages('by_shard', list, limit));
+}
 
 /**
- * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it
- * first, and deletes its own item when every instance knows that; until then, each step looks for
- * new people.
+ * Deletes a Login App with everything that belongs to it, in steps of a few seconds. It is disabled
+ * first. Its own item goes when every instance knows that; until then, each step looks for new
+ * people.
  * @returns the outcome of a step, and the seconds until the next one. None when all is deleted, or
  *   when the Login App has to stay because tokens can't be revoked without its provider settings
  */
 export async function deleteLoginApp(loginApp: LoginApp) {
   const { login_app_id, disabled_at } = loginApp;
+
+  // 1. Nobody else logs in.
   await setTimestamp(loginAppItem(login_app_id), 'disabled_at', true);
+
+  // 2. People and devices go, as many as there is time for.
+  const { removed, tokensLeft, isAll } = await removePeopleAndDevices(loginApp);
+  const step = { login_app_id, deleted: false, removed };
+
+  // 3. A step that has done all it can leaves only people whose tokens were not revoked.
+  const hasRemoved = removed.login_users + removed.devices > 0;
+  if (tokensLeft > 0 && (isAll || !hasRemoved)) return { ...step, tokens_not_revoked: tokensLeft };
+  if (!isAll) return { ...step, again_after_seconds: 0 };
+
+  // 4. An instance that does not know yet that the Login App is disabled may let somebody log in.
+  const secondsLeft = secondsUntilSettled(disabled_at);
+  if (secondsLeft > 0) return { ...step, again_after_seconds: secondsLeft };
+
+  // 5. The Login App itself goes.
+  await removeLoginApp(login_app_id);
+  return { ...step, deleted: true };
+}
+
+/** @param disabledAt undefined for a Login App that has just been disabled */
+function secondsUntilSettled(disabledAt: string | undefined): number {
+  if (disabledAt === undefined) return settledAfter;
+  const sinceDisabled = (clock.now().getTime() - Date.parse(disabledAt)) / 1000;
+  return Math.max(0, Math.ceil(settledAfter - sinceDisabled));
+}
+
+/**
+ * Removes people and devices while there is time.
+ * @returns how many were removed, the number of tokens that are still to be revoked, and whether
+ *   everybody was reached
+ */
+async function removePeopleAndDevices(loginApp: LoginApp) {
+  const { login_app_id } = loginApp;
   const hasTime = timeLimit();
   const removed = { login_users: 0, devices: 0 };
-  let tokens_not_revoked = 0;
+  let tokensLeft = 0;
+
   const removePerson = async ({ login_user_id }: Item) => {
-    const { isNew, tokensLeft } = await deletePerson(loginApp, String(login_user_id));
-    if (isNew) removed.login_users += 1;
-    tokens_not_revoked += tokensLeft;
+    const deletion = await deletePerson(loginApp, String(login_user_id));
+    if (deletion.isNew) removed.login_users += 1;
+    tokensLeft += deletion.tokensLeft;
   };
   const removeDevice = async ({ device_id, installation_id }: Item) => {
     // The device goes last: it names its installation.
@@ -77,37 +123,28 @@ export async function deleteLoginApp(loginApp: LoginApp) {
     await deleteItem(keys.deviceKey(String(device_id)));
     removed.devices += 1;
   };
-  const noPeople = await forEachOfLists(peopleOf(login_app_id), removePerson, hasTime);
-  const noDevices = await forEachOfLists(devicesOf(login_app_id), removeDevice, hasTime);
-  const isAll = noPeople && noDevices;
-  const isStuck = isAll || removed.login_users + removed.devices === 0;
-  if (tokens_not_revoked > 0 && isStuck)
-    return { login_app_id, deleted: false, removed, tokens_not_revoked };
-  if (!isAll) return { login_app_id, deleted: false, removed, again_after_seconds: 0 };
-  const since =
-    disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
-  if (since < settledAfter)
-    return {
-      login_app_id,
-      deleted: false,
-      removed,
-      again_after_seconds: Math.ceil(settledAfter - since),
-    };
-  const items = await readPartition(keys.loginAppPartition(login_app_id));
-  const root = keys.loginAppKey(login_app_id);
-  const members = items.filter(({ sk }) => sk !== root.sk);
-  await forEachInBatches(members, (item) => deleteItem(item));
-  await deleteItem(root);
-  return { login_app_id, deleted: true, removed };
+
+  const isEverybody = await forEachOfLists(peopleOf(login_app_id), removePerson, hasTime);
+  const isEveryDevice = await forEachOfLists(devicesOf(login_app_id), removeDevice, hasTime);
+  return { removed, tokensLeft, isAll: isEverybody && isEveryDevice };
 }
 
 /** Deletes a person, or what is left of one, but for tokens that can still be revoked. */
-async function deletePerson(loginApp: LoginApp, id: string) {
-  const deletion = await deleteLoginUser(id, 'operator');
+async function deletePerson(loginApp: LoginApp, loginUserId: string) {
+  const deletion = await deleteLoginUser(loginUserId, 'operator');
   const notRevoked = deletion
     ? deletion.tokens_not_revoked
-    : (await retryRevocations(id))?.not_revoked;
+    : (await retryRevocations(loginUserId))?.not_revoked;
   const tokensLeft = canRevoke(loginApp) ? (notRevoked ?? 0) : 0;
-  if (tokensLeft === 0) await deleteItem(keys.loginUserKey(id));
+  if (tokensLeft === 0) await deleteItem(keys.loginUserKey(loginUserId));
   return { isNew: deletion !== undefined, tokensLeft };
+}
+
+/** Removes what is in the partition of a Login App. Its own item leads to the others, so it is last. */
+async function removeLoginApp(loginAppId: string): Promise<void> {
+  const own = keys.loginAppKey(loginAppId);
+  const items = await readPartition(keys.loginAppPartition(loginAppId));
+  const others = items.filter(({ sk }) => sk !== own.sk);
+  await forEachInBatches(others, (item) => deleteItem(item));
+  await deleteItem(own);
 }

@@ -17,14 +17,17 @@ import { put, update, writeTogether } from '../../storage/transactions.ts';
 import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
 import { revokeStoredTokens } from '../identities/revoke-tokens.ts';
 import { isStoredToken } from '../identities/stored-token.ts';
-import { isOpen, readSessions, sessionItem } from '../sessions/session.ts';
+import { isOpen, readSessions, type Session, sessionItem } from '../sessions/session.ts';
 
-/** The mark of a deletion: it begins and ends with it, so the mark leads to an interrupted one. */
+/**
+ * A pending deletion. It is written with the first change of a deletion, and removed with the last
+ * one, so an item that stays leads to a deletion that was interrupted.
+ */
 export const deletionItem = itemKind(
   v.object({ login_user_id: v.string(), by: v.picklist(['operator', 'person', 'provider']) }),
   deletionKey,
 );
-type DeletionMark = ItemOf<typeof deletionItem>;
+type DeletedBy = ItemOf<typeof deletionItem>['by'];
 
 interface Options {
   /** A session that is removed last, so that its token can repeat what was interrupted. */
@@ -36,9 +39,9 @@ interface Options {
 }
 
 /**
- * Deletes a Login User: the first write marks the deletion and keeps them out, and the others
- * remove what was theirs. An interrupted deletion can be repeated, or the mark leads to it. The
- * relation of a device that the index doesn't show yet ends by itself.
+ * Deletes a Login User: the first write begins the deletion and keeps them out, and the others
+ * remove what was theirs. An interrupted deletion can be repeated, or is found by its pending item.
+ * A device that the index doesn't show yet is unlinked when it is read.
  * @returns the numbers of what was removed, as the operator reads them; undefined when there was
  *   nothing to delete, or a condition did not hold
  * @throws ServiceError `forbidden` for a blocked person who asks for it, and could come back as
@@ -46,22 +49,25 @@ interface Options {
  */
 export async function deleteLoginUser(
   loginUserId: string,
-  by: DeletionMark['by'],
+  by: DeletedBy,
   { last, signal, when = {} }: Options = {},
 ) {
-  const { isStored, isRefused } = await begin(loginUserId, by, when);
-  if (isRefused && by === 'person') throw blockedError('forbidden');
-  if (isRefused) return undefined;
+  // 1. From now on nobody logs in as this person.
+  const beginning = await beginDeletion(loginUserId, by, when);
+  if (beginning === 'refused' && by === 'person') throw blockedError('forbidden');
+  if (beginning === 'refused') return undefined;
 
+  // 2. What was theirs goes. Sessions and devices may be left even of somebody who is not stored.
   const sessions = await readSessions(loginUserId);
-  const others = sessions.filter(({ session_id }) => session_id !== last);
-  await forEachInBatches(others, ({ session_id }) =>
-    deleteItem(sessionItem(loginUserId, session_id)),
-  );
+  await removeSessions(sessions.filter(({ session_id }) => session_id !== last));
   const relations = await endRelationsWhere(loginUserId);
+  const isStored = beginning === 'begun';
   const stored = isStored ? await removeWhatIsStored(loginUserId, signal) : nothingStored;
+
+  // 3. The session that could repeat this goes last, and then nothing is pending.
   if (last !== undefined) await deleteItem(sessionItem(loginUserId, last));
   await deleteItem(deletionKey(loginUserId));
+
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
   logEvent('login_user_deleted', { login_user_id: loginUserId, by });
   return {
@@ -79,41 +85,65 @@ export async function deleteLoginUser(
 }
 
 /**
- * Marks the deletion of a person, and keeps them out from now on.
- * @returns whether there is something of theirs, and whether they stay: blocked, or as a condition
- *   says
+ * Begins the deletion of a person, and keeps them out from now on.
+ * @returns `not_stored` when there is no item of theirs, `refused` when they stay: they are blocked,
+ *   or a condition did not hold
  */
-async function begin(loginUserId: string, by: DeletionMark['by'], when: Conditions) {
-  const place = { list: unfinishedList, list_position: timestamp() };
-  const marks = put(deletionItem(loginUserId), { login_user_id: loginUserId, by, ...place });
-  const mayBeBlocked = by === 'operator' ? {} : { blocked_at: { exists: false } };
+async function beginDeletion(
+  loginUserId: string,
+  by: DeletedBy,
+  when: Conditions,
+): Promise<'begun' | 'not_stored' | 'refused'> {
+  const pending = put(deletionItem(loginUserId), {
+    login_user_id: loginUserId,
+    by,
+    list: unfinishedList,
+    list_position: timestamp(),
+  });
+  const whileAllowed = by === 'operator' ? when : { ...when, blocked_at: { exists: false } };
   const begins = update(loginUserItem(loginUserId), {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
-    when: { ...when, ...mayBeBlocked, created_at: { exists: true } },
+    when: { ...whileAllowed, created_at: { exists: true } },
   });
-  const outcome = await writeTogether([marks, begins]);
-  if (outcome.done) return { isStored: true, isRefused: false };
+  const outcome = await writeTogether([pending, begins]);
+  if (outcome.done) return 'begun';
+
   const { created_at, deleted_at } = outcome.refused.get(begins) ?? {};
-  const isStored = created_at !== undefined;
+  if (created_at === undefined) return 'not_stored';
   // A deletion that has begun goes on, also that of a blocked person by an operator.
-  return { isStored, isRefused: isStored && deleted_at === undefined };
+  return deleted_at === undefined ? 'refused' : 'begun';
+}
+
+async function removeSessions(sessions: Session[]): Promise<void> {
+  await forEachInBatches(sessions, ({ login_user_id, session_id }) =>
+    deleteItem(sessionItem(login_user_id, session_id)),
+  );
 }
 
 const nothingStored = { identities: 0, revoked: 0, not_revoked: 0 };
 
+/** Removes what the item of a person holds, and frees what leads to them. */
 async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | undefined) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
+
+  // Others may get the identities and the external id.
   const identities = identitiesIn(item);
   await Promise.all(
-    identities.map(({ slot, identity_id }) => slot && releaseIdentity(slot, identity_id)),
+    identities.map(({ slot: indexId, identity_id }) =>
+      indexId === undefined ? undefined : releaseIdentity(indexId, identity_id),
+    ),
   );
-  if (typeof item.external_id === 'string')
-    await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
+  const { external_id } = item;
+  if (typeof external_id === 'string')
+    await releaseExternalId(String(item.login_app_id), external_id, loginUserId);
+
+  // Tokens that could not be revoked stay, and so does what leads to them.
   const revocations = await revokeStoredTokens(item, signal);
-  // The place in the list keeps the Login App, whose settings are needed to revoke the rest.
-  const inList = new Set(revocations.not_revoked > 0 ? listAttributes : []);
-  const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);
-  const remove = Object.keys(item).filter((name) => !remains(name));
+  const remains = (attribute: string): boolean => {
+    if (remaining.has(attribute) || isStoredToken(attribute)) return true;
+    return revocations.not_revoked > 0 && listAttributes.includes(attribute);
+  };
+  const remove = Object.keys(item).filter((attribute) => !remains(attribute));
   if (remove.length > 0)
     await updateItem(loginUserItem(loginUserId), {
       remove,
@@ -123,4 +153,13 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
 }
 
 /** The attributes that remain, so that nobody gets the id again. */
-const remaining = /^(pk|sk|login_user_id|login_app_id|deleted_at|next_slot|write_id|created_by)$/;
+const remaining = new Set([
+  'pk',
+  'sk',
+  'login_user_id',
+  'login_app_id',
+  'deleted_at',
+  'next_slot',
+  'write_id',
+  'created_by',
+]);

@@ -6,70 +6,89 @@ import { readLoginSettings } from '../../providers/jwt/issuers-in-settings.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { findIndexItem, ownerOf } from './identity-index.ts';
 
+/** A provider, with one of its issuers if that is known. */
 interface Authority {
   provider: ProviderId;
   issuer?: string | undefined;
 }
 
 /**
- * The person whom a provider knows.
+ * The person whom a provider knows by a subject.
  * @throws ServiceError if the provider was removed or several issuers know the subject
  */
 export async function findLoginUser(
-  { login_app_id, providers }: LoginApp,
-  { subject, provider, issuer }: Authority & { subject: string },
+  loginApp: LoginApp,
+  { subject, ...authority }: Authority & { subject: string },
 ): Promise<LoginUser | undefined> {
-  const { named } = namespacesOf(providers.get(provider), issuer);
-  if (named.length === 0) throw invalid(`The Login App has no ${provider}; name its --issuer.`);
-  const found = await Promise.all(
-    named.map(async (namespace) => {
-      const owner = await ownerOf(await findIndexItem(login_app_id, { namespace, subject }));
-      return owner?.user;
-    }),
-  );
-  const [user, ...others] = found.filter((one) => one !== undefined);
-  if (issuer === undefined && others.length > 0) {
-    const known = named.filter((_, place) => found[place]).join(', ');
-    throw invalid(`Several issuers know this subject: ${known}. Choose one with --issuer.`);
+  const { provider, issuer } = authority;
+  const { possible } = namespacesOf(loginApp, authority);
+  if (possible.length === 0) throw invalid(`The Login App has no ${provider}; name its --issuer.`);
+
+  const searches = possible.map(async (namespace) => {
+    const indexItem = await findIndexItem(loginApp.login_app_id, { namespace, subject });
+    const owner = await ownerOf(indexItem);
+    return { namespace, user: owner?.user };
+  });
+  const results = await Promise.all(searches);
+  const found = results.filter(({ user }) => user !== undefined);
+
+  if (issuer === undefined && found.length > 1) {
+    const namespaces = found.map(({ namespace }) => namespace).join(', ');
+    throw invalid(`Several issuers know this subject: ${namespaces}. Choose one with --issuer.`);
   }
-  return user;
+  return found[0]?.user;
 }
 
 /**
  * The namespace of an identity that an operator adds.
  * @throws ServiceError naming those to choose from
  */
-export function namespaceOf({ providers }: LoginApp, { provider, issuer }: Authority): string {
-  const { known, named } = namespacesOf(providers.get(provider), issuer);
-  const [namespace, ...others] = known.filter((name) => named.includes(name));
+export function namespaceOf(loginApp: LoginApp, authority: Authority): string {
+  const { known, possible } = namespacesOf(loginApp, authority);
+  const [namespace, ...others] = known.filter((name) => possible.includes(name));
   if (namespace !== undefined && others.length === 0) return namespace;
   const names = known.join(', ') || 'none, since the Login App has no such provider';
   throw invalid(`Choose one of these with --issuer: ${names}.`);
 }
 
-/**
- * The namespace of an identity that is imported with an issuer or a namespace, and whether the
- * settings know it.
- */
+/** The namespace of an imported identity, and whether the settings of its provider know it. */
+interface ImportedNamespace {
+  namespace: string;
+  isKnown: boolean;
+}
+
+/** The namespace of an identity that is imported with either an issuer or a namespace. */
 export function importedNamespace(
-  { providers }: LoginApp,
-  { provider, issuer, namespace = '' }: Authority & { namespace?: string },
-): { namespace: string; isKnown: boolean } {
-  const { known, named } = namespacesOf(providers.get(provider), issuer);
-  const possible = issuer === undefined ? [namespace] : named;
-  const found = known.find((one) => possible.includes(one));
-  return { namespace: found ?? possible[0] ?? '', isKnown: found !== undefined };
+  loginApp: LoginApp,
+  { namespace = '', ...authority }: Authority & { namespace?: string },
+): ImportedNamespace {
+  const { known, possible } = namespacesOf(loginApp, authority);
+  const wanted = authority.issuer === undefined ? [namespace] : possible;
+  const found = known.find((one) => wanted.includes(one));
+  if (found !== undefined) return { namespace: found, isKnown: true };
+  const [first = ''] = wanted;
+  return { namespace: first, isKnown: false };
+}
+
+/** The namespaces that a provider's settings know, and those in which an authority's people are. */
+interface Namespaces {
+  known: string[];
+  possible: string[];
 }
 
 /**
- * The namespaces that settings know, and those of an issuer: its name, and its namespaces in the
- * settings.
+ * People of an issuer are in the namespaces that the settings give it, or in one of the issuer's
+ * own name. Without an issuer, they may be in any that the settings know.
  */
-function namespacesOf(settings: object | undefined, issuer: string | undefined) {
-  const { idTokens, namespace: own } = readLoginSettings(settings);
-  const known = [...new Set([...(own === undefined ? [] : [own]), ...idTokens.map(authorityOf)])];
-  if (issuer === undefined) return { known, named: known };
+function namespacesOf({ providers }: LoginApp, { provider, issuer }: Authority): Namespaces {
+  const { idTokens: issuers, namespace } = readLoginSettings(providers.get(provider));
+  const ofProvider = namespace === undefined ? [] : [namespace];
+  const known = distinct([...ofProvider, ...issuers.map(authorityOf)]);
+  if (issuer === undefined) return { known, possible: known };
+
   const name = canonicalIssuer(issuer);
-  const ofIssuer = idTokens.filter((entry) => entry.issuer === name).map(authorityOf);
-  return { known, named: [...new Set([name, ...ofIssuer])] };
+  const ofIssuer = issuers.filter((one) => one.issuer === name).map(authorityOf);
+  return { known, possible: distinct([name, ...ofIssuer]) };
 }
+
+const distinct = (namespaces: string[]): string[] => [...new Set(namespaces)];
