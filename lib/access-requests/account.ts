@@ -40,13 +40,16 @@ export type Account = ItemOf<typeof accountItem>;
 export const readAccount = async (id: string) =>
   isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
 
-const findAccount = cached((id) => isId('ac_…', id), readAccount);
+const accounts = cached((id) => isId('ac_…', id), readAccount);
 
 /** The account with an id and a secret, or the reason why they are not accepted. */
 export async function authenticateAccount(id: string, secret: string) {
   const hasSecret = (account: Account) => matchesAny(secret, account.secrets);
   const isEnabled = ({ disabled_at }: Account) => disabled_at === undefined;
-  const account = await findAccount([id], (found) => hasSecret(found) && isEnabled(found));
+  const account = await accounts.findGranting(
+    [id],
+    (found) => hasSecret(found) && isEnabled(found),
+  );
   if (!account) return 'id_unknown';
   if (!hasSecret(account)) return 'secret_wrong';
   return isEnabled(account) ? account : 'account_disabled';

@@ -69,7 +69,7 @@ export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): bo
 export const loginAppIdOf = (clientId: string): string | undefined =>
   isId('la_….c_…', clientId) ? clientId.split('.')[0] : undefined;
 
-const findClient = cached(
+const clients = cached(
   (id: string) => loginAppIdOf(id) !== undefined,
   async (id: string) => {
     const loginAppId = loginAppIdOf(id);
@@ -80,7 +80,7 @@ const findClient = cached(
 /** The client with an id and a secret, or the reason why they are not accepted. */
 export async function authenticateClient(clientId: string, clientSecret: string) {
   const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
-  const client = await findClient([clientId], isClient);
+  const client = await clients.findGranting([clientId], isClient);
   if (!client) return 'id_unknown';
   return isClient(client) ? authenticated(client) : 'secret_wrong';
 }
@@ -91,12 +91,14 @@ export async function authenticateClient(clientId: string, clientSecret: string)
  */
 export async function authenticateClientBy(
   clientId: string,
-  prove: (client: LoginAppClient) => Promise<boolean>,
+  holdsFor: (client: LoginAppClient) => Promise<boolean>,
 ): Promise<AuthenticatedClient | undefined> {
-  const cached = await findClient([clientId], () => true);
-  if (cached && (await prove(cached))) return authenticated(cached);
-  const stored = await findClient([clientId], () => false);
-  return stored && stored !== cached && (await prove(stored)) ? authenticated(stored) : undefined;
+  const cached = await clients.find(clientId);
+  if (cached && (await holdsFor(cached))) return authenticated(cached);
+  const stored = await clients.reread(clientId);
+  return stored && stored !== cached && (await holdsFor(stored))
+    ? authenticated(stored)
+    : undefined;
 }
 
 const authenticated = (client: LoginAppClient) => ({

@@ -30,7 +30,7 @@ const loginAppTokenForm = /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/;
 
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
-const findToken = cached(
+const tokens = cached(
   (loginAppId: string, tokenId: string) => isId('la_…', loginAppId) && isId('t_…', tokenId),
   (loginAppId: string, tokenId: string) => readItem(loginAppTokenItem(loginAppId, tokenId)),
 );
@@ -41,6 +41,6 @@ export async function authenticateLoginAppToken(token: string): Promise<string |
   const digest = sha256(secret);
   const isToken = (stored: StoredLoginAppToken) => equalInConstantTime(digest, stored.sha256);
   annotateLog({ token_id: tokenId });
-  const stored = await findToken([loginAppId, tokenId], isToken);
+  const stored = await tokens.findGranting([loginAppId, tokenId], isToken);
   return stored && isToken(stored) ? loginAppId : undefined;
 }

@@ -14,7 +14,7 @@ export const mobileApplicationItem = itemKind(
  * Finds a mobile application. One that is not cached is always read, so that it works as soon as it
  * is set.
  */
-const findMobileApplication = cached(
+const mobileApplications = cached(
   (loginAppId) => isId('la_…', loginAppId),
   (loginAppId: string, platform: Platform) => readItem(mobileApplicationItem(loginAppId, platform)),
   { deniedFor: 0 },
@@ -23,5 +23,4 @@ const findMobileApplication = cached(
 export const hasMobileApplication = async (
   loginAppId: string,
   platform: Platform,
-): Promise<boolean> =>
-  (await findMobileApplication([loginAppId, platform], () => true)) !== undefined;
+): Promise<boolean> => (await mobileApplications.find(loginAppId, platform)) !== undefined;

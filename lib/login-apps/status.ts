@@ -33,14 +33,13 @@ const statusOf = (stored: Stored | undefined) => ({
 });
 export type LoginAppStatus = ReturnType<typeof statusOf>;
 
-const findStored = cached((loginAppId) => isId('la_…', loginAppId), readStored);
+const statuses = cached((loginAppId) => isId('la_…', loginAppId), readStored);
 
 /**
  * The status of a Login App, up to 30 s old. Only for ids of authenticated clients and our tokens:
  * others would cost reads.
  */
-export const findStatus = async (loginAppId: string) =>
-  statusOf(await findStored([loginAppId], () => true));
+export const findStatus = async (loginAppId: string) => statusOf(await statuses.find(loginAppId));
 
 export const readStatus = async (loginAppId: string) => statusOf(await readStored(loginAppId));
 

@@ -22,7 +22,7 @@ const publishedKeysItem = itemKind(
 export type Published = ItemOf<typeof publishedKeysItem>;
 
 /** The published keys; undefined until the first rotation. */
-const findPublished = cached(
+const published = cached(
   () => true,
   async () => {
     const { keys } = await readPublished();
@@ -36,7 +36,7 @@ const isValid = ({ keep_until = Infinity }: PublishedKey): boolean => keep_until
 /** Every key that a valid access token can be signed with. */
 export async function publicKeys(): Promise<PublicJwk[]> {
   // The first rotation is about to end.
-  const keys = (await findPublished([], () => true)) ?? (await readPublished()).keys;
+  const keys = (await published.find()) ?? (await readPublished()).keys;
   return keys.filter(isValid).map(({ key }) => key);
 }
 
@@ -46,8 +46,8 @@ export async function publicKeys(): Promise<PublicJwk[]> {
  */
 export async function publicKey(kid: string): Promise<PublicJwk | undefined> {
   const withId = (keys: PublishedKey[]) => keys.find((one) => one.key.kid === kid && isValid(one));
-  const published = await findPublished([], (keys) => withId(keys) !== undefined);
-  return published && withId(published)?.key;
+  const keys = await published.findGranting([], (found) => withId(found) !== undefined);
+  return keys && withId(keys)?.key;
 }
 
 export const readPublished = async () =>

@@ -5,6 +5,15 @@ export const freshForMilliseconds = 30_000;
 /** Made-up ids crowd out records, which costs a read each: less than the requests themselves. */
 const mostRecords = 1_000;
 
+/** The outcome of a read. */
+interface Read<Record> {
+  record: Record | undefined;
+  /** Milliseconds since 1970. */
+  readAt: number;
+  /** Whether there was no record, or it did not grant what its caller needed. */
+  denied: boolean;
+}
+
 /**
  * Caches records in a warm function. A cached record may grant access for 30 s, but denies it only
  * for a second: guessing causes one read per record and second, and a new secret works at once
@@ -17,33 +26,48 @@ export function cached<Ids extends string[], Record>(
   read: (...ids: Ids) => Promise<Record | undefined>,
   { freshFor = freshForMilliseconds, deniedFor = 1_000 } = {},
 ) {
-  const records = new Map<
-    string,
-    { record: Record | undefined; readAt: number; denied: boolean }
-  >();
+  /** The latest read of each record, the oldest first. */
+  const reads = new Map<string, Read<Record>>();
+
+  function keep(name: string, latest: Read<Record>): void {
+    reads.delete(name);
+    const oldest = reads.keys().next();
+    if (reads.size >= mostRecords && !oldest.done) reads.delete(oldest.value);
+    reads.set(ownCopy(name), latest);
+  }
+
   /**
-   * @param grants whether a record grants what the caller needs; the caller applies it to the
-   *   answer, too
+   * Finds a record that grants what the caller needs. Reads it again if the cached one does not.
+   * @param grants whether a record does; the caller applies it to the answer, too
    */
-  return async (ids: Ids, grants: (record: Record) => boolean): Promise<Record | undefined> => {
+  async function findGranting(
+    ids: Ids,
+    grants: (record: Record) => boolean,
+  ): Promise<Record | undefined> {
     if (!areIds(...ids)) return undefined;
     const name = ids.join(' ');
-    const now = clock.now().getTime();
-    const cached = records.get(name);
-    const isRecent = (milliseconds: number) => cached && isYounger(cached.readAt, milliseconds);
-    if (cached?.record && isRecent(freshFor) && grants(cached.record)) return cached.record;
-    if (cached?.denied && isRecent(deniedFor)) return cached.record;
+    const earlier = reads.get(name);
+    if (earlier) {
+      const { record, readAt, denied } = earlier;
+      const isFresh = isYounger(readAt, freshFor);
+      if (isFresh && record && grants(record)) return record;
+      // Whoever guesses learns what the last read said.
+      if (denied && isYounger(readAt, deniedFor)) return record;
+    }
+    const readAt = clock.now().getTime();
     const record = await read(...ids);
-    records.delete(name);
-    const oldest = records.keys().next();
-    if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);
-    records.set(ownCopy(name), {
-      record,
-      readAt: now,
-      denied: record === undefined || !grants(record),
-    });
+    const denied = record === undefined || !grants(record);
+    keep(name, { record, readAt, denied });
     return record;
-  };
+  }
+
+  /** Finds a record, whatever it says. */
+  const find = (...ids: Ids): Promise<Record | undefined> => findGranting(ids, () => true);
+
+  /** Reads a record again, unless the last read of it was denied a moment ago. */
+  const reread = (...ids: Ids): Promise<Record | undefined> => findGranting(ids, () => false);
+
+  return { find, findGranting, reread };
 }
 
 /**

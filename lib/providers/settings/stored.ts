@@ -41,8 +41,8 @@ function finder(deniedFor?: number) {
     const item = await readItem(providerSettingsItem(loginAppId, provider));
     return item && { settings: item.settings, place: { loginAppId, provider } };
   };
-  const find = cached((loginAppId) => isId('la_…', loginAppId), read, { deniedFor });
-  return (loginAppId: string, provider: ProviderId) => find([loginAppId, provider], () => true);
+  const settings = cached((loginAppId) => isId('la_…', loginAppId), read, { deniedFor });
+  return settings.find;
 }
 
 /**
