@@ -119,7 +119,7 @@ async function* batchesOf(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLi
   let characters = 0;
   for await (const read of lines) {
     const isFull = batch.length + read.size > mostLines || characters > mostCharacters;
-    if (read.place === 1 && isFull) {
+    if (read.position === 1 && isFull) {
       yield batch;
       batch = [];
       characters = 0;

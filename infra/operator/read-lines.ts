@@ -28,7 +28,7 @@ const lineSchema = v.object({
   /** The number of lines before it with the same text. */
   repetition: v.number(),
   /** The number of the line in its group, from 1, and how many lines the group has. */
-  place: v.number(),
+  position: v.number(),
   size: v.number(),
   /** How many lines there are in the file. */
   total: v.number(),
@@ -36,48 +36,62 @@ const lineSchema = v.object({
 export type ReadLine = v.InferOutput<typeof lineSchema>;
 
 /**
- * A line that isn't grouped, or isn't sent, is a group of its own, whose person is the number of
- * the line.
+ * All lines of the file. `person` and `member` are the group and the member of the `Grouping`, and
+ * absent if the line has none. A line with a `reason` is not sent.
  */
-const table =
-  'CREATE TABLE lines (line INTEGER PRIMARY KEY, text TEXT, reason TEXT, person, member)';
+const createTable =
+  'CREATE TABLE lines (line INTEGER PRIMARY KEY, text TEXT, reason TEXT, person TEXT, member TEXT)';
 
+/** Rejects lines whose member is in the groups of several persons. Names the first of each. */
 const rejectConflicts = `
-  UPDATE lines SET person = line, reason = 'One subject has several external_ids: see lines ' || named || '.'
-  FROM (
-    SELECT member, group_concat(line, ', ' ORDER BY line) FILTER (WHERE place <= ${mostNamed}) AS named
-    FROM (
-      SELECT member, min(line) AS line, row_number() OVER (PARTITION BY member ORDER BY min(line)) AS place
-      FROM lines GROUP BY member, person
-    )
-    GROUP BY member HAVING count(*) > 1
-  ) AS conflicts
-  WHERE conflicts.member = lines.member`;
+  WITH first_lines AS (
+    SELECT member, min(line) AS line FROM lines
+    WHERE member IS NOT NULL GROUP BY member, person
+  ), numbered AS (
+    SELECT member, line, row_number() OVER (PARTITION BY member ORDER BY line) AS number
+    FROM first_lines
+  ), conflicts AS (
+    SELECT member, group_concat(line, ', ' ORDER BY line) FILTER (WHERE number <= ${mostNamed}) AS named
+    FROM numbered GROUP BY member HAVING count(*) > 1
+  )
+  UPDATE lines SET reason = 'One subject has several external_ids: see lines ' || named || '.'
+  FROM conflicts WHERE conflicts.member = lines.member`;
 
 const rejectLong = `
-  UPDATE lines SET person = line, reason = 'The line is longer than ${longestLine} characters.'
+  UPDATE lines SET reason = 'The line is longer than ${longestLine} characters.'
   WHERE reason IS NULL AND length(text) > ${longestLine}`;
 
 const tooLarge = `More than ${mostLines} lines, or ${mostCharactersOfGroup} characters, are about one person.`;
-const rejectExcess = `
-  UPDATE lines SET person = lines.line, reason = '${tooLarge}'
-  FROM (
-    SELECT line, row_number() OVER person AS place, sum(length(text)) OVER person AS characters
-    FROM lines WHERE reason IS NULL WINDOW person AS (PARTITION BY person ORDER BY line)
-  ) AS counted
-  WHERE counted.line = lines.line
-    AND (place > ${mostLines} OR characters > ${mostCharactersOfGroup})`;
 
-const readInGroups = `
-  SELECT line, text, reason, row_number() OVER (PARTITION BY text ORDER BY line) - 1 AS repetition,
-    row_number() OVER (PARTITION BY person ORDER BY line) AS place,
-    count(*) OVER (PARTITION BY person) AS size, count(*) OVER () AS total
-  FROM lines
-  ORDER BY min(line) OVER (PARTITION BY person), line`;
+/** Rejects what no longer fits into the group of its person. */
+const rejectExcess = `
+  WITH counted AS (
+    SELECT line, row_number() OVER person AS number, sum(length(text)) OVER person AS characters
+    FROM lines WHERE reason IS NULL AND person IS NOT NULL
+    WINDOW person AS (PARTITION BY person ORDER BY line)
+  )
+  UPDATE lines SET reason = '${tooLarge}'
+  FROM counted WHERE counted.line = lines.line
+    AND (number > ${mostLines} OR characters > ${mostCharactersOfGroup})`;
 
 /**
- * Reads a file's lines, each group at the place of its first; sorts on the disk, not in memory.
- * @throws Error if unreadable
+ * Each group at the position of its first line. A line that is not sent, or is about no person, is
+ * a group of its own, whose key is its number: no text equals a number.
+ */
+const readInGroups = `
+  WITH grouped AS (
+    SELECT *, CASE WHEN reason IS NULL THEN coalesce(person, line) ELSE line END AS key FROM lines
+  )
+  SELECT line, text, reason, row_number() OVER (PARTITION BY text ORDER BY line) - 1 AS repetition,
+    row_number() OVER (PARTITION BY key ORDER BY line) AS position,
+    count(*) OVER (PARTITION BY key) AS size, count(*) OVER () AS total
+  FROM grouped
+  ORDER BY min(line) OVER (PARTITION BY key), line`;
+
+/**
+ * Reads the lines of a file in their groups, each where its first line is. SQLite sorts them on the
+ * disk: a file may be larger than the memory.
+ * @throws Error if the file can't be read
  */
 export async function* readLines(
   file: string,
@@ -87,7 +101,7 @@ export async function* readLines(
   // Imported here, since it prints a warning before Node 24.15.
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync('');
-  database.exec(`${table}; BEGIN`);
+  database.exec(`${createTable}; BEGIN`);
   const insert = database.prepare('INSERT INTO lines VALUES (?, ?, ?, ?, ?)');
   let line = 0;
   for await (const read of rawLines(file)) {
@@ -96,7 +110,7 @@ export async function* readLines(
     const given = read.length > mostKept ? read : read.trim();
     if (given === '') continue;
     const { text, reason } = { text: given, reason: null, ...rewrite?.(given) };
-    const { group, member } = groupOf(text, grouping) ?? { group: line, member: line };
+    const { group = null, member = null } = groupOf(text, grouping) ?? {};
     insert.run(line, text, reason, group, member);
   }
   database.exec(`${rejectConflicts}; ${rejectLong}; ${rejectExcess}; COMMIT`);

@@ -94,7 +94,7 @@ export function explainAwsFailure(failure: Failure): string {
 }
 
 /** Milliseconds for which AWS is asked. */
-const patience = 5_000;
+const lookUpMilliseconds = 5_000;
 const states: StackStatus[] = [
   'CREATE_COMPLETE',
   'UPDATE_COMPLETE',
@@ -116,7 +116,7 @@ export async function whichStack(): Promise<string> {
 
 async function explainDeployed(): Promise<string> {
   const client = new CloudFormationClient({ maxAttempts: 1 });
-  const abortSignal = AbortSignal.timeout(patience);
+  const abortSignal = AbortSignal.timeout(lookUpMilliseconds);
   const listed = paginateListStacks({ client }, { StackStatusFilter: states }, { abortSignal });
   try {
     const stacks = (await Array.fromAsync(listed)).flatMap(

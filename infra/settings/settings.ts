@@ -35,7 +35,7 @@ const retentionDays = [
   3653,
 ] as const;
 
-const oneOf = <const Numbers extends readonly number[]>(numbers: Numbers) =>
+const numberAmong = <const Numbers extends readonly number[]>(numbers: Numbers) =>
   v.pipe(numberSchema, v.picklist(numbers, `must be one of ${numbers.join(', ')}`));
 
 const percent = whole(1, 100);
@@ -177,9 +177,9 @@ const settingsSchema = v.object({
   /** The throttling burst of each other route, in requests. @default 2000 */
   burstLimit: v.optional(whole(1, 100_000), 2000),
   /** Retention in days of the logs of functions, requests and the edge, which are all but the audit log. @default 90 */
-  logRetentionDays: v.optional(oneOf(retentionDays), 90),
+  logRetentionDays: v.optional(numberAmong(retentionDays), 90),
   /** Retention in days of the [audit log](watching.md#the-audit-log). @default 400 */
-  auditRetentionDays: v.optional(oneOf(retentionDays), 400),
+  auditRetentionDays: v.optional(numberAmong(retentionDays), 400),
   /** [A key of your own](#a-key-of-your-own) that encrypts the table, the secrets, the logs, the alarm topic and the queues */
   kmsKeyArn: v.optional(arn('kms', anyRegion, key, 'a KMS key')),
   /** [Tags](#tags) of everything that the deployment creates */
@@ -235,7 +235,7 @@ const settingsSchema = v.object({
   /** Whether [a canary](#what-the-canary-catches) tries new versions. @default `true` in production, `false` in development */
   canary: v.optional(truthSchema),
   /** How many minutes a new version gets a tenth of the requests. More [catch more](#what-the-canary-catches). @default 15 */
-  canaryMinutes: v.optional(oneOf([5, 10, 15, 30]), 15),
+  canaryMinutes: v.optional(numberAmong([5, 10, 15, 30]), 15),
   /** How many functions [go live at the same time](#how-long-a-deployment-takes). @default 5 */
   canariesAtOnce: v.optional(whole(1, 50), 5),
   /** The SHA-256 of [the origin secret](#origin-secret) that requests need, or of two during a rotation */

@@ -44,7 +44,7 @@ interface ErrorDetail {
   /** For the log only. */
   reason?: LogReason | undefined;
   /**
-   * Parameters of the challenge: which login is sufficient.
+   * Parameters of the challenge, which say which login would be sufficient.
    * @see RFC 9470 section 3
    */
   challenge?: Record<string, string | number>;
@@ -54,8 +54,8 @@ interface ErrorDetail {
    */
   proofNonce?: string;
   /**
-   * Seconds to wait before the request is sent again.
-   * @default that of the code
+   * Seconds to wait before the request is sent again, for the header `Retry-After`.
+   * @default the number that answers have for the error code, if there is one
    */
   retryAfterSeconds?: number;
 }
@@ -69,7 +69,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly detail: ErrorDetail;
 
-  /** @param detail may be the reason for the log alone */
+  /** @param detail a reason by itself stands for a detail with that reason alone */
   constructor(code: ErrorCode, description: string, detail: LogReason | ErrorDetail = {}) {
     super(description);
     this.code = code;

@@ -11,13 +11,13 @@ const of = <Type = string>(text: string): Field<Type> => ({ text });
 const maybe = <Type = string>(text: string): Field<Type | undefined> => ({ text });
 
 /** A field with one of some values, as the docs list them: `a`, `b` or `c`. */
-const oneOf = <Choice extends string>(...choices: [...Choice[], Choice]): Field<Choice> => {
+const choiceOf = <Choice extends string>(...choices: [...Choice[], Choice]): Field<Choice> => {
   const list = new Intl.ListFormat('en-GB', { type: 'disjunction' });
   return of(list.format(choices.map((choice) => `\`${choice}\``)));
 };
 
 const parties = ['operator', 'person', 'provider'] as const;
-const by = oneOf(...parties);
+const by = choiceOf(...parties);
 const failure = of<Record<string, unknown>>(
   'name, code, message and place of the error, and its cause',
 );
@@ -35,7 +35,7 @@ const session = {
   generation: of<number>('how often the session has been refreshed'),
 };
 
-const hook_event = oneOf('login', 'link', 'refresh');
+const hook_event = choiceOf('login', 'link', 'refresh');
 
 const command =
   'its noun and verb; then the ids and choices it was given, and the ids of what it made';
@@ -80,7 +80,7 @@ export const logEvents = {
   session_ended: line('A session was ended before it expired', {
     login_user_id,
     session_id,
-    by: oneOf('reuse', 'client', 'hook', ...parties),
+    by: choiceOf('reuse', 'client', 'hook', ...parties),
   }),
   sessions_ended: line('All sessions of a person were ended, or all but one', {
     login_user_id,
@@ -116,7 +116,7 @@ export const logEvents = {
     { issuer, reason, failure },
   ),
   provider_notified: line('A provider reported something about a person', {
-    kind: oneOf(
+    kind: choiceOf(
       'consent_revoked',
       'account_deleted',
       'account_disabled',
@@ -130,7 +130,7 @@ export const logEvents = {
       'logout',
       'data_deletion',
     ),
-    outcome: oneOf(
+    outcome: choiceOf(
       'session_ended',
       'sessions_ended',
       'unlinked',
@@ -148,7 +148,7 @@ export const logEvents = {
   ),
   provider_stream_updated: line('A provider changed its stream of events, so they may stop', {
     issuer,
-    status: oneOf('enabled', 'paused', 'disabled', 'unknown'),
+    status: choiceOf('enabled', 'paused', 'disabled', 'unknown'),
   }),
   provider_token_not_revoked: line(
     'The token was not revoked: `login-users retry-revocations` tries again, if it was kept',
@@ -165,7 +165,7 @@ export const logEvents = {
   login_user_refused: line('A blocked person tried to log in or to refresh', { login_user_id }),
   device_registered: line('A device was registered, for the first time or again', {
     platform: of('`ios` or `android`'),
-    outcome: oneOf('created', 'known'),
+    outcome: choiceOf('created', 'known'),
   }),
   installation_shared: line(
     'A push token was registered again after another one had replaced it: two phones have one installation id, which a backup has copied',
@@ -221,7 +221,7 @@ export const logEvents = {
     signing_kid: of('the key that signs from now on'),
   }),
   service_secret_rotated: line('A service secret was rotated', {
-    secret: oneOf('refresh-tokens', 'provider-settings'),
+    secret: choiceOf('refresh-tokens', 'provider-settings'),
   }),
   audit: line(
     'A request that may write, or a command, has ended; see [the audit log](#the-audit-log)',
@@ -229,7 +229,7 @@ export const logEvents = {
       caller: of('how the caller was authenticated'),
       operator: maybe('the ARN of the operator'),
       command: maybe(command),
-      result: oneOf('done', 'rejected', 'failed'),
+      result: choiceOf('done', 'rejected', 'failed'),
       status: maybe<number>('the status of the response'),
       outcome: maybe('what a notification of a provider has led to'),
     },

@@ -6,7 +6,7 @@ import { isPlainText } from '../schema/plain-text.ts';
 const isWebAddress = (text: string) =>
   isPlainText(text) && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
-const textField = (
+const claimTextField = (
   maxLength: number,
   means: string,
   isUsable: (text: string) => boolean = (text) => isPlainText(text),
@@ -37,14 +37,14 @@ const flagField = (means: string) =>
  *   section 4.4.1 for locales
  */
 const profileEntries = {
-  email: textField(254, 'Not unique, and no proof of who somebody is.'),
+  email: claimTextField(254, 'Not unique, and no proof of who somebody is.'),
   email_verified: flagField('Whether the provider says that the address is theirs.'),
-  name: textField(255, 'Their full name, to be shown.'),
-  given_name: textField(255, 'Their first names.'),
-  family_name: textField(255, 'Their last names.'),
-  picture: textField(2_048, 'The address of a picture of them.', isWebAddress),
-  locale: textField(35, 'Their language and region.'),
-  phone_number: textField(64, 'Not unique, and no proof of who somebody is.'),
+  name: claimTextField(255, 'Their full name, to be shown.'),
+  given_name: claimTextField(255, 'Their first names.'),
+  family_name: claimTextField(255, 'Their last names.'),
+  picture: claimTextField(2_048, 'The address of a picture of them.', isWebAddress),
+  locale: claimTextField(35, 'Their language and region.'),
+  phone_number: claimTextField(64, 'Not unique, and no proof of who somebody is.'),
   phone_number_verified: flagField('Whether the provider says that the number is theirs.'),
 };
 

@@ -41,8 +41,8 @@ export const stsHost = (region: string): string =>
 export const hashOfCommand = (functionName: string, { noun, verb, flags }: OperatorCall): string =>
   hash('sha256', JSON.stringify([functionName, noun, verb, flags]), 'hex');
 
-/** Milliseconds until STS must have answered. */
-const patience = 10_000;
+/** Milliseconds within which STS must answer. */
+const answerMilliseconds = 10_000;
 
 /** The parameters that a presigned request to STS may have, each once. */
 const parameters = [
@@ -73,7 +73,7 @@ export async function identifyOperator(call: OperatorCall, functionArn: string):
   const response = await fetch(`${stsAddress()}/?${query}`, {
     headers: { [commandHeader]: hashOfCommand(functionName, call) },
     redirect: 'error',
-    signal: AbortSignal.timeout(patience),
+    signal: AbortSignal.timeout(answerMilliseconds),
   });
   const [, arn] = (await response.text()).match(/<Arn>(arn:[\w+=,.@:/-]{1,600})<\/Arn>/) ?? [];
   if (response.status >= 500) throw new Error(`STS answered ${response.status}.`);

@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { patience, requestTimeouts } from '../foundation/aws-client.ts';
+import { callMilliseconds, requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
 import { storeCaller } from './call-store.ts';
 
@@ -10,8 +10,5 @@ export const documentClient = DynamoDBDocumentClient.from(new DynamoDBClient(req
   marshallOptions: { removeUndefinedValues: true },
 });
 
-/**
- * How the service calls its store. The local stack and measurements put another function in its
- * place.
- */
-export const store = { call: storeCaller(documentClient, patience) };
+/** The function that calls the store. The local stack and measurements replace it. */
+export const store = { call: storeCaller(documentClient, callMilliseconds) };

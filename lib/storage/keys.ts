@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { probeIssuer } from './probe-ids.ts';
 
 /**
- * A key of the table; `docs/data-model.md` has an example of each. Values from outside are hashed
- * or `encoded`: none looks like the prefix of another key, or is too long. Only names that
- * operators give stand as they are, cut, in lists of their own.
+ * A key of the table; `docs/data-model.md` has an example of each.
+ *
+ * Values from outside are hashed or `encoded`, so none looks like the prefix of another key, and
+ * none is too long. Only names that operators give are not: they are cut, and stay in lists of their
+ * own.
  */
 export interface Key {
   pk: string;
@@ -28,7 +30,7 @@ export const leadingKeys = {
   issuer_keys: ['ISSUER#*'],
   used_once: ['USED_ONCE#*'],
   table_format: ['TABLE'],
-  /** Items of the check of new versions, which belong to other kinds, too. */
+  /** Items of the smoke test of new versions, which belong to other kinds, too. */
   probes: [
     'LOGIN_APP#la_probe-*',
     'ACCOUNT#ac_probe-*',
@@ -74,10 +76,10 @@ export const loginAppTokenKey = (loginAppId: string, tokenId: string) =>
 export const loginUserPartition = (loginUserId: string) => `LOGIN_USER#${encoded(loginUserId)}`;
 export const loginUserKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'LOGIN_USER');
-/** The mark of a deletion that has begun. */
+/** A deletion that has begun, and may have to be finished by the schedule. */
 export const deletionKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'DELETION');
-/** The list of these marks in the index `by_list`, by when the work began. */
+/** All such deletions in the index `by_list`, by when each began. */
 export const unfinishedList = 'UNFINISHED';
 /**
  * A session. Its id ends with the three digits of its slot in the ring of the person's sessions:
@@ -147,7 +149,9 @@ export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16))
 
 export const publicSigningKeysKey = () => key('SIGNING_KEYS', 'PUBLIC');
 
-/** The keys of an identity provider. A role that may write those of probes can't write others. */
+/**
+ * The keys of an identity provider. A role that may write those of the smoke test can't write others.
+ */
 export const issuerKeysKey = (issuer: string) =>
   key(`ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`, 'KEYS');
 

@@ -147,7 +147,7 @@ export async function* readMemberPages(list: string, last?: string): AsyncGenera
   for await (const found of readGlobalPages('by_list', list, 100, last)) yield readMembers(found);
 }
 
-/** A name, and the place of its owner in a list by name. */
+/** Attributes of an item with a name, which put it into a list by name. */
 export const named = (list: string, id: string, name: string) => ({
   name,
   list,

@@ -14,7 +14,7 @@ export interface TransactionWrite {
   input: NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 }
 
-/** Writes a whole item if `when` holds, in place of one that is there. */
+/** Writes a whole item if `when` holds. It replaces the item of this key, if there is one. */
 export function put<Written>(
   key: ItemKey<unknown, Written>,
   attributes: Stored<NoInfer<Written>>,
@@ -98,8 +98,9 @@ function refusedBy(
 ): TransactionOutcome {
   const reasons = error.CancellationReasons ?? [];
   const refused = new Map<TransactionWrite, Item | undefined>();
-  for (const [place, write] of writes.entries()) {
-    const { Code = 'None', Item } = reasons[place] ?? {};
+  // DynamoDB gives a reason for each write, in their order.
+  for (const [index, write] of writes.entries()) {
+    const { Code = 'None', Item } = reasons[index] ?? {};
     if (Code === 'ConditionalCheckFailed') refused.set(write, Item && unmarshall(Item));
     else if (Code !== 'None') throw error;
   }

@@ -67,7 +67,7 @@ export async function readAccessToken(
   token: string,
 ): Promise<{ claims?: AccessTokenPayload; reason?: LogReason }> {
   try {
-    const { payload } = await jwtVerify(token, keyOf, {
+    const { payload } = await jwtVerify(token, verificationKey, {
       algorithms: [...tokenAlgorithms],
       typ: 'at+jwt',
       issuer: issuer(),
@@ -76,7 +76,7 @@ export async function readAccessToken(
     const claims = v.safeParse(accessTokenPayloadSchema, payload);
     return claims.success ? { claims: claims.output } : { reason: 'claim_invalid' };
   } catch (error) {
-    if (error instanceof errors.JOSEError) return { reason: reasonOf(token, error) };
+    if (error instanceof errors.JOSEError) return { reason: rejectionReason(token, error) };
     throw error;
   }
 }
@@ -103,7 +103,7 @@ const isFor = <Use extends TokenUse>(
   claims: AccessTokenPayload,
 ): claims is AccessTokenClaims<Use> => claims.token_use === use;
 
-function reasonOf(token: string, error: errors.JOSEError): LogReason {
+function rejectionReason(token: string, error: errors.JOSEError): LogReason {
   if (refreshTokenForm.test(token)) return 'refresh_token_sent';
   if (isLongLived(token)) return 'login_app_token_sent';
   if (error instanceof errors.JWTExpired) return 'token_expired';
@@ -118,7 +118,7 @@ function reasonOf(token: string, error: errors.JOSEError): LogReason {
  * The key decides on the algorithm, never the token alone.
  * @see RFC 8725 section 3.1
  */
-async function keyOf({ kid, alg }: JWTHeaderParameters) {
+async function verificationKey({ kid, alg }: JWTHeaderParameters) {
   const found = kid === undefined ? undefined : await publicKey(kid);
   if (found?.alg !== alg) throw new errors.JWKSNoMatchingKey();
   return found;

@@ -109,10 +109,10 @@ export async function verifyProof(
   needsNonce: boolean,
 ): Promise<Proof> {
   if (sent === undefined)
-    throw refused('Send a proof in the header DPoP: the client is public.', 'proof_missing');
+    throw rejectedProof('Send a proof in the header DPoP: the client is public.', 'proof_missing');
 
   // 1. It is signed by the key in its header.
-  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(sent)) throw refused(malformed, 'proof_malformed');
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(sent)) throw rejectedProof(malformed, 'proof_malformed');
   const { jwk } = checked(headerSchema, () => decodeProtectedHeader(sent), 'proof_malformed');
   requireSignature(sent, publicKeyOf(jwk));
 
@@ -123,9 +123,12 @@ export async function verifyProof(
     'claim_invalid',
   );
   const address = `${issuer()}${path}`;
-  if (htm !== 'POST') throw refused(methodMessage, 'proof_for_another_request');
+  if (htm !== 'POST') throw rejectedProof(methodMessage, 'proof_for_another_request');
   if (withoutQuery(htu) !== address)
-    throw refused(`The claim htu of the proof must be ${address}.`, 'proof_for_another_request');
+    throw rejectedProof(
+      `The claim htu of the proof must be ${address}.`,
+      'proof_for_another_request',
+    );
 
   // 3. It has a nonce or, where it need not have one, is of this minute by the clock of the phone.
   const isByClock = nonce === undefined && !needsNonce;
@@ -154,7 +157,7 @@ export async function useProof({ proof }: AuthenticatedClient): Promise<void> {
   if (!proof) return;
   const isFirst = await useOnce(proof.end, 'proof', proof.key, proof.jti);
   if (!isFirst)
-    throw refused('The proof has been used; make a new one for each request.', 'proof_used');
+    throw rejectedProof('The proof has been used; make a new one for each request.', 'proof_used');
 }
 
 /**
@@ -188,11 +191,11 @@ function checked<Output>(
   try {
     part = decode();
   } catch {
-    throw refused(malformed, 'proof_malformed');
+    throw rejectedProof(malformed, 'proof_malformed');
   }
   const result = v.safeParse(schema, part, { abortEarly: true });
   if (result.success) return result.output;
-  throw refused(result.issues[0].message, reason);
+  throw rejectedProof(result.issues[0].message, reason);
 }
 
 function publicKeyOf(jwk: ProofKey): KeyObject {
@@ -200,7 +203,7 @@ function publicKeyOf(jwk: ProofKey): KeyObject {
     return createPublicKey({ format: 'jwk', key: jwk });
   } catch {
     // The point is not on the curve.
-    throw refused(aboutKey, 'proof_malformed');
+    throw rejectedProof(aboutKey, 'proof_malformed');
   }
 }
 
@@ -212,9 +215,12 @@ function requireSignature(proof: string, key: KeyObject): void {
   const end = proof.lastIndexOf('.');
   const text = Buffer.from(proof.slice(0, end));
   const signature = Buffer.from(proof.slice(end + 1), 'base64url');
-  if (signature.length !== 64) throw refused(otherForm, 'proof_malformed');
+  if (signature.length !== 64) throw rejectedProof(otherForm, 'proof_malformed');
   if (!verify('sha256', text, { key, dsaEncoding: 'ieee-p1363' }, signature))
-    throw refused('The signature of the proof is not by the key in its header.', 'proof_malformed');
+    throw rejectedProof(
+      'The signature of the proof is not by the key in its header.',
+      'proof_malformed',
+    );
 }
 
 const otherForm =
@@ -233,5 +239,5 @@ function withoutQuery(address: string): string | undefined {
 const thumbprintOf = ({ crv, kty, x, y }: ProofKey): string =>
   hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 
-const refused = (description: string, reason: LogReason): ServiceError =>
+const rejectedProof = (description: string, reason: LogReason): ServiceError =>
   new ServiceError('invalid_dpop_proof', description, reason);

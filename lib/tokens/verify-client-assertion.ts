@@ -45,11 +45,11 @@ export async function verifyClientAssertion(assertion: string, clientId: string 
         );
       },
     );
-    if (!client) throw refused('assertion_not_of_client');
+    if (!client) throw rejectedAssertion('assertion_not_of_client');
     annotateLog({ login_app_id: client.loginAppId });
     return client;
   } catch (error) {
-    throw error instanceof errors.JOSEError ? refused(reasonOf(error)) : error;
+    throw error instanceof errors.JOSEError ? rejectedAssertion(assertionReason(error)) : error;
   }
 }
 
@@ -63,9 +63,9 @@ async function verifyOwn(id: string, keys: StoredKey[], assertion: string): Prom
     try {
       const own = { ...rules, algorithms: algorithmsOf(jwk) };
       const { jti, exp = 0 } = await verified(assertion, async () => jwk, 600, own);
-      if (typeof jti !== 'string' || jti === '') throw refused('claim_invalid');
+      if (typeof jti !== 'string' || jti === '') throw rejectedAssertion('claim_invalid');
       if (!(await useOnce(Math.ceil(exp) + leeway, 'assertion', id, jti)))
-        throw refused('assertion_used');
+        throw rejectedAssertion('assertion_used');
       annotateLog({ key_thumbprint: thumbprint });
       return true;
     } catch (error) {
@@ -101,17 +101,18 @@ async function verified(
   const { payload, protectedHeader } = await jwtVerify(assertion, key, options);
   const { typ = 'JWT' } = protectedHeader;
   const hasKey = ['jwk', 'x5c', 'jku', 'x5u'].some((name) => name in protectedHeader);
-  if (hasKey || !isOfType(typ, types)) throw refused('assertion_malformed');
+  if (hasKey || !isOfType(typ, types)) throw rejectedAssertion('assertion_malformed');
   const [audience, ...others] = [payload.aud].flat();
   // No endpoint's address: another server that the client trusts could pass such an assertion on to
   // here.
-  if (audience !== issuer() || others.length > 0) throw refused('assertion_for_another_server');
+  if (audience !== issuer() || others.length > 0)
+    throw rejectedAssertion('assertion_for_another_server');
   if ((payload.exp ?? 0) > epochSeconds() + longest + leeway)
-    throw refused('assertion_valid_for_too_long');
+    throw rejectedAssertion('assertion_valid_for_too_long');
   return payload;
 }
 
-function reasonOf(error: errors.JOSEError): LogReason {
+function assertionReason(error: errors.JOSEError): LogReason {
   if (error instanceof errors.JWTExpired) return 'assertion_expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
   if (error.code.startsWith('ERR_JWKS')) return 'unknown_key';
@@ -131,7 +132,7 @@ const rulesBroken: { [Reason in LogReason]?: string } = {
   claim_invalid: 'must have exp, and jti unless another issuer made it; its nbf must be over',
 };
 
-const refused = (reason: LogReason): ServiceError => {
+const rejectedAssertion = (reason: LogReason): ServiceError => {
   const description = `The client assertion ${rulesBroken[reason] ?? 'is not one of this client'}.`;
   return new ServiceError('invalid_client', description, reason);
 };

@@ -13,58 +13,79 @@ export const mapValues = <Value, Mapped>(
   map: (value: Value) => Mapped,
 ) => Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 
-/** The key under which a schema carries the JSON Schema that stands for it. */
-const converted = Symbol('converted');
-
 /**
- * The JSON Schema (2020-12) of a schema's input; with a title, a component.
+ * The JSON Schema (2020-12) of a schema's input. Each schema with a title becomes a component, to
+ * which the result refers.
+ *
+ * The converter of valibot knows neither titles nor the wire formats of `jsonSchema`. So they are
+ * converted here first, and a placeholder takes them through the converter.
  * @throws Error for a check without `jsonSchema`
  */
 export const jsonSchemaOf = (schema: v.GenericSchema, components: Components): JsonSchema =>
-  convert(substituted(schema, components));
+  convert(withPlaceholders(schema, components));
+
+/** The property of a placeholder with the JSON Schema that it becomes. */
+const finished = Symbol('finished');
+
+/** A schema that the converter turns into a JSON Schema that is finished already. */
+const placeholder = (jsonSchema: JsonSchema): object => ({ ...v.any(), [finished]: jsonSchema });
 
 function convert(schema: unknown): JsonSchema {
-  const { $schema, title, ...plain } = toJsonSchema(v.parse(anySchema, schema), {
+  const { $schema, title, ...converted } = toJsonSchema(v.parse(anySchema, schema), {
     target: 'draft-2020-12',
     typeMode: 'input',
     overrideSchema: ({ valibotSchema, jsonSchema }) =>
-      Reflect.get(valibotSchema, converted) ?? jsonSchema,
+      Reflect.get(valibotSchema, finished) ?? jsonSchema,
   });
-  // For generators of clients: a type beside each constant, no choice within a choice, no forbidden
-  // property.
-  return JSON.parse(JSON.stringify(plain), (_, part) => {
-    if (!(part instanceof Object)) return part;
-    if ('const' in part && part.type === undefined) return { type: typeof part.const, ...part };
-    if (part.properties) return withoutForbidden(part);
-    if (!part.oneOf) return part;
-    return { ...part, oneOf: part.oneOf.flatMap((one: JsonSchema) => one.oneOf ?? one) };
-  });
+  return JSON.parse(JSON.stringify(converted), (_, part) =>
+    part instanceof Object ? forGenerators(part) : part,
+  );
+}
+
+/**
+ * A part of a JSON Schema as generators of clients need it: a type beside each constant, no choice
+ * within a choice, and no forbidden property.
+ */
+function forGenerators(part: JsonSchema): object {
+  if ('const' in part && part.type === undefined) return { type: typeof part.const, ...part };
+  if (part.properties) return withoutForbidden(part);
+  if (!part.oneOf) return part;
+  const choices = part.oneOf.flatMap((choice) =>
+    choice instanceof Object && choice.oneOf ? choice.oneOf : [choice],
+  );
+  return { ...part, oneOf: choices };
 }
 
 /**
  * A forbidden property has no type that a client could use: `propertyNames` rules it out instead.
  */
 function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema {
-  const { allowed = [], forbidden = [] } = Object.groupBy(
-    Object.entries(properties),
-    ([, schema]) => (JSON.stringify(schema) === '{"not":{}}' ? 'forbidden' : 'allowed'),
-  );
-  const plain = { ...rest, properties: Object.fromEntries(allowed) };
+  const allowed: JsonSchema['properties'] = {};
+  const forbidden: string[] = [];
+  for (const [name, schema] of Object.entries(properties)) {
+    if (JSON.stringify(schema) === '{"not":{}}') forbidden.push(name);
+    else allowed[name] = schema;
+  }
+  const plain = { ...rest, properties: allowed };
   if (forbidden.length === 0) return plain;
-  return { ...plain, propertyNames: { not: { enum: forbidden.map(([name]) => name) } } };
+  return { ...plain, propertyNames: { not: { enum: forbidden } } };
 }
 
 const anySchema = v.custom<v.GenericSchema>(
   (value) => Reflect.get(Object(value), 'kind') === 'schema',
 );
 
-/** The metadata that a schema has itself, without what a schema in its pipe has. */
+/** Metadata that a schema has itself, without what a schema in its pipe has. */
 const ownMetadata = v.pipe(
   v.object({ pipe: v.optional(v.array(v.looseObject({ kind: v.string() })), []) }),
-  v.transform(({ pipe }) => Object.assign({}, ...pipe.filter(({ kind }) => kind === 'metadata'))),
+  v.transform(({ pipe }) => {
+    const metadata = pipe.filter(({ kind }) => kind === 'metadata');
+    return Object.assign({}, ...metadata);
+  }),
   v.object({
     title: v.optional(v.string()),
     description: v.optional(v.string()),
+    /** Set by `jsonSchema`. */
     metadata: v.optional(
       v.custom<{ wire: JsonSchemaSource; rules: object }>((is) => is instanceof Object),
     ),
@@ -72,26 +93,29 @@ const ownMetadata = v.pipe(
 );
 
 /**
- * Replaces schemas with a title or a wire format by ones that carry their JSON Schema: the
- * converter ignores them in pipes.
+ * Copies a schema, with placeholders for its parts that have a title or a wire format.
+ * @param value the schema, or anything within it
+ * @param isComponent whether the schema is being converted for the component of its title
  */
-function substituted(value: unknown, components: Components, isComponent = false): unknown {
-  if (Array.isArray(value)) return value.map((item) => substituted(item, components));
-  if (!(value instanceof Object) || Object.getPrototypeOf(value) !== Object.prototype) return value;
+function withPlaceholders(value: unknown, components: Components, isComponent = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => withPlaceholders(item, components));
+  const isPlainObject =
+    value instanceof Object && Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlainObject) return value;
+
   const { title, description, metadata } = v.parse(ownMetadata, value);
   if (title !== undefined && !isComponent) {
-    components.set(title, convert(substituted(value, components, true)));
-    return carrying(refTo(title));
+    components.set(title, convert(withPlaceholders(value, components, true)));
+    return placeholder(refTo(title));
   }
   if (metadata !== undefined) {
     const { wire, rules } = metadata;
     const format = v.is(anySchema, wire) ? jsonSchemaOf(wire, components) : wire;
-    return carrying({ ...format, ...rules, ...(description !== undefined && { description }) });
+    const described = description === undefined ? {} : { description };
+    return placeholder({ ...format, ...rules, ...described });
   }
-  return mapValues({ ...value }, (part) => substituted(part, components));
+  return mapValues({ ...value }, (part) => withPlaceholders(part, components));
 }
-
-const carrying = (jsonSchema: JsonSchema): object => ({ ...v.any(), [converted]: jsonSchema });
 
 /**
  * The components, with the constants that tell the alternatives of a `oneOf` apart as values of one
@@ -102,41 +126,47 @@ const carrying = (jsonSchema: JsonSchema): object => ({ ...v.any(), [converted]:
 export function withNamedAlternatives(components: Components, { decoded }: { decoded: boolean }) {
   const named = new Map<string, JsonSchema & { discriminator?: object }>(components);
   for (const [title, { oneOf = [], ...rest }] of components) {
-    const alternatives = [...components].filter(([name]) =>
-      oneOf.some((one) => one instanceof Object && one.$ref === refTo(name).$ref),
-    );
-    for (const [property, constants] of Map.groupBy(
-      constantsOf(alternatives),
-      (one) => one.property,
-    )) {
+    const isAlternative = (name: string): boolean =>
+      oneOf.some((one) => one instanceof Object && one.$ref === refTo(name).$ref);
+    const alternatives = [...components].filter(([name]) => isAlternative(name));
+    const byProperty = Map.groupBy(constantsOf(alternatives), ({ property }) => property);
+    for (const [property, constants] of byProperty) {
       const values = [...new Set(constants.map(({ value }) => value))];
+      // One value does not tell alternatives apart.
       if (values.length < 2) continue;
+
       const enumName = `${title}${pascal(property)}`;
       named.set(enumName, { type: 'string', enum: values });
       for (const { name, value } of constants) {
         const alternative = named.get(name);
-        const narrowed = { allOf: [refTo(enumName), { const: value }] };
-        named.set(name, {
-          ...alternative,
-          properties: { ...alternative?.properties, [property]: narrowed },
-        });
+        const oneValue = { allOf: [refTo(enumName), { const: value }] };
+        const properties = { ...alternative?.properties, [property]: oneValue };
+        named.set(name, { ...alternative, properties });
       }
+
       if (!decoded) continue;
-      const mapping = Object.fromEntries(
-        constants.map(({ name, value }) => [value, refTo(name).$ref]),
-      );
-      named.set(title, { oneOf, ...rest, discriminator: { propertyName: property, mapping } });
+      const refs = constants.map(({ name, value }) => [value, refTo(name).$ref]);
+      const discriminator = { propertyName: property, mapping: Object.fromEntries(refs) };
+      named.set(title, { oneOf, ...rest, discriminator });
     }
   }
   return named;
 }
 
-/** The texts that are the only value of a property in the alternative of a name. */
-const constantsOf = (alternatives: [name: string, JsonSchema][]) =>
-  alternatives.flatMap(([name, { properties = {} }]) =>
-    Object.entries(properties).flatMap(([property, schema]) =>
-      schema instanceof Object && typeof schema.const === 'string'
-        ? [{ name, property, value: schema.const }]
-        : [],
-    ),
-  );
+/** A property that has one text as its only value in the alternative of a name. */
+interface Constant {
+  name: string;
+  property: string;
+  value: string;
+}
+
+function constantsOf(alternatives: [name: string, schema: JsonSchema][]): Constant[] {
+  const constants: Constant[] = [];
+  for (const [name, { properties = {} }] of alternatives) {
+    for (const [property, schema] of Object.entries(properties)) {
+      if (!(schema instanceof Object) || typeof schema.const !== 'string') continue;
+      constants.push({ name, property, value: schema.const });
+    }
+  }
+  return constants;
+}

@@ -81,8 +81,8 @@ export async function checkService(own: Probe): Promise<Step[]> {
   return steps;
 }
 
-/** Milliseconds: API Gateway answers within 30 s. */
-const patience = 30_000;
+/** Milliseconds within which the service must answer: API Gateway does within 30 s. */
+const answerMilliseconds = 30_000;
 
 /**
  * Sends a request and adds its step.
@@ -100,7 +100,7 @@ async function take<Schema extends v.GenericSchema>(
   try {
     const response = await fetch(url, {
       ...init,
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(answerMilliseconds),
       redirect: 'manual',
     });
     const text = await response.text();
@@ -145,7 +145,7 @@ function explainNetwork(error: unknown, { hostname }: URL): string {
   if (code === 'ENOTFOUND')
     return `${hostname} has no DNS record: point one at the output DomainTarget.`;
   if (code === 'TimeoutError')
-    return `${hostname} didn't answer within ${patience / 1000} seconds.`;
+    return `${hostname} didn't answer within ${answerMilliseconds / 1000} seconds.`;
   if (/CERT|TLS|SSL/.test(code))
     return `The certificate of ${hostname} is not valid for it (${code}).`;
   return `${hostname} can't be reached (${code}).`;

@@ -87,7 +87,7 @@ async function readServed(
     .toSorted((one, other) => other.number - one.number);
   return {
     /** The name of its file in `functions/`. */
-    key: keyOf(alias.LogicalResourceId),
+    key: functionKeyOf(alias.LogicalResourceId),
     name,
     live,
     /** The version before the live one, if there is one and it was retained. */
@@ -115,7 +115,7 @@ function qualifiedName(arn = ''): [name: string, qualifier: string] {
 /**
  * The key of a function, by the logical id of its alias: `IssueTokenLive` belongs to `issue-token`.
  */
-const keyOf = (logicalId = ''): string =>
+const functionKeyOf = (logicalId = ''): string =>
   logicalId
     .replace(/Live$/, '')
     .replaceAll(/(?<!^)[A-Z]/g, '-$&')

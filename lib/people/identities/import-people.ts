@@ -37,7 +37,7 @@ import {
 } from './identity-index.ts';
 import { afterUnlinking } from './unlink-identity.ts';
 
-const textField = (name: string, longest: number) => {
+const storableText = (name: string, longest: number) => {
   const message = `${name} must be a string of 1 to ${longest} characters.`;
   const isStorable = (text: string) =>
     isPlainText(text) && text.length > 0 && text.length <= longest;
@@ -51,10 +51,10 @@ const lineSchema = v.pipe(
   v.object(
     {
       provider: v.picklist(providerIds, `provider must be one of ${providerIds.join(', ')}.`),
-      issuer: v.exactOptional(v.pipe(textField('issuer', 2_000), v.transform(canonicalIssuer))),
-      namespace: v.exactOptional(textField('namespace', 2_000)),
-      subject: textField('subject', 255),
-      external_id: textField('external_id', 200),
+      issuer: v.exactOptional(v.pipe(storableText('issuer', 2_000), v.transform(canonicalIssuer))),
+      namespace: v.exactOptional(storableText('namespace', 2_000)),
+      subject: storableText('subject', 255),
+      external_id: storableText('external_id', 200),
       profile: v.exactOptional(v.message(profileSchema, profileRule)),
     },
     keyRequired(),
