@@ -93,7 +93,7 @@ describe('the page about production', () => {
   }, 600_000);
 
   test('gives rights to the roles of the CDK and to what its other commands and those of maintenance call, and no more', () => {
-    const { Statement } = JSON.parse(readFileSync('deployments/policies/deployer.json', 'utf8'));
+    const { Statement } = JSON.parse(readFileSync('docs/policies/deployer.json', 'utf8'));
     expect(Statement.flatMap(({ Action }: { Action: string | string[] }) => Action)).toEqual([
       'sts:AssumeRole',
       'cloudformation:DescribeStacks',

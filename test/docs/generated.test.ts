@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { generatedFiles } from '../../infra/docs/generate.ts';
+import { generatedFiles } from '../../infra/docs/generated-files.ts';
 
 const generated = generatedFiles();
 

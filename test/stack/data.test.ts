@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import keyPolicy from '../../deployments/policies/kms-key.json' with { type: 'json' };
+import keyPolicy from '../../docs/policies/kms-key.json' with { type: 'json' };
 import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
 import { everything, withKey, withoutCanary } from '../support/deployments.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import boundary from '../../deployments/policies/boundary.json' with { type: 'json' };
-import execution from '../../deployments/policies/cloudformation.json' with { type: 'json' };
+import boundary from '../../docs/policies/boundary.json' with { type: 'json' };
+import execution from '../../docs/policies/cloudformation.json' with { type: 'json' };
 import { codeBlock } from '../support/code-blocks.ts';
 import { everything } from '../support/deployments.ts';
 import { isLike, stacksWith, template, watching } from '../support/template.ts';

@@ -67,8 +67,7 @@ describe('packages that are not installed: one clear line, exit code 1', () => {
     'npm run %s before npm ci',
     async (script) => {
       const cwd = newDirectory();
-      for (const path of ['package.json', 'infra/require-install.js'])
-        cpSync(path, join(cwd, path));
+      for (const path of ['package.json', 'infra/run.js']) cpSync(path, join(cwd, path));
       const words = ['run', '-s', script, '--', 'accounts', 'create'];
       const { exitCode, stderr } = await run('npm', words, { cwd });
       // npm may warn of settings of this machine.
@@ -81,7 +80,7 @@ describe('packages that are not installed: one clear line, exit code 1', () => {
 
   test('a machine that none of the Node packages fits, with an older Node of its own', async () => {
     const older = "Object.defineProperty(process.versions, 'node', { value: '22.1.0' })";
-    const words = ['--import', `data:text/javascript,${older}`, 'infra/require-install.js'];
+    const words = ['--import', `data:text/javascript,${older}`, 'infra/run.js'];
     expect(await run(process.execPath, words)).toMatchObject({
       exitCode: 1,
       stderr: expect.stringMatching(
