@@ -23,8 +23,5 @@ export const aliases: Record<string, string> = {
   '--alias:@aws-sdk/credential-provider-node': standIn('environment-credentials.ts'),
   '--alias:@smithy/core/event-streams': standIn('no-event-streams.ts'),
   '--alias:node:http': standIn('node-http.cjs'),
-  '--alias:node:fs': standIn('node-fs.cjs'),
-  // Otherwise the alias of `node:fs` would apply to it.
-  '--alias:node:fs/promises': 'node:fs/promises',
   '--alias:node:process': standIn('node-process.cjs'),
 };
