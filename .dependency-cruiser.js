@@ -28,11 +28,10 @@ const partsOfProviders = [
   ['parameters\\.ts', 'settings/'],
   ['calls/'],
   ['jwt/', 'protocol\\.ts'],
-  ['codes/', 'oauth1/'],
-  ['oidc/', 'public-clients\\.ts'],
+  ['codes/', 'oauth1/', 'stored/'],
+  ['oidc/', 'provider-token\\.ts', 'public-clients\\.ts'],
   ['oauth2/'],
-  ['notifications/', 'provider-token\\.ts'],
-  ['providers\\.ts'],
+  ['notifications/', 'providers\\.ts'],
   ['set-up/'],
 ].map((parts) => parts.map((part) => `lib/providers/${part}`));
 

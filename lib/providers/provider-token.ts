@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import type { RevocableToken, VerifiedIdentity } from '../login-users/linked-identity.ts';
+import { revocationSchema } from './codes/settings.ts';
 import { logRevocation, revokeProviderToken } from './codes/token-endpoint.ts';
-import { oauth2SettingsSchema } from './oauth2/settings.ts';
-import { oidcSettingsSchema } from './oidc/settings.ts';
 import type { ProviderId } from './provider-ids.ts';
 import { decryptSecrets } from './settings/encryption.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
+import { settingsOf } from './stored/settings-of.ts';
 
 /** The settings that name the revocation endpoint. */
 export interface TokenPlace {
@@ -31,13 +31,11 @@ async function revoke(
   const settings = await findProviderSettings(loginAppId, provider);
   if (!settings) throw notSetUp(provider);
   const decrypted = await decryptSecrets(settings.settings, settings.place);
-  await revokeProviderToken(exchangeIn(decrypted, issuer), text, signal);
-}
-
-function exchangeIn(settings: object, issuer: string | undefined) {
-  if (issuer === undefined) return v.parse(oauth2SettingsSchema, settings).authorization_code;
-  const { issuers } = v.parse(oidcSettingsSchema, settings);
-  return issuers.find((one) => one.issuer === issuer)?.code_exchange;
+  const exchange = v.parse(
+    v.optional(revocationSchema),
+    settingsOf(provider).exchange(decrypted, issuer),
+  );
+  await revokeProviderToken(exchange, text, signal);
 }
 
 /**

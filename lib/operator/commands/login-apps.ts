@@ -264,7 +264,7 @@ const loginsOfPublicClient = ({ providers }: loginApps.LoginApp, client: LoginAp
       const settings = providers.get(provider);
       if (!settings) return [];
       return offerOf(provider, settings).grants.flatMap((grant) => {
-        const required = requiredOfPublicClient(settings, grant);
+        const required = requiredOfPublicClient(provider, settings, grant);
         return required ? [{ provider, grant_type: grant.grant_type, required }] : [];
       });
     });

@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import { readLoginSettings, removedIssuers } from '../../providers/jwt/issuers-in-settings.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
@@ -13,6 +12,7 @@ import {
   checkSettings,
   lookAtIssuers,
   mergeSettings,
+  removedIssuers,
   warnOfSpaces,
 } from '../../providers/set-up/merge.ts';
 import { namingFlag } from '../../providers/set-up/name-flags.ts';
@@ -21,6 +21,7 @@ import { maskSecrets } from '../../providers/settings/encryption.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import type { MergeResult, SettingsInput } from '../../providers/settings/input.ts';
 import { changeProviderSettings, providerSettingsItem } from '../../providers/settings/stored.ts';
+import { settingsOf } from '../../providers/stored/settings-of.ts';
 import { deleteItem } from '../../storage/items.ts';
 import { issuer, notificationsPath } from '../../tokens/issuer.ts';
 import {
@@ -125,7 +126,7 @@ export function issuersRemovedBy(
     settingsFrom(provider, given),
     before && withoutExchanges(before),
   );
-  return 'settings' in merged ? removedIssuers(before, merged.settings) : [];
+  return 'settings' in merged ? removedIssuers(provider, before, merged.settings) : [];
 }
 
 /**
@@ -145,7 +146,7 @@ export const providerCommands = defineCommands({
     run: async ({ 'login-app': { login_app_id }, provider, ...flags }) => {
       const given = settingsFrom(provider, flags);
       const checked = accepted(provider, checkSettings(provider, given.settings), given);
-      const { problems, warnings } = await lookAtIssuers(checked);
+      const { problems, warnings } = await lookAtIssuers(provider, checked);
       if (problems.length > 0) accepted(provider, { problems }, given);
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
         accepted(provider, mergeSettings(provider, given, current), given),
@@ -210,9 +211,9 @@ export const providerCommands = defineCommands({
         return { ...told, ...shown, warnings };
       }
       await events.register(url);
-      const isHeard = readLoginSettings(stored.settings).idTokens.some(
-        (one) => one.notifications && companyAt(one.issuer) === 'Google',
-      );
+      const isHeard = settingsOf(provider)
+        .issuers(stored.settings)
+        .idTokens.some((one) => one.notifications && companyAt(one.issuer) === 'Google');
       const warning =
         'they are rejected until Google has the setting notifications: see providers set';
       return { ...told, registered: true, url, warnings: isHeard ? [] : [warning] };

@@ -1,8 +1,8 @@
 import { clock } from '../../foundation/clock.ts';
 import { type LoginApp, loginAppItem } from '../../login-apps/login-app.ts';
 import { loginUserIn, peopleLists } from '../../login-users/login-user.ts';
-import { readLoginSettings } from '../../providers/jwt/issuers-in-settings.ts';
-import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
+import { authorizationCodeProvider, providerIds } from '../../providers/provider-ids.ts';
+import { settingsOf } from '../../providers/stored/settings-of.ts';
 import { forEachInBatches, forEachOfLists, timeLimit } from '../../storage/batches.ts';
 import { deleteItem, type Item, setTimestamp } from '../../storage/items.ts';
 import * as keys from '../../storage/keys.ts';
@@ -39,9 +39,10 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
  */
 function canRevoke({ providers }: LoginApp): boolean {
   if (providers.has(authorizationCodeProvider)) return true;
-  const issuers = [...providers.values()].flatMap(
-    (settings) => readLoginSettings(settings).idTokens,
-  );
+  const issuers = providerIds.flatMap((provider) => {
+    const settings = providers.get(provider) ?? {};
+    return settingsOf(provider).issuers(settings).idTokens;
+  });
   return issuers.some(({ code_exchange }) => code_exchange !== undefined);
 }
 

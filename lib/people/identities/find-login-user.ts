@@ -2,8 +2,8 @@ import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/jwt/issuer.ts';
-import { readLoginSettings } from '../../providers/jwt/issuers-in-settings.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import { settingsOf } from '../../providers/stored/settings-of.ts';
 import { findIndexItem, ownerOf } from './identity-index.ts';
 
 /** A provider, with one of its issuers if that is known. */
@@ -81,7 +81,9 @@ interface Namespaces {
  * own name. Without an issuer, they may be in any that the settings know.
  */
 function namespacesOf({ providers }: LoginApp, { provider, issuer }: Authority): Namespaces {
-  const { idTokens: issuers, namespace } = readLoginSettings(providers.get(provider));
+  const settings = providers.get(provider) ?? {};
+  const namespace = settingsOf(provider).namespace(settings);
+  const { idTokens: issuers } = settingsOf(provider).issuers(settings);
   const ofProvider = namespace === undefined ? [] : [namespace];
   const known = distinct([...ofProvider, ...issuers.map(authorityOf)]);
   if (issuer === undefined) return { known, possible: known };

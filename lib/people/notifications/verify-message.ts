@@ -1,5 +1,5 @@
 import { annotateLog } from '../../log/request-fields.ts';
-import { readLoginSettings } from '../../providers/jwt/issuers-in-settings.ts';
+
 import {
   type MessageForm,
   notAccepted,
@@ -16,6 +16,7 @@ import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import type { StoredSettings } from '../../providers/settings/encryption.ts';
 import { findProviderSettingsForAnybody, notSetUp } from '../../providers/settings/stored.ts';
+import { settingsOf } from '../../providers/stored/settings-of.ts';
 
 /** A message that somebody has sent to the address for a provider's notifications. */
 export interface Message {
@@ -69,7 +70,7 @@ function verifierOf(
       return verifySignedRequest(settings, text, event);
     };
   }
-  const { idTokens: issuers } = readLoginSettings(stored.settings);
+  const { idTokens: issuers } = settingsOf(provider).issuers(stored.settings);
   if (issuers.length === 0) throw notSetUp(provider);
   const verify = jwtVerifiers[form];
   return (text) => verify(issuers, text);

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { basicAuthorization } from '../calls/call-provider.ts';
-import type { CodeExchange } from './settings.ts';
+import type { Revocation } from './settings.ts';
 
 /** The keys in settings that a warm function has imported. */
 const importedKeys = new WeakMap<object, KeyObject>();
@@ -15,7 +15,7 @@ export async function clientSecretOf({
   client_id: sub,
   client_secret = '',
   client_secret_jwt: jwt,
-}: CodeExchange) {
+}: Revocation) {
   if (!jwt) return client_secret;
   const key = importedKeys.get(jwt) ?? createPrivateKey(jwt.private_key_secret);
   importedKeys.set(jwt, key);
@@ -29,7 +29,7 @@ export async function clientSecretOf({
  * @see RFC 6749 section 2.3.1
  */
 export const authenticated = (
-  { client_id, client_authentication }: CodeExchange,
+  { client_id, client_authentication }: Revocation,
   client_secret: string,
   form: Record<string, string>,
 ) =>

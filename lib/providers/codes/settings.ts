@@ -81,4 +81,11 @@ export const issuerExchangeSchema = v.pipe(
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
 );
 
+/** The part of an exchange that revokes the refresh tokens which came for codes. */
+export const revocationSchema = v.object({
+  ...exchangeEntries,
+  revocation_url: v.optional(providerUrlSchema),
+});
+export type Revocation = v.InferOutput<typeof revocationSchema>;
+
 export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;

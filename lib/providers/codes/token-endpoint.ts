@@ -7,7 +7,7 @@ import { rejected, wellFormedCredential } from '../calls/credential.ts';
 import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
 import { valueAtPath } from '../settings/fields.ts';
 import { authenticated, clientSecretOf } from './client-secret.ts';
-import type { CodeExchange } from './settings.ts';
+import type { CodeExchange, Revocation } from './settings.ts';
 
 /** An authorization code, and what the app requested it with. */
 export interface AuthorizationCode {
@@ -99,7 +99,7 @@ function errorCode(error: unknown, sent: string[]): string[] {
  * @see RFC 7009 section 2.1
  */
 export async function revokeProviderToken(
-  exchange: CodeExchange | undefined,
+  exchange: Revocation | undefined,
   token: string,
   signal = verificationDeadline(),
 ) {

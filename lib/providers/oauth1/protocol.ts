@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
-import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
 import { presentCredential, verificationDeadline } from '../calls/call-provider.ts';
@@ -8,22 +7,8 @@ import { rejected, requiredSubject, wellFormedCredential } from '../calls/creden
 import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
-import { fieldPathSchema, hostOf, providerUrlSchema, textSchema } from '../settings/fields.ts';
 import { keepNamespace } from '../settings/namespace.ts';
-
-const oauth1SettingsSchema = v.pipe(
-  v.strictObject({
-    verify_url: providerUrlSchema,
-    consumer_key: textSchema,
-    consumer_secret: textSchema,
-    subject_field: v.optional(fieldPathSchema, 'id_str'),
-    namespace: v.optional(textSchema),
-  }),
-  v.transform((settings) => ({
-    ...settings,
-    namespace: settings.namespace ?? hostOf(settings.verify_url),
-  })),
-);
+import { type OAuth1Settings, oauth1SettingsSchema } from './settings.ts';
 
 /**
  * Token and secret, verified by a call that is signed with our consumer key.
@@ -50,7 +35,7 @@ export const oauth1 = protocol({
  * token of another app.
  */
 async function verifyOAuth1(
-  settings: v.InferOutput<typeof oauth1SettingsSchema>,
+  settings: OAuth1Settings,
   { access_token, access_secret }: { access_token: string; access_secret: string },
 ) {
   const { verify_url: url, subject_field, namespace } = settings;

@@ -69,9 +69,9 @@ const notificationsSchema = v.strictObject({
 });
 
 /**
- * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access
- * token by the provider or the issuer's signature, of a code by the tokens it is exchanged for or
- * by the exchange itself (RFC 6749, section 4.1.3).
+ * The audience of every credential is validated: of an access token by the provider or the issuer's
+ * signature, of a code by the tokens it is exchanged for or by the exchange itself (RFC 6749,
+ * section 4.1.3).
  */
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({

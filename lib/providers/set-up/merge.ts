@@ -1,12 +1,14 @@
 import * as v from 'valibot';
 import { verificationDeadline } from '../calls/call-provider.ts';
 import { explainFailure, ProviderFailure } from '../calls/provider-failure.ts';
+import { authorityOf } from '../jwt/issuer.ts';
 import { discoverKeys, isElsewhere } from '../jwt/issuer-keys.ts';
-import { type KnownIssuer, readLoginSettings } from '../jwt/issuers-in-settings.ts';
+import type { KnownIssuer } from '../jwt/issuers-in-settings.ts';
 import { keysAddressOf } from '../jwt/known-issuers.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
 import { protocolOf } from '../providers.ts';
 import type { MergeResult, SettingsInput } from '../settings/input.ts';
+import { settingsOf } from '../stored/settings-of.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
 export function checkSettings(provider: ProviderId, input: unknown): MergeResult {
@@ -61,8 +63,8 @@ function appIdsIn(settings: object): string[] {
  * Reads each issuer's discovery document. Keys on another host are a problem, an issuer that is not
  * set up yet a warning.
  */
-export async function lookAtIssuers(settings: object) {
-  const { idTokens, accessTokens } = readLoginSettings(settings);
+export async function lookAtIssuers(provider: ProviderId, settings: object) {
+  const { idTokens, accessTokens } = settingsOf(provider).issuers(settings);
   const signal = verificationDeadline();
   const findings = await Promise.all(
     [...accessTokens, ...idTokens].map((one) => lookAt(one, signal)),
@@ -86,4 +88,31 @@ async function lookAt(source: KnownIssuer, signal: AbortSignal) {
       warning: `nobody can log in with the issuer ${source.issuer} yet. ${explainFailure(error)}`,
     };
   }
+}
+
+/**
+ * Issuers and their namespaces that new settings no longer have. In another namespace, people are
+ * new Login Users.
+ */
+export function removedIssuers(
+  provider: ProviderId,
+  before: object | undefined,
+  after: object,
+): string[] {
+  const { issuers } = settingsOf(provider);
+  const known = issuers(before ?? {});
+  const now = issuers(after);
+  const namespaces = new Map(now.idTokens.map((one) => [one.issuer, authorityOf(one)]));
+  const ofIdTokens = known.idTokens.flatMap((one) => {
+    const namespace = namespaces.get(one.issuer);
+    const previous = authorityOf(one);
+    if (namespace === undefined) return [`the issuer ${one.issuer}`];
+    if (namespace === previous) return [];
+    return [`the namespace ${previous} of the issuer ${one.issuer}`];
+  });
+  const issuersNow = new Set(now.accessTokens.map(({ issuer }) => issuer));
+  const ofAccessTokens = known.accessTokens
+    .filter(({ issuer }) => !issuersNow.has(issuer))
+    .map(({ issuer }) => `the issuer ${issuer}`);
+  return [...ofIdTokens, ...ofAccessTokens];
 }

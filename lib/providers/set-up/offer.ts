@@ -8,10 +8,10 @@ import { sorted } from '../../schema/form-parameters.ts';
 import { described, textField } from '../../schema/json-schema.ts';
 import { loginAppPartition, loginAppSortKeys } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
-import { readLoginSettings } from '../jwt/issuers-in-settings.ts';
 import { codeParameters, parametersOf } from '../parameters.ts';
 import { type ProtocolName, type ProviderId, protocolNames, providerIds } from '../provider-ids.ts';
 import { hostOf } from '../settings/fields.ts';
+import { settingsOf } from '../stored/settings-of.ts';
 import { companyAt } from './companies.ts';
 
 const issuerSchema = v.object({
@@ -53,10 +53,11 @@ export type OfferedProvider = v.InferOutput<typeof offeredProviderSchema>;
 
 /** A provider as developers of the app need to know it, without secrets and app ids. */
 export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
-  const { idTokens, accessTokens, ...settings } = readLoginSettings(stored);
-  const { verify_url, user_info, authorization_code: exchange } = settings;
+  const settings = settingsOf(provider);
+  const { idTokens, accessTokens } = settings.issuers(stored);
+  const exchange = settings.exchange(stored);
   const issuers = [...idTokens, ...accessTokens].map(({ issuer }) => companyAt(issuer) ?? issuer);
-  const address = verify_url ?? user_info?.url ?? exchange?.token_url;
+  const [address] = settings.addresses(stored);
   const hosts = address === undefined ? [] : [companyAt(address) ?? hostOf(address)];
   const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || 'audience_validation' in stored;
@@ -102,8 +103,12 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
  * The parameters that a public client must send for a grant; undefined if it can't use it.
  * @see requireBoundCode
  */
-export function requiredOfPublicClient(stored: object, { grant_type, required }: Grant) {
-  const { authorization_code: exchange } = readLoginSettings(stored);
+export function requiredOfPublicClient(
+  provider: ProviderId,
+  stored: object,
+  { grant_type, required }: Grant,
+) {
+  const exchange = settingsOf(provider).exchange(stored);
   const isByCode = grant_type === 'provider_authorization_code';
   const bringsIdToken = isByCode ? exchange?.id_token !== undefined : required.includes('id_token');
   if (bringsIdToken) return [...new Set([...required, 'nonce'])];

@@ -1,0 +1,47 @@
+import * as v from 'valibot';
+import {
+  type IssuersInSettings,
+  storedIssuerSchema,
+  storedRedirectUris,
+} from '../jwt/issuers-in-settings.ts';
+import { pkceRules } from '../settings/fields.ts';
+
+/** Stored settings, as far as they are read without decrypting them. */
+const storedSchema = v.object({
+  namespace: v.optional(v.string()),
+  user_info: v.optional(v.object({ url: v.string() })),
+  // Only the method `jwt` has an issuer.
+  audience_validation: v.fallback(v.optional(storedIssuerSchema), undefined),
+  authorization_code: v.optional(
+    v.looseObject({
+      token_url: v.string(),
+      client_id: v.string(),
+      redirect_uris: storedRedirectUris,
+      pkce: v.optional(v.picklist(pkceRules)),
+      id_token: v.optional(storedIssuerSchema),
+    }),
+  ),
+});
+
+/** Answers about stored settings of an OAuth 2.0 provider. */
+export const oauth2Stored = {
+  issuers: (stored: object): IssuersInSettings => {
+    const { audience_validation, authorization_code } = v.parse(storedSchema, stored);
+    const issuers: IssuersInSettings = { idTokens: [], accessTokens: [] };
+    if (audience_validation)
+      issuers.accessTokens.push({ ...audience_validation, place: 'audience_validation' });
+    if (authorization_code?.id_token) {
+      const audiences = [authorization_code.client_id];
+      const place = 'authorization_code.id_token';
+      issuers.idTokens.push({ ...authorization_code.id_token, audiences, place });
+    }
+    return issuers;
+  },
+  namespace: (stored: object) => v.parse(storedSchema, stored).namespace,
+  addresses: (stored: object) => {
+    const { user_info, authorization_code } = v.parse(storedSchema, stored);
+    const addresses = [user_info?.url, authorization_code?.token_url];
+    return addresses.filter((one) => one !== undefined);
+  },
+  exchange: (stored: object) => v.parse(storedSchema, stored).authorization_code,
+};
