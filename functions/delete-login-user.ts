@@ -24,7 +24,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Deletes the Login User',
     description:
-      'Their sessions, identities and relations of devices are gone, and all their tokens are invalid at once. After a 5xx, send it again with the same token: it finishes the deletion. Somebody who logs in again later is a new Login User with another id.',
+      'Their sessions and identities are gone, their devices are unlinked, and all their tokens are invalid at once. After a 5xx, send the request again with the same token: it finishes the deletion. Somebody who logs in again later is a new Login User with another id.',
     tag: 'People',
     responses: {
       204: {

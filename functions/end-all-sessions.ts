@@ -25,7 +25,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Ends the sessions of the Login User',
     description:
-      'Ends all of them, including the session of the request; with `except=current`, all others. Their tokens are invalid at once, and the relations of devices that they made end.',
+      'Ends all of them, including the session of the request; with `except=current`, all others. Their tokens are invalid at once, and the devices that they linked are unlinked.',
     tag: 'People',
     responses: { 204: { description: 'The sessions have ended.' } },
     errors: {

@@ -12,11 +12,11 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, path }) =>
     noContent(endRelation(requireActiveUser(caller).login_user_id, path.device_id)),
   document: !process.env.BUNDLED && {
-    summary: 'Ends the relation of a device to the Login User',
+    summary: 'Unlinks a device from the Login User',
     description:
-      'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',
+      'Messages for the person no longer go to this device. Logging out also unlinks the devices that the session linked.',
     tag: 'Devices',
-    responses: { 204: { description: 'The device is no longer related to the person.' } },
+    responses: { 204: { description: 'The device is no longer linked to the person.' } },
     errors: {
       not_found: {
         when: 'The person has no such device, or does not exist.',

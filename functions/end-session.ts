@@ -17,7 +17,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Ends one session of the Login User',
     description:
-      'Its tokens are invalid at once, and the relations of devices that it made end. It may be the session of the request.',
+      'Its tokens are invalid at once, and the devices that it linked are unlinked. It may be the session of the request.',
     tag: 'People',
     responses: { 204: { description: 'The session has ended.' } },
     errors: {

@@ -9,7 +9,7 @@ export const { endpoint, handler } = serve({
   table: { devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'] },
   handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller).login_user_id)),
   document: !process.env.BUNDLED && {
-    summary: 'Lists the devices that are related to the Login User',
+    summary: 'Lists the devices that are linked to the Login User',
     description:
       'At most 20 devices, the one seen last first. `active` is false for a device that gets no messages: its push service no longer knows it, or it was not seen for 270 days.',
     tag: 'Devices',
@@ -33,7 +33,7 @@ export const { endpoint, handler } = serve({
         links: {
           End: {
             operationId: 'end-device-relation',
-            description: 'Ends the relation of a device; here, of the first one.',
+            description: 'Unlinks a device; here, the first one.',
             parameters: { device_id: '$response.body#/devices/0/id' },
           },
         },

@@ -19,7 +19,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Lists the devices that messages go to',
     description:
-      'For servers that send push notifications. With `login_user_id`, the active devices of a person: at most 20. With `shard`, one page of the active devices in that shard, related to a person or not, the one seen least recently first. Read all 16 shards for all devices, side by side if you like. As long as nothing changes, each device comes once; one that registers meanwhile may come again. With `platform`, a page may be shorter than `limit`, or empty, before the last one: the other devices are read, too. The tokens are secret: whoever has one and your push credentials can send to the device.',
+      'For servers that send push notifications. With `login_user_id`, the active devices of a person: at most 20. With `shard`, one page of the active devices in that shard, linked to a person or not, the one seen least recently first. Read all 16 shards for all devices, side by side if you like. As long as nothing changes, each device comes once; one that registers meanwhile may come again. With `platform`, a page may be shorter than `limit`, or empty, before the last one: the other devices are read, too. The tokens are secret: whoever has one and your push credentials can send to the device.',
     tag: 'Devices',
     responses: {
       200: {

@@ -11,7 +11,7 @@ const registered = {
   links: {
     Relate: {
       operationId: 'relate-device',
-      description: 'When a person has logged in on the device, relate it to them.',
+      description: 'When a person has logged in on the device, link it to them.',
       requestBody: { device_id: '$response.body#/id' },
     },
   },

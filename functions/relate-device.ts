@@ -19,9 +19,9 @@ export const { endpoint, handler } = serve({
     return ok({ id: body.device_id });
   },
   document: !process.env.BUNDLED && {
-    summary: 'Relates a registered device to the Login User',
+    summary: 'Links a registered device to the Login User',
     description:
-      'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices, of which they may relate nine without a recent login. Relating one more after a recent login ends the relation of another device: first of one that was related without, then of the one that was seen least recently.',
+      'Messages for the person then go to this device. A device belongs to one person at a time: the last one to link it wins. A person has at most 20 devices, of which at most nine were linked without a recent login. After a recent login, a 21st device unlinks another one: first one that was linked without a recent login, then the one seen least recently.',
     tag: 'Devices',
     responses: {
       200: {
@@ -31,7 +31,7 @@ export const { endpoint, handler } = serve({
         links: {
           End: {
             operationId: 'end-device-relation',
-            description: 'Ends the relation again.',
+            description: 'Unlinks the device again.',
             parameters: { device_id: '$response.body#/id' },
           },
         },
@@ -39,7 +39,7 @@ export const { endpoint, handler } = serve({
     },
     errors: {
       insufficient_user_authentication: {
-        when: 'The login is longer ago than the operator allows, 15 minutes by default, and the person has 20 other devices, or nine that they have related without a recent login. Log in again and repeat the request.',
+        when: 'The login is longer ago than the operator allows, 15 minutes by default, and the person has 20 other devices, or nine that they have linked without a recent login. Log in again and repeat the request.',
         example: exampleOfOldLogin,
       },
       forbidden: {

@@ -112,7 +112,7 @@ export const logEvents = {
     { login_user_id: maybe('the person, if they are known') },
   ),
   code_not_exchanged: line(
-    'The authorization code beside an id token gave no token to revoke: the login or the link went on without',
+    'The authorization code that came with an id token gave no token to revoke; the login or the link went on without one',
     { issuer, reason, failure },
   ),
   provider_notified: line('A provider reported something about a person', {

@@ -72,7 +72,7 @@ export const tags = [
   },
   {
     name: 'Devices',
-    description: 'Register devices for push notifications and relate them to people.',
+    description: 'Register devices for push notifications and link them to people.',
   },
   {
     name: 'Access requests',

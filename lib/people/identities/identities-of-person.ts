@@ -26,7 +26,7 @@ export const shownIdentitySchema = v.pipe(
     unverified: v.exactOptional(
       described(
         v.array(v.string()),
-        'The claims of the profile that the app told in the parameter `user`. No provider vouches for them.',
+        'The claims of the profile that the app sent in the parameter `user`. No provider has verified them.',
       ),
     ),
     provider_revocation: v.exactOptional(
