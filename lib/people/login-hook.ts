@@ -1,15 +1,13 @@
 import * as v from 'valibot';
-import { requestSigner } from '../foundation/aws-signature.ts';
 import { optionalEnvironment, optionalEnvironmentSeconds } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import type { AuthenticatedUser } from '../login-users/login-user.ts';
-import { readText, responseTo } from '../providers/calls/call-provider.ts';
 import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
 import { jsonObject } from '../schema/validation.ts';
-import { documentClient } from '../storage/client.ts';
 import { probeIds } from '../storage/probe-ids.ts';
+import { invokeOnce } from './invoke-once.ts';
 
 /** The name or ARN of the owner's Lambda function or alias; undefined without a login hook. */
 const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');
@@ -29,24 +27,55 @@ export const hasLoginHook = (loginAppId: string): boolean =>
 /** Whether refreshes keep the claims of the login and don't ask again. */
 export const asksAtLoginOnly = (): boolean => optionalEnvironment('LOGIN_HOOK_ON') === 'login';
 
-const reserved =
-  'iss sub aud exp iat nbf jti client_id sid scope token_use auth_time acr amr azp cnf act may_act nonce events sub_id typ at_hash c_hash authorization_details ext_id active token_type username';
 /** Claims that an answer must not set: the service or a specification gives them a meaning. */
-export const reservedClaims = new Set(reserved.split(' '));
+export const reservedClaims = new Set([
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'iat',
+  'nbf',
+  'jti',
+  'client_id',
+  'sid',
+  'scope',
+  'token_use',
+  'auth_time',
+  'acr',
+  'amr',
+  'azp',
+  'cnf',
+  'act',
+  'may_act',
+  'nonce',
+  'events',
+  'sub_id',
+  'typ',
+  'at_hash',
+  'c_hash',
+  'authorization_details',
+  'ext_id',
+  'active',
+  'token_type',
+  'username',
+]);
 
+/** The most bytes of an answer's claims in JSON, which each token carries. */
 const mostBytes = 2048;
 
 export type HookClaims = Record<string, unknown>;
 
 export const hookClaimsIn = (stored: string | undefined): HookClaims => JSON.parse(stored ?? '{}');
 
-const namesNoReserved = (claims: object) =>
+const hasNoReservedClaim = (claims: object): boolean =>
   Object.keys(claims).every((name) => !reservedClaims.has(name));
-const isShort = (claims: object) => Buffer.byteLength(JSON.stringify(claims)) <= mostBytes;
+
+const isShort = (claims: object): boolean => Buffer.byteLength(JSON.stringify(claims)) <= mostBytes;
+
 const claimsSchema = v.pipe(
   jsonObject('must be an object'),
   v.record(v.string(), v.unknown()),
-  v.check(namesNoReserved, 'names a reserved claim'),
+  v.check(hasNoReservedClaim, 'names a reserved claim'),
   v.check(isShort, `takes more than ${mostBytes} bytes`),
 );
 
@@ -90,11 +119,7 @@ export async function askLoginHook(
   event: HookEvent,
   identity?: HookIdentity,
 ): Promise<string | undefined> {
-  const { first_login = false, previous_claims = {}, ...about } = event;
-  const claims = identity?.hook_claims ?? {};
-  const seen = identity && shown(identity);
-  const told = { version: 1, ...about, first_login, ...seen, claims, previous_claims };
-  const answer = await invoke(told).catch((error) => {
+  const answer = await invoke(payloadOf(event, identity)).catch((error) => {
     logFailure('login_hook_failed', error, { hook_event: event.event });
     throw error;
   });
@@ -108,72 +133,45 @@ export async function askLoginHook(
  * @throws ServiceError `invalid_grant` when the hook refuses
  */
 export async function askAboutLink(
-  { login_app_id, login_user_id, session_id, client_id, user }: AuthenticatedUser,
+  caller: AuthenticatedUser,
   provider: ProviderId,
   verified: VerifiedIdentity,
 ): Promise<void> {
-  if (!hasLoginHook(login_app_id)) return;
-  const about = {
-    login_app_id,
-    login_user_id,
-    external_id: user?.external_id,
-    session_id,
-    client_id,
-  };
-  await askLoginHook({ event: 'link', ...about }, { provider, ...verified });
+  if (!hasLoginHook(caller.login_app_id)) return;
+  const event = {
+    event: 'link',
+    login_app_id: caller.login_app_id,
+    login_user_id: caller.login_user_id,
+    external_id: caller.user?.external_id,
+    session_id: caller.session_id,
+    client_id: caller.client_id,
+  } as const;
+  await askLoginHook(event, { provider, ...verified });
 }
 
-const shown = ({ provider, namespace, subject, profile }: HookIdentity) => ({
-  provider,
-  identity: { [protocolNames[provider] === 'oidc' ? 'issuer' : 'namespace']: namespace, subject },
-  profile: profile ?? {},
-});
+/** The payload of an invocation, which `docs/login-hook.md` describes. */
+function payloadOf(event: HookEvent, identity: HookIdentity | undefined) {
+  const { first_login = false, previous_claims = {}, ...about } = event;
+  const claims = identity?.hook_claims ?? {};
+  const shown = identity && shownIdentity(identity);
+  return { version: 1, ...about, first_login, ...shown, claims, previous_claims };
+}
 
-let sign: ReturnType<typeof requestSigner> | undefined;
+/** An identity as the owner's function sees it. */
+function shownIdentity({ provider, namespace, subject, profile = {} }: HookIdentity) {
+  const isOidc = protocolNames[provider] === 'oidc';
+  const identity = isOidc ? { issuer: namespace, subject } : { namespace, subject };
+  return { provider, identity, profile };
+}
 
-/**
- * Invokes the owner's function once, since it may have effects: on a connection of its own, which
- * can't have died while Lambda had frozen the instance. The SDK's client would enlarge the bundle
- * by half.
- */
-async function invoke(event: object): Promise<v.InferOutput<typeof answerSchema>> {
-  const { text, status, fault } = await sendEvent(event);
+/** @throws Error when the function fails, takes too long or gives an invalid answer */
+async function invoke(payload: object): Promise<v.InferOutput<typeof answerSchema>> {
+  const { text, status, fault } = await invokeOnce(functionName() ?? '', payload, hookSeconds());
   if (fault !== undefined) throw new Error(`The login hook failed: ${fault}.`);
   if (status !== 200) throw new Error(`The login hook failed: Lambda answers with ${status}.`);
   const answer = v.safeParse(answerSchema, text);
   if (answer.success) return answer.output;
   const [issue] = answer.issues;
-  throw new Error(
-    `The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`,
-  );
-}
-
-/** Sends an event to Lambda. A fault is that of the function itself. */
-async function sendEvent(event: object) {
-  const { url, headers } = await signedCall(event);
-  const seconds = hookSeconds();
-  const signal = AbortSignal.timeout(seconds * 1000);
-  try {
-    const response = await responseTo({ url, headers, json: event, signal });
-    const fault = response.headers['x-amz-function-error'];
-    return { text: await readText(response), status: response.statusCode, fault };
-  } catch (cause) {
-    if (signal.aborted)
-      throw new Error(`The login hook did not answer within ${seconds} s.`, { cause });
-    throw new Error('The login hook failed: there was no answer from Lambda.', { cause });
-  }
-}
-
-async function signedCall(event: object) {
-  const { config } = documentClient;
-  const region = await config.region();
-  const address =
-    optionalEnvironment('AWS_ENDPOINT_URL_LAMBDA') ?? `https://lambda.${region}.amazonaws.com`;
-  const { origin, host } = new URL(address);
-  const path = `/2015-03-31/functions/${encodeURIComponent(functionName() ?? '')}/invocations`;
-  const body = JSON.stringify(event);
-  const time = new Date(Date.now() + config.systemClockOffset);
-  sign ??= requestSigner(region, 'lambda');
-  const request = { host, path, contentType: 'application/json', body, time };
-  return { url: `${origin}${path}`, headers: sign(request, await config.credentials()) };
+  const part = v.getDotPath(issue) ?? 'it';
+  throw new Error(`The login hook gave an invalid answer: ${part} ${issue.message}.`);
 }

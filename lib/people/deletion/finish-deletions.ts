@@ -15,30 +15,30 @@ const underWayFor = 600_000;
 
 /**
  * Finishes deletions that were interrupted more than ten minutes ago, for a few seconds; the next
- * call goes on. One that fails is marked anew, so it comes last. Links that 1.0.0 did not finish
+ * call goes on. One that fails becomes pending anew, so it comes last. Links that 1.0.0 did not finish
  * are removed, too.
  */
 export async function finishDeletions(
   by: { caller: 'schedule' } | { caller: 'operator'; operator: string },
 ) {
-  const writeAuditLine = (mark: Item, result: 'done' | 'failed') =>
-    logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
+  const writeAuditLine = (pending: Item, result: 'done' | 'failed') =>
+    logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(pending), result });
   const removed = { login_users: 0, links: 0 };
   let failed = 0;
   let isAll = true;
   const hasTime = timeLimit();
-  for await (const mark of readInterrupted()) {
+  for await (const pending of readInterrupted()) {
     isAll = hasTime();
     if (!isAll) break;
     try {
-      const kind = await finish(mark);
+      const kind = await finish(pending);
       if (kind === undefined) continue;
       removed[kind] += 1;
-      writeAuditLine(mark, 'done');
+      writeAuditLine(pending, 'done');
     } catch (error) {
       failed += 1;
-      writeAuditLine(mark, 'failed');
-      logFailure('deletion_not_finished', error, { login_user_id: String(mark.login_user_id) });
+      writeAuditLine(pending, 'failed');
+      logFailure('deletion_not_finished', error, { login_user_id: String(pending.login_user_id) });
     }
   }
   return {
@@ -54,23 +54,27 @@ async function* readInterrupted(): AsyncGenerator<Item> {
     yield* interrupted;
 }
 
-/** The mark of a link, which 1.0.0 wrote before it, and removed after it. */
-const linkMarkSchema = v.object({ login_user_id: v.string(), identity_id: v.string() });
+/** A pending link, which 1.0.0 wrote before it made the link, and removed after it. */
+const pendingLinkSchema = v.object({ login_user_id: v.string(), identity_id: v.string() });
 
 /**
- * Finishes what a mark leads to.
- * @returns what was removed; undefined when there was only the mark
+ * Finishes what a pending item leads to.
+ * @returns what was removed; undefined when there was only the item itself
  */
-async function finish(mark: Item): Promise<'login_users' | 'links' | undefined> {
-  if (mark.identity_id !== undefined) {
-    const isLeftover = await removeLeftoverLink(v.parse(linkMarkSchema, mark));
-    await deleteItem(mark);
+async function finish(pending: Item): Promise<'login_users' | 'links' | undefined> {
+  if (pending.identity_id !== undefined) {
+    const isLeftover = await removeLeftoverLink(v.parse(pendingLinkSchema, pending));
+    await deleteItem(pending);
     return isLeftover ? 'links' : undefined;
   }
-  const { login_user_id, by } = deletionItem.parse(mark);
-  const hasBegun = (await readItem(loginUserItem(login_user_id)))?.deleted_at !== undefined;
-  if (hasBegun) return (await deleteLoginUser(login_user_id, by)) && 'login_users';
-  // 1.0.0 wrote the mark by itself. It goes, unless somebody has made another since.
-  await deleteItem(mark, { list_position: { is: String(mark.list_position) } });
+
+  const { login_user_id, by } = deletionItem.parse(pending);
+  const person = await readItem(loginUserItem(login_user_id));
+  if (person?.deleted_at !== undefined) {
+    const deletion = await deleteLoginUser(login_user_id, by);
+    return deletion && 'login_users';
+  }
+  // 1.0.0 wrote the item before it began. It goes, unless somebody has written another since.
+  await deleteItem(pending, { list_position: { is: String(pending.list_position) } });
   return undefined;
 }

@@ -11,7 +11,7 @@ import {
   type LoginUserItem,
   newIndexId,
 } from '../../login-users/login-user.ts';
-import type { Change } from '../../storage/expressions.ts';
+import type { Change, Conditions } from '../../storage/expressions.ts';
 import type { Item } from '../../storage/items.ts';
 import { isFirst, type Owner } from './identity-index.ts';
 
@@ -48,44 +48,57 @@ interface IdentityChange {
   nextIndexId?: string;
 }
 
+/** A change of a person, with the parts that others add to. */
+interface PersonChange extends Change<LoginUserItem> {
+  set: NonNullable<Change<LoginUserItem>['set']>;
+  remove: string[];
+  when: Conditions;
+}
+
 /**
  * The change of a person who gets identities and loses others. It belongs into one transaction with
  * those of the index items. The provider's tokens stay, since they are still to be revoked.
- *
- * The number of linked identities is counted, so that the limit holds for several requests at once.
- * 1.0.0 does not count. Where the number differs from what was read, it is set, on the condition
- * that it is still the same.
  */
 export function changeOfIdentities(
-  { login_user_id, identities, linked_identities }: LoginUser,
+  user: LoginUser,
   { added = [], removed = [], nextIndexId = newIndexId() }: IdentityChange,
-) {
-  const change: Change<LoginUserItem> &
-    Required<Pick<Change<LoginUserItem>, 'set' | 'remove' | 'when'>> = {
-    set: {},
-    remove: [],
-    when: {},
-  };
+): PersonChange {
+  const { login_user_id } = user;
+  const change: PersonChange = { set: {}, remove: [], when: {} };
   for (const identity of added)
     change.set[identityAttributes.linked(identity.identity_id)] = identity;
   for (const identity of removed) {
     const { identity_id } = identity;
     change.remove.push(...attributesWithoutToken(identity_id));
     change.when[attributeOf({ login_user_id, identity_id })] = { exists: true };
-    if (isLinked(identity)) continue;
-    // Its index item stays that of the Login User.
-    change.set.next_slot = nextIndexId;
-    change.remove.push('provider', 'namespace', 'subject');
+    // The index item of a first identity stays the Login User's own, so the identity goes on
+    // elsewhere.
+    if (!isLinked(identity)) {
+      change.set.next_slot = nextIndexId;
+      change.remove.push('provider', 'namespace', 'subject');
+    }
   }
-  const before = identities.filter(isLinked).length;
-  const more = added.length - removed.filter(isLinked).length;
-  if (linked_identities !== before) {
-    change.set.linked_identities = before + more;
-    change.when.linked_identities = { is: linked_identities };
-    return change;
-  }
-  change.count = { linked_identities: { by: more } };
-  if (added.length > 0)
-    change.when.linked_identities = { isNotFrom: mostLinked - added.length + 1 };
+  countLinked(user, change, { added: added.length, removed: removed.filter(isLinked).length });
   return change;
+}
+
+/**
+ * Adds the number of linked identities to a change. They are counted so that the limit holds for
+ * several requests at once. 1.0.0 does not count: where the number differs from what was read, it
+ * is set, on the condition that it is still the same.
+ */
+function countLinked(
+  { identities, linked_identities }: LoginUser,
+  change: PersonChange,
+  { added, removed }: { added: number; removed: number },
+): void {
+  const before = identities.filter(isLinked).length;
+  const by = added - removed;
+  if (linked_identities !== before) {
+    change.set.linked_identities = before + by;
+    change.when.linked_identities = { is: linked_identities };
+    return;
+  }
+  change.count = { linked_identities: { by } };
+  if (added > 0) change.when.linked_identities = { isNotFrom: mostLinked - added + 1 };
 }

@@ -39,16 +39,22 @@ export const shownIdentitySchema = v.pipe(
   v.title('Identity'),
 );
 
-export function shownIdentity(identity: UserIdentity) {
-  const { identity_id: id, profile: said = {}, told_by_app: told = {} } = identity;
-  // The provider's claims win; it has verified its own address.
-  const isShown = (name: string) =>
-    !(name in said || (name === 'email' && 'email_verified' in said));
-  const added = Object.entries(told).filter(([name]) => isShown(name));
-  const known = { ...Object.fromEntries(added), ...said };
-  const profile = Object.keys(known).length > 0 ? known : undefined;
-  const unverified = added.length > 0 ? added.map(([name]) => name) : undefined;
-  return v.parse(shownIdentitySchema, definedOnly({ ...identity, id, profile, unverified }));
+export function shownIdentity(identity: UserIdentity): v.InferOutput<typeof shownIdentitySchema> {
+  const { identity_id: id, profile: ofProvider = {}, told_by_app: ofApp = {} } = identity;
+  // The provider's claims win, and the address that it has verified is its own.
+  const isOfProvider = (name: string): boolean => {
+    if (name in ofProvider) return true;
+    return name === 'email' && 'email_verified' in ofProvider;
+  };
+  const unverified = Object.entries(ofApp).filter(([name]) => !isOfProvider(name));
+  const profile = { ...Object.fromEntries(unverified), ...ofProvider };
+  const shown = definedOnly({
+    ...identity,
+    id,
+    profile: Object.keys(profile).length > 0 ? profile : undefined,
+    unverified: unverified.length > 0 ? unverified.map(([name]) => name) : undefined,
+  });
+  return v.parse(shownIdentitySchema, shown);
 }
 
 export const shownLoginUserSchema = v.pipe(

@@ -47,30 +47,48 @@ export type IdentityIndexItem = Awaited<ReturnType<typeof findIndexItem>>;
  * @param known the first one, if it has been read
  */
 export async function findIndexItem(loginAppId: string, identity: Identity, known?: Item) {
-  const first = firstIndexId(loginAppId, identity);
-  let id = first;
-  let item = v.parse(identityIndexItem, known ?? (await readItem(loginUserItem(id))) ?? {});
+  const firstId = firstIndexId(loginAppId, identity);
+  let id = firstId;
+  let item = known ? v.parse(identityIndexItem, known) : await readIndexItem(id);
   let steps = 0;
   while (item.next_slot !== undefined) {
     id = item.next_slot;
-    item = v.parse(identityIndexItem, (await readItem(loginUserItem(id))) ?? {});
+    item = await readIndexItem(id);
     steps += 1;
   }
-  if (steps > 1)
-    await updateItem(loginUserItem(first), {
-      set: { next_slot: id },
-      when: { next_slot: { exists: true } },
-    });
-  const { created_at, external_id, blocked_at, linked_to, identity_id } = item;
-  const ofFirst = created_at === undefined ? undefined : ownerOfFirst(id);
-  const isLinked = linked_to !== undefined && identity_id !== undefined;
+  if (steps > 1) await leadStraight(firstId, id);
+
+  const { external_id, blocked_at } = item;
   return {
     id,
     /** The owner by the index item alone; undefined for a free identity. */
-    owner: isLinked ? { login_user_id: linked_to, identity_id } : ofFirst,
+    owner: ownerIn(id, item),
     /** The person whose first identity it is. */
     first: { external_id, blocked_at },
   };
+}
+
+async function readIndexItem(id: string): Promise<StoredIndexItem> {
+  const item = await readItem(loginUserItem(id));
+  return v.parse(identityIndexItem, item ?? {});
+}
+
+type StoredIndexItem = v.InferOutput<typeof identityIndexItem>;
+
+/** Makes the first index item of an identity lead to its last one. */
+async function leadStraight(firstId: string, lastId: string): Promise<void> {
+  await updateItem(loginUserItem(firstId), {
+    set: { next_slot: lastId },
+    when: { next_slot: { exists: true } },
+  });
+}
+
+/** The owner to whom an index item leads, or whose own item it is; undefined if there is none. */
+function ownerIn(id: string, item: StoredIndexItem): Owner | undefined {
+  const { created_at, linked_to, identity_id } = item;
+  if (linked_to !== undefined && identity_id !== undefined)
+    return { login_user_id: linked_to, identity_id };
+  return created_at === undefined ? undefined : ownerOfFirst(id);
 }
 
 /**
@@ -130,8 +148,8 @@ const freeing = (identityId: string) => ({
  * the person.
  */
 export const leadNowhere = (identities: UserIdentity[]): TransactionWrite[] =>
-  identities.flatMap(({ slot, identity_id }) =>
-    slot === undefined ? [] : [update(loginUserItem(slot), freeing(identity_id))],
+  identities.flatMap(({ slot: indexId, identity_id }) =>
+    indexId === undefined ? [] : [update(loginUserItem(indexId), freeing(identity_id))],
   );
 
 /**
@@ -149,7 +167,8 @@ const externalIdItem = itemKind(v.object({ login_user_id: v.string() }), externa
  */
 export async function findExternalId(loginAppId: string, externalId: string) {
   const item = await readItem(externalIdItem(loginAppId, externalId));
-  return { item, user: item && (await readLoginUser(item.login_user_id)) };
+  const user = item && (await readLoginUser(item.login_user_id));
+  return { item, user };
 }
 
 /**

@@ -37,13 +37,14 @@ import {
 } from './identity-index.ts';
 import { afterUnlinking } from './unlink-identity.ts';
 
+/** A text of a line, with one message for whatever is wrong with it. */
 const storableText = (name: string, longest: number) => {
   const message = `${name} must be a string of 1 to ${longest} characters.`;
   const isStorable = (text: string) =>
     isPlainText(text) && text.length > 0 && text.length <= longest;
   return v.pipe(v.string(message), v.check(isStorable, message));
 };
-const oneOfBoth = 'Either issuer or namespace is required.';
+const issuerOrNamespace = 'Either issuer or namespace is required.';
 const profileRule = `profile may have ${profileFields.join(', ')}, each as OpenID Connect defines it.`;
 
 /** A line: an identity, and the person's id in the system that they come from. */
@@ -61,7 +62,7 @@ const lineSchema = v.pipe(
   ),
   v.check(
     ({ issuer, namespace }) => (issuer === undefined) !== (namespace === undefined),
-    oneOfBoth,
+    issuerOrNamespace,
   ),
 );
 
@@ -83,6 +84,8 @@ export function personOfLine(line: object): { group: string; member: string } | 
   };
 }
 
+type LineContent = v.InferOutput<typeof lineSchema>;
+
 interface ImportedIdentity extends Identity {
   line: number;
   provider: ProviderId;
@@ -100,39 +103,47 @@ interface Options {
  * Imports people with their identities. Lines with the same external id are one person, all in one
  * call; the first is the first identity of somebody new. A person who has logged in keeps
  * everything, and gets the external id. Each person is imported whole or not at all, so the same
- * lines can be sent again, beside logins and other imports.
+ * lines can be sent again, during logins and other imports.
  * @throws Error when it has to stop; what was imported stays
  */
 export async function importPeople(loginApp: LoginApp, lines: ImportLine[], options: Options) {
   const { read, result, note } = readLines(lines, lineSchema);
-  const issuers = new Map<
-    string,
-    { provider: ProviderId; issuer: string; lines: number; known: boolean }
-  >();
-  const found = read.map(({ line, content }) => {
-    const { provider, subject, external_id, profile } = content;
-    const { namespace, isKnown: known } = importedNamespace(loginApp, content);
-    const issuer = content.issuer ?? namespace;
-    const counted = issuers.get(`${provider} ${issuer}`) ?? { provider, issuer, lines: 0, known };
-    issuers.set(`${provider} ${issuer}`, { ...counted, lines: counted.lines + 1 });
-    return { external_id, identity: { line, provider, namespace, subject, profile } };
-  });
+  const found = read.map(({ line, content }) => withNamespace(loginApp, line, content));
   const people = [...Map.groupBy(found, ({ external_id }) => external_id)];
-  await forEachInBatches(people, async ([id, ofPerson]) => {
+  await forEachInBatches(people, async ([externalId, ofPerson]) => {
     const identities = ofPerson.map(({ identity }) => identity);
     const outcomes = await retryOnConflict(
-      () => importPerson(loginApp, id, identities, options),
+      () => importPerson(loginApp, externalId, identities, options),
       'The people of the lines keep changing their identities.',
     );
     for (const [{ line }, outcome] of outcomes) note(line, outcome);
   });
-  return { ...result, ...(options.dryRun && { issuers: [...issuers.values()] }) };
+  return options.dryRun ? { ...result, issuers: linesByIssuer(found) } : result;
+}
+
+/** The identity of a line, with the namespace that the settings of its provider give it. */
+function withNamespace(loginApp: LoginApp, line: number, content: LineContent) {
+  const { provider, subject, external_id, profile } = content;
+  const { namespace, isKnown } = importedNamespace(loginApp, content);
+  const identity: ImportedIdentity = { line, provider, namespace, subject, profile };
+  return { external_id, identity, issuer: content.issuer ?? namespace, isKnown };
+}
+
+/** The number of lines of each issuer, and whether the settings know it. */
+function linesByIssuer(found: ReturnType<typeof withNamespace>[]) {
+  const groups = Map.groupBy(found, ({ identity, issuer }) => `${identity.provider} ${issuer}`);
+  return [...groups.values()].flatMap((ofIssuer) => {
+    const [first] = ofIssuer;
+    if (!first) return [];
+    const { identity, issuer, isKnown } = first;
+    return [{ provider: identity.provider, issuer, lines: ofIssuer.length, known: isKnown }];
+  });
 }
 
 /** A line's identity, the index item where it logs in, and the person who has it. */
-type Place = Awaited<ReturnType<typeof placeOf>>;
+type Lookup = Awaited<ReturnType<typeof lookUp>>;
 
-async function placeOf(loginAppId: string, identity: ImportedIdentity) {
+async function lookUp(loginAppId: string, identity: ImportedIdentity) {
   const indexItem = await findIndexItem(loginAppId, identity);
   const owner = await ownerOf(indexItem);
   return { identity, indexItem, user: owner?.user };
@@ -151,11 +162,11 @@ async function importPerson(
   { dryRun, replace }: Options,
 ): Promise<Outcomes | undefined> {
   // 1. Everything leads to one person, or to nobody.
-  const [holder, ...places] = await Promise.all([
+  const [holder, ...lookups] = await Promise.all([
     findExternalId(login_app_id, externalId),
-    ...identities.map((identity) => placeOf(login_app_id, identity)),
+    ...identities.map((identity) => lookUp(login_app_id, identity)),
   ]);
-  const people = [holder, ...places].flatMap(({ user }) => user ?? []);
+  const people = [holder, ...lookups].flatMap(({ user }) => user ?? []);
   const problem = problemWith(people, externalId, identities);
   if (problem !== undefined) {
     const refusal = { reason: problem };
@@ -164,28 +175,27 @@ async function importPerson(
 
   // 2. They get the identities that are nobody's.
   const [user] = people;
-  const plan = planOf(places, user, externalId);
+  const plan = planOf(lookups, user, externalId);
   if (dryRun) return plan.outcomes;
 
   // 3. With --replace they lose the others in the same namespaces.
   const imported = identities.filter((one) => typeof plan.outcomes.get(one) === 'string');
   const replaced = replace ? (user?.identities ?? []).filter(isReplacedBy(imported)) : [];
 
-  // 4. All of it is written, or nothing.
+  // 4. The index items and the external id lead to them.
   const login_user_id = user?.login_user_id ?? plan.first.indexItem.id;
-  const person = { login_user_id, login_app_id };
-  const links = plan.added.map((place) => linkOf(place, login_user_id));
+  const links = plan.added.map((lookup) => linkOf(lookup, login_user_id));
   const writes = links.map(({ write }) => write);
   writes.push(...leadNowhere(replaced));
   if (user?.external_id === undefined)
     writes.push(claimExternalId(login_app_id, externalId, login_user_id, holder.item));
   if (writes.length === 0) return plan.outcomes;
-  writes.push(
-    user
-      ? changeOf(user, externalId, links, replaced)
-      : creation(plan.first, person, externalId, links),
-  );
-  const { done } = await writeTogether(writes);
+
+  // 5. All of it is written with the person, or nothing.
+  const person = user
+    ? changeOf(user, externalId, links, replaced)
+    : creation(plan.first, { login_user_id, login_app_id }, externalId, links);
+  const { done } = await writeTogether([...writes, person]);
   if (!done) return undefined;
   for (const { stored } of links) {
     const { identity_id, provider } = stored;
@@ -203,45 +213,48 @@ function problemWith(
 ): string | undefined {
   const ids = new Set(people.map(({ login_user_id }) => login_user_id));
   if (ids.size > 1) {
-    const lines = identities.map(({ line }) => line);
-    const named = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
+    const lines = identities.map(({ line }) => line).join(', ');
+    const named = identities.length === 1 ? `line ${lines}` : `lines ${lines}`;
     return `The external_id belongs to several people: see ${named}.`;
   }
   const known = people[0]?.external_id;
-  return known === undefined || known === externalId
-    ? undefined
-    : 'The person has another external_id.';
+  const isSame = known === undefined || known === externalId;
+  return isSame ? undefined : 'The person has another external_id.';
 }
 
 /** The identities that a person gets, as long as there is room, and the outcome for each line. */
-function planOf(places: Place[], user: LoginUser | undefined, externalId: string) {
-  const distinct = places.filter((place, at) => places.findIndex(isSame(place)) === at);
+function planOf(lookups: Lookup[], user: LoginUser | undefined, externalId: string) {
+  const distinct = lookups.filter(
+    (lookup, index) => lookups.findIndex(hasIdentityOf(lookup)) === index,
+  );
   const [first, ...others] = distinct;
   if (!first) throw new Error('A person has no line.');
+
   // The first identity creates somebody new.
-  const further = (user ? distinct : others).filter((place) => place.user === undefined);
-  const added = further.slice(0, roomOf(user ?? { identities: [] }));
-  const refused = further.slice(added.length);
+  const toLink = user ? distinct : others;
+  const free = toLink.filter((lookup) => lookup.user === undefined);
+  const added = free.slice(0, roomOf(user ?? { identities: [] }));
+  const refused = free.slice(added.length);
+
+  const hasExternalId = user?.external_id === externalId;
+  const outcomeOf = (lookup: Lookup): LineOutcome => {
+    if (refused.some(hasIdentityOf(lookup))) return { reason: tooManyLinked };
+    const isTheirs = hasExternalId && lookup.user !== undefined;
+    return isTheirs || !distinct.includes(lookup) ? 'repeated' : 'added';
+  };
   const outcomes: Outcomes = new Map();
-  for (const place of places) {
-    const isTheirs = user?.external_id === externalId && place.user !== undefined;
-    const isRepeated = isTheirs || !distinct.includes(place);
-    const isRefused = refused.some(isSame(place));
-    const outcome = isRepeated ? 'repeated' : 'added';
-    outcomes.set(place.identity, isRefused ? { reason: tooManyLinked } : outcome);
-  }
+  for (const lookup of lookups) outcomes.set(lookup.identity, outcomeOf(lookup));
   return { first, added, outcomes };
 }
 
 /** Whether another line has the same identity. */
-const isSame =
-  ({ indexItem }: Place) =>
-  (other: Place): boolean =>
+const hasIdentityOf =
+  ({ indexItem }: Lookup) =>
+  (other: Lookup): boolean =>
     other.indexItem.id === indexItem.id;
 
 /**
- * Whether imported identities take the place of one: it is none of them, and in the namespace of
- * one.
+ * Whether imported identities replace one: it is none of them, and in the namespace of one.
  */
 const isReplacedBy =
   (imported: Identity[]) =>
@@ -253,7 +266,7 @@ const isReplacedBy =
 /**
  * A linked identity as it is stored with a person, its profile, and the write of its index item.
  */
-function linkOf({ identity, indexItem }: Place, login_user_id: string) {
+function linkOf({ identity, indexItem }: Lookup, login_user_id: string) {
   const { provider, namespace, subject, profile } = identity;
   const identity_id = newId('i');
   const linked_at = timestamp();
@@ -281,7 +294,7 @@ function changeOf(user: LoginUser, external_id: string, links: Link[], removed: 
 
 /** The write that creates a person at the index item of their first identity. */
 function creation(
-  { identity, indexItem }: Place,
+  { identity, indexItem }: Lookup,
   person: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
   external_id: string,
   links: Link[],
@@ -301,8 +314,10 @@ function creation(
     linked_identities: links.length,
     [identityAttributes.profile(firstIdentityId(person.login_user_id))]: profile,
   };
-  for (const { stored, profile: ofLink } of links)
-    Object.assign(set, { [identityAttributes.linked(stored.identity_id)]: stored }, ofLink);
+  for (const link of links) {
+    const linked = { [identityAttributes.linked(link.stored.identity_id)]: link.stored };
+    Object.assign(set, linked, link.profile);
+  }
   return update(loginUserItem(person.login_user_id), {
     set,
     // Of a person who no longer has the identity.

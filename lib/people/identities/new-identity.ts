@@ -38,9 +38,12 @@ const codeFormSchema = v.pipe(
   v.title('AuthorizationCodeIdentity'),
 );
 
-const isCodeAlone = (form: object): boolean =>
-  'authorization_code' in form &&
-  !('id_token' in form && 'provider' in form && form.provider === 'provider_f');
+/** Whether a form has a code alone. An id token of a provider of id tokens may come with a code. */
+function isCodeAlone(form: object): boolean {
+  if (!('authorization_code' in form)) return false;
+  const isOfIdTokens = 'provider' in form && form.provider === 'provider_f';
+  return !(isOfIdTokens && 'id_token' in form);
+}
 
 /**
  * The form with the credential of an identity to link: the parameters of a grant, without

@@ -27,10 +27,11 @@ import { endOf } from './session-lifetime.ts';
 /** Seconds after a refresh from which the replaced token is a late replay. */
 const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');
 
+/** Generations in a row with a late replay that can still be lost responses, and one more. */
 const mostGenerations = 3;
 
 /**
- * Moves the session of a refresh token to its next generation. An outdated token ends the session,
+ * Rotates a refresh token: its session gets the next generation. An outdated token ends the session,
  * as does a predecessor that comes back late in several generations in a row: somebody else has a
  * copy.
  * @see RFC 9700 section 4.14.2
@@ -60,12 +61,12 @@ export async function refreshSession(
     throw blockedError('unauthorized_client');
   }
   const { generation } = session;
-  const of = { login_user_id, session_id, generation };
+  const logged = { login_user_id, session_id, generation };
   const state = stateOfGeneration(session, content.generation);
 
   // 3. An outdated token ends the session.
   if (state === 'outdated') {
-    logEvent('refresh_token_reused', { ...of, presented_generation: content.generation });
+    logEvent('refresh_token_reused', { ...logged, presented_generation: content.generation });
     await endSession(login_user_id, session_id, 'reuse');
     throw invalidToken('refresh_token_reused');
   }
@@ -74,15 +75,15 @@ export async function refreshSession(
   // lost.
   if (state === 'predecessor') {
     const repeated = isLate(session) ? await repeatLate(session, user, status) : session;
-    logEvent('refresh_token_repeated', of);
+    logEvent('refresh_token_repeated', logged);
     return repeated;
   }
 
   // 5. The login hook decides whether the session goes on, and with which claims.
   const claims = await claimsAtRefresh(session, user);
 
-  // 6. The current token moves the session on, by one conditional write. Of several requests at
-  // once, one succeeds.
+  // 6. The current token is rotated by one conditional write. Of several requests at once, one
+  // succeeds.
   const change = {
     generation: generation + 1,
     refreshed_at: epochSeconds(),
@@ -103,7 +104,7 @@ export async function refreshSession(
   // 7. Others were faster, perhaps by several generations. The token was current when it came, so
   // nobody stole it.
   const latest = activeSessionIn(update.found, session, status);
-  logEvent('refresh_token_repeated', { ...of, generation: latest.generation });
+  logEvent('refresh_token_repeated', { ...logged, generation: latest.generation });
   return latest;
 }
 
@@ -169,15 +170,18 @@ async function repeatLate(
 /** The number of generations in a row with a late replay, this one included. Each counts once. */
 function lateReplaysOf({ generation, replayed_generation, late_replays = 0 }: Session): number {
   if (replayed_generation === generation) return late_replays;
-  return replayed_generation === generation - 1 ? late_replays + 1 : 1;
+  const isInARow = replayed_generation === generation - 1;
+  return isInARow ? late_replays + 1 : 1;
 }
 
 /** The claims that the login hook gives at a refresh; none of them where it is not asked. */
-const claimsAtRefresh = async (
+async function claimsAtRefresh(
   session: Session,
   user: LoginUser,
-): Promise<Pick<Session, 'hook_claims'>> =>
-  hasLoginHook(session.login_app_id) && !asksAtLoginOnly() ? askAboutRefresh(session, user) : {};
+): Promise<Pick<Session, 'hook_claims'>> {
+  const isAsked = hasLoginHook(session.login_app_id) && !asksAtLoginOnly();
+  return isAsked ? askAboutRefresh(session, user) : {};
+}
 
 /**
  * Asks the login hook about a refresh. A refusal ends the session; a failure is
@@ -187,25 +191,31 @@ async function askAboutRefresh(
   session: Session,
   user: LoginUser,
 ): Promise<Pick<Session, 'hook_claims'>> {
-  const { login_app_id, login_user_id, session_id, client_id, identity_id, hook_claims } = session;
-  const { external_id } = user;
-  const about = { login_app_id, login_user_id, external_id, session_id, client_id };
-  const identity = user.identities.find((one) => one.identity_id === identity_id);
-  const provider = providerIds.find((one) => one === identity?.provider);
-  const known = identity && provider && { ...identity, provider };
+  const { login_user_id, session_id } = session;
+  const event = {
+    event: 'refresh',
+    login_app_id: session.login_app_id,
+    login_user_id,
+    external_id: user.external_id,
+    session_id,
+    client_id: session.client_id,
+    previous_claims: hookClaimsIn(session.hook_claims),
+  } as const;
   try {
-    const event = {
-      event: 'refresh',
-      ...about,
-      previous_claims: hookClaimsIn(hook_claims),
-    } as const;
-    return { hook_claims: await askLoginHook(event, known) };
+    return { hook_claims: await askLoginHook(event, identityOfLogin(session, user)) };
   } catch (error) {
-    if (!(error instanceof ServiceError))
-      throw new ServiceError('temporarily_unavailable', noAnswer);
+    const isRefusal = error instanceof ServiceError;
+    if (!isRefusal) throw new ServiceError('temporarily_unavailable', noAnswer);
     await endSession(login_user_id, session_id, 'hook', 'hook');
     throw error;
   }
+}
+
+/** The identity that a session began with; undefined if the person has unlinked it. */
+function identityOfLogin({ identity_id }: Session, { identities }: LoginUser) {
+  const identity = identities.find((one) => one.identity_id === identity_id);
+  const provider = providerIds.find((one) => one === identity?.provider);
+  return identity && provider ? { ...identity, provider } : undefined;
 }
 
 const noAnswer = 'The login could not be checked; send the request again.';

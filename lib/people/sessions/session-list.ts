@@ -60,26 +60,32 @@ export async function listSessions(
   const active = sessions
     .filter((session) => isActive(session, status))
     .map((session) => ({ session, position: positionOf(session) }))
-    .filter(({ position }) => cursor === undefined || position < cursor)
     .toSorted((a, b) => (a.position < b.position ? 1 : -1));
-  const page = active.slice(0, limit);
+  const rest = active.filter(({ position }) => cursor === undefined || position < cursor);
+  const page = rest.slice(0, limit);
   return {
-    sessions: page.map(({ session }) => ({
-      id: session.session_id,
-      current: session.session_id === current,
-      name: session.name,
-      created_at: session.created_at,
-      last_used_at:
-        session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
-      expires_at: isoTime(session.expires_at),
-    })),
-    next_cursor: active.length > limit ? page.at(-1)?.position : undefined,
+    sessions: page.map(({ session }) => shownSession(session, current)),
+    next_cursor: rest.length > limit ? page.at(-1)?.position : undefined,
+  };
+}
+
+function shownSession(session: Session, current: string): v.InferOutput<typeof shownSessionSchema> {
+  const { session_id, name, created_at, refreshed_at } = session;
+  return {
+    id: session_id,
+    current: session_id === current,
+    name,
+    created_at,
+    last_used_at: refreshed_at === undefined ? created_at : isoTime(refreshed_at),
+    expires_at: isoTime(session.expires_at),
   };
 }
 
 /**
- * The place of a session in the list, in the order of text: the time of its latest refresh or its
- * start, then its id.
+ * The position of a session in the list, in the order of text: the time of its latest refresh or
+ * its start, then its id.
  */
-const positionOf = ({ refreshed_at, started_at, session_id }: Session): string =>
-  `${String(refreshed_at ?? started_at).padStart(10, '0')}.${session_id}`;
+function positionOf({ refreshed_at, started_at, session_id }: Session): string {
+  const lastUsed = refreshed_at ?? started_at;
+  return `${String(lastUsed).padStart(10, '0')}.${session_id}`;
+}
