@@ -28,7 +28,8 @@ export const { endpoint, handler } = serve({
     tag: 'People',
     responses: {
       204: {
-        description: 'The Login User is deleted. A second call is a 401: no session is left.',
+        description:
+          'The Login User is deleted. A second call gets a 401, since no session is left.',
       },
     },
     errors: stepUpErrors,

@@ -22,7 +22,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Makes a nonce for the next id token of a person',
     description:
-      'The app hands it, or its SHA-256 where the library of the provider wants that, to the provider, and sends it beside the id token that has it. It counts for one login, which the same phone or client may repeat after a lost response; an id token that has it counts nowhere without it. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.',
+      "The app passes it, or its SHA-256 if the provider's library requires that, to the provider. It then sends the nonce together with the id token that contains it. It counts for one login, which the same phone or client may repeat after a lost response; an id token that has it counts nowhere without it. A public client needs one for each id token; for others, it takes the place of one that their server would have to remember.",
     tag: 'Tokens',
     responses: {
       200: {

@@ -143,7 +143,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Receives notifications of an identity provider about a person',
     description:
-      'Register this address at the provider, with the id of the Login App in the query. It takes what Sign in with Apple sends as JSON, security event tokens (RFC 8417, pushed as RFC 8935 says), logout tokens (OpenID Connect Back-Channel Logout 1.0) and signed requests of Facebook. When a provider says that a person left, logged out or lost their account, the service ends the sessions that began with that identity, or unlinks it, as the provider settings say. A person without another identity loses all sessions, or is deleted. Other notifications change nothing.',
+      'Register this address at the provider, with the id of the Login App in the query. It accepts what Sign in with Apple sends as JSON, security event tokens (RFC 8417, pushed as RFC 8935 says), logout tokens (OpenID Connect Back-Channel Logout 1.0) and signed requests of Facebook. When a provider says that a person left, logged out or lost their account, the service ends the sessions that began with that identity, or unlinks it, as the provider settings say. A person without another identity loses all sessions, or is deleted. Other notifications change nothing.',
     tag: 'People',
     responses: {
       200: {

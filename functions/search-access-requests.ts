@@ -16,7 +16,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Searches the access requests that the account has access to',
     description:
-      'Returns one page of them, the newest first unless asked otherwise. Filters can be combined. What waits for a decision: `decision=pending`. Go on with `next_cursor` while there is one: a page may have fewer members than `page_size`, or none, where few meet a combination of filters.',
+      'Returns one page of them, the newest first by default. Filters can be combined. What waits for a decision: `decision=pending`. Go on with `next_cursor` while there is one: a page may have fewer members than `page_size`, or none, where few meet a combination of filters.',
     tag: searchDocument.tag,
     responses: {
       200: {

@@ -45,7 +45,7 @@ export const newAccessRequestFields = {
   ),
   self_review: described(
     v.optional(v.boolean('self_review must be true or false.')),
-    'Whether reviews of who requested it count. By default, they do. `false` takes `requested_by`.',
+    "Whether the requester's own reviews count. By default, they do. `false` requires `requested_by`.",
   ),
   expires_at: described(
     timeField('expires_at'),

@@ -12,7 +12,7 @@ import { largestPage, type SearchRequest } from './search-request.ts';
 export const searchResultSchema = v.pipe(
   v.object({
     total: described(countField, 'How many events were found, on all pages.'),
-    offset: described(countField, 'How many of them stand before this page.'),
+    offset: described(countField, 'The number of them before this page.'),
     count: described(countField, 'How many are on this page.'),
     results: v.array(eventSchema),
   }),

@@ -22,7 +22,7 @@ import { apnsToken, type NewDevice } from './new-device.ts';
 import { type DeviceChange, registerInInstallation } from './register-in-installation.ts';
 
 export const registeredDeviceSchema = v.object({
-  id: textField('The device, accepted as `device_id` when it is related to a person.'),
+  id: textField('The device, accepted as `device_id` when it is linked to a person.'),
 });
 
 /** The id of the device with a token on a platform, whatever the token's type. */

@@ -33,7 +33,7 @@ const activeToken = v.pipe(
       auth_time: v.exactOptional(
         described(
           countField,
-          'When the person authenticated at their provider, if it tells, or logged in here, in epoch seconds. A refresh does not change it.',
+          'When the person authenticated at their provider, if the provider says so, or logged in here, in epoch seconds. A refresh does not change it.',
         ),
       ),
       ext_id: v.exactOptional(
