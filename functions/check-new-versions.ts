@@ -1,12 +1,11 @@
 import type { Context } from 'aws-lambda';
 import { accessOf } from '../lib/http/endpoint.ts';
-import { directInvocation } from '../lib/http/origin-secret.ts';
 import { withInvocation } from '../lib/log/request-fields.ts';
 import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
 /**
- * Rights of the function. Those to invoke the versions and report to CodeDeploy come with the
- * deployment groups.
+ * The function's access to the table. The stack gives it the permissions to invoke the versions and
+ * to report to CodeDeploy together with the deployment groups.
  */
 export const access = accessOf({
   summary: 'Tries new versions before they get requests',
@@ -16,6 +15,4 @@ export const access = accessOf({
 });
 
 export const handler = (event: unknown, context: Context): Promise<void> =>
-  withInvocation(context, () =>
-    checkNewVersions(event, () => context.getRemainingTimeInMillis(), directInvocation),
-  );
+  withInvocation(context, () => checkNewVersions(event, () => context.getRemainingTimeInMillis()));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
+import { directInvocation } from '../foundation/direct-invocation.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
 import { type ErrorRecord, ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
@@ -14,13 +15,8 @@ export const originSecretHeader = 'x-origin-secret';
  */
 export const viewerAddressHeader = 'CloudFront-Viewer-Address';
 
-/**
- * The API's id in a direct invocation, for which AWS demands a permission. Elsewhere, API Gateway
- * sets it.
- */
-export const directInvocation = 'direct-invocation';
-
 const wrongAddress = 'Send requests to the public address of the service.';
+
 export const originError: ErrorRecord = {
   when: 'The request did not come through the public address of the service, and this deployment demands it.',
   example: wrongAddress,

@@ -5,6 +5,7 @@ import {
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
+import { directInvocation } from '../foundation/direct-invocation.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { formatProblem } from '../storage/table-format.ts';
@@ -27,8 +28,8 @@ const codeDeploy = new CodeDeployClient(requestTimeouts(3, 5_000));
 /** A version has ten seconds for a request, and as many for its start. */
 const lambda = new LambdaClient(requestTimeouts(3, 25_000));
 
-/** Milliseconds kept for the removal of the probe and the answer to CodeDeploy. */
-const reserve = 10_000;
+/** Milliseconds that are kept for the removal of the probe and the report to CodeDeploy. */
+const timeForReport = 10_000;
 /** Milliseconds of a request at most: the start of a version, and the timeout of a function. */
 const longestRequest = 20_000;
 
@@ -42,29 +43,14 @@ const hookEventSchema = v.object({
  * Tries the new versions before any of them gets a request, and tells CodeDeploy whether they work.
  * With few requests, the alarm on five failed ones would come too late. Errors are only logged:
  * without an answer, CodeDeploy waits for an hour.
- * @param remaining milliseconds that the function may still run
- * @param apiId stands for the API's id, so that a version recognises a direct invocation
+ * @param remaining tells the milliseconds that the function may still run
  */
-export async function checkNewVersions(event: unknown, remaining: () => number, apiId: string) {
+export async function checkNewVersions(event: unknown, remaining: () => number): Promise<void> {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
-  const milliseconds = remaining() - reserve;
-  // No request begins in the last 20 seconds, so that each is over when the probe is removed.
-  const lastRequest = AbortSignal.timeout(milliseconds - longestRequest);
-  const end = AbortSignal.timeout(milliseconds);
-  const send: Send = async (key, request) => {
-    if (lastRequest.aborted) throw new Error('The time for the check is up.');
-    return invokeVersion(key, request, apiId, end);
-  };
+  const milliseconds = remaining() - timeForReport;
   let status: 'Succeeded' | 'Failed' = 'Failed';
   try {
-    const problem = await formatProblem();
-    if (problem !== undefined) throw new Error(problem);
-    const probe = await createProbe();
-    // A login may still be under way when the time is up.
-    await tryVersions(probe, send).finally(() =>
-      removeProbe(probe.login_app_id, probe.account_id, end.aborted ? probe.expires_at : undefined),
-    );
-    logEvent('new_versions_checked', {});
+    await tryInTime(milliseconds);
     status = 'Succeeded';
   } catch (error) {
     logFailure('new_versions_failed', error, {});
@@ -76,6 +62,33 @@ export async function checkNewVersions(event: unknown, remaining: () => number, 
       status,
     }),
   );
+}
+
+/**
+ * Tries the versions with a probe, and removes it.
+ * @param milliseconds the time for all requests
+ * @throws Error for the first problem, or when the time is up
+ */
+async function tryInTime(milliseconds: number): Promise<void> {
+  // No request begins in the last 20 seconds, so that each is over when the probe is removed.
+  const lastRequest = AbortSignal.timeout(milliseconds - longestRequest);
+  const end = AbortSignal.timeout(milliseconds);
+  const send: Send = async (key, request) => {
+    if (lastRequest.aborted) throw new Error('The time for the check is up.');
+    return invokeVersion(key, request, end);
+  };
+
+  const problem = await formatProblem();
+  if (problem !== undefined) throw new Error(problem);
+  const probe = await createProbe();
+  try {
+    await tryVersions(probe, send);
+  } finally {
+    // A login may still be under way when the time is up.
+    const blockedUntil = end.aborted ? probe.expires_at : undefined;
+    await removeProbe(probe.login_app_id, probe.account_id, blockedUntil);
+  }
+  logEvent('new_versions_checked', {});
 }
 
 /** A request to a function, with its route as API Gateway writes it. */
@@ -102,32 +115,46 @@ type Send = (key: string, request: Request) => Promise<unknown>;
  * @throws Error
  */
 async function tryVersions(probe: Probe, send: Send): Promise<void> {
-  const ofClient = basic(probe.client_id, probe.client_secret);
-  const issueToken = (form: Record<string, string>) => {
-    const headers = {
-      authorization: ofClient,
-      'content-type': 'application/x-www-form-urlencoded',
-    };
-    const body = String(new URLSearchParams(form));
-    return send('issue-token', { routeKey: `POST ${tokenPath}`, headers, body });
-  };
+  const asClient = basic(probe.client_id, probe.client_secret);
+  const asAccount = basic(probe.account_id, probe.account_secret);
+  const issueToken = (form: Record<string, string>) =>
+    send('issue-token', {
+      routeKey: `POST ${tokenPath}`,
+      headers: {
+        authorization: asClient,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: String(new URLSearchParams(form)),
+    });
+
+  // 1. The client gets a token, and the probe's person logs in.
   const token = v.parse(tokenSchema, await issueToken({ grant_type: 'client_credentials' }));
   const id_token = await setUpProvider(probe.login_app_id, probe.expires_at);
-  const login = await issueToken({ grant_type: 'provider_credentials', provider, id_token });
-  const authorization = `Bearer ${v.parse(loginSchema, login).access_token}`;
+  const loginAnswer = await issueToken({ grant_type: 'provider_credentials', provider, id_token });
+  const login = v.parse(loginSchema, loginAnswer);
+  const asPerson = `Bearer ${login.access_token}`;
+
+  // 2. Every endpoint answers its example.
   const credentials = new Map([
-    [basic('CLIENT_ID', 'CLIENT_SECRET'), ofClient],
-    [basic('ACCOUNT_ID', 'ACCOUNT_SECRET'), basic(probe.account_id, probe.account_secret)],
-    ['Bearer LOGIN_USER_TOKEN', authorization],
+    [basic('CLIENT_ID', 'CLIENT_SECRET'), asClient],
+    [basic('ACCOUNT_ID', 'ACCOUNT_SECRET'), asAccount],
+    ['Bearer LOGIN_USER_TOKEN', asPerson],
   ]);
   const answers = await sendExamples(credentials, String(probe.access_request_id), send);
+
+  // 3. Verifiers accept the token, and the search finds nothing.
   const keys = v.parse(keySetSchema, answers.get('list-signing-keys'));
   const found = v.parse(searchSchema, answers.get('search-events'));
-  const problem =
-    (await tokenProblem(token, keys, { ...probe, issuer: issuer() })) ?? searchProblem(found);
+  const problemOfToken = await tokenProblem(token, keys, { ...probe, issuer: issuer() });
+  const problem = problemOfToken ?? searchProblem(found);
   if (problem !== undefined) throw new Error(problem);
-  const routeKey = 'DELETE /v2/marketing/login/user';
-  await send('delete-login-user', { routeKey, headers: { authorization }, status: 204 });
+
+  // 4. The person can delete their Login User.
+  await send('delete-login-user', {
+    routeKey: 'DELETE /v2/marketing/login/user',
+    headers: { authorization: asPerson },
+    status: 204,
+  });
 }
 
 const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });
@@ -140,10 +167,12 @@ const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string
  */
 async function sendExamples(credentials: Map<string, string>, accessRequestId: string, send: Send) {
   const answers = new Map<string, unknown>();
-  for (const [key, request] of Object.entries<Request>(structuredClone(examples))) {
-    const { headers, pathParameters } = request;
-    const real = credentials.get(headers.authorization ?? '');
-    if (real && request.routeKey.startsWith('GET ')) headers.authorization = real;
+  const requests = Object.entries<Request>(structuredClone(examples));
+  for (const [key, request] of requests) {
+    const { routeKey, headers, pathParameters } = request;
+    const isGet = routeKey.startsWith('GET ');
+    const ofProbe = credentials.get(headers.authorization ?? '');
+    if (isGet && ofProbe) headers.authorization = ofProbe;
     if (pathParameters?.access_request_id) pathParameters.access_request_id = accessRequestId;
     answers.set(key, await send(key, request));
   }
@@ -153,42 +182,53 @@ async function sendExamples(credentials: Map<string, string>, accessRequestId: s
 const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
 
 /**
- * Invokes a version as API Gateway would (payload format 2.0).
- * @returns the JSON of the body
+ * Sends a request to the new version of a function.
  * @param abortSignal ends the wait
+ * @returns the JSON of the body
+ * @throws Error that names the route, for a wrong answer or none
  */
-async function invokeVersion(key: string, given: Request, apiId: string, abortSignal: AbortSignal) {
-  const { status = 200, ...request } = given;
+async function invokeVersion(key: string, request: Request, abortSignal: AbortSignal) {
+  const { status: expected = 200, ...fields } = request;
   const { routeKey } = request;
+  // As API Gateway would send it, in the payload format 2.0.
   const event = {
     version: '2.0',
     rawQueryString: '',
-    requestContext: { apiId, requestId: 'check-new-versions', routeKey },
+    requestContext: { apiId: directInvocation, requestId: 'check-new-versions', routeKey },
     isBase64Encoded: false,
-    ...request,
+    ...fields,
   };
-  const version = newVersions()
-    .split(' ')
-    .find((one) => one.startsWith(`${key}=`));
-  if (version === undefined) throw new Error(`There is no new version of ${key}.`);
-  const FunctionName = version.slice(key.length + 1);
-  const invocation = new InvokeCommand({ FunctionName, Payload: JSON.stringify(event) });
-  const { Payload, FunctionError } = await lambda
-    .send(invocation, { abortSignal })
-    .catch((cause) => {
-      throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
-    });
+  const invocation = new InvokeCommand({
+    FunctionName: versionOf(key),
+    Payload: JSON.stringify(event),
+  });
+  const sent = lambda.send(invocation, { abortSignal });
+  const { Payload, FunctionError } = await sent.catch((cause) => {
+    throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
+  });
   if (FunctionError)
     throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
-  const { statusCode, body } = v.parse(
-    answerSchema,
-    JSON.parse(Payload?.transformToString() ?? ''),
-  );
-  if (statusCode !== status) {
-    const answer = `The new version for ${routeKey} answers ${statusCode}, not ${status}.`;
-    throw new Error(`${answer}${reasonIn(body)}`);
+
+  const json = Payload?.transformToString() ?? '';
+  const { statusCode, body } = v.parse(answerSchema, JSON.parse(json));
+  if (statusCode !== expected) {
+    const problem = `The new version for ${routeKey} answers ${statusCode}, not ${expected}.`;
+    throw new Error(`${problem}${errorIn(body)}`);
   }
   return JSON.parse(body || 'null');
+}
+
+/**
+ * The name and version of a function by its key, from the list in `NEW_VERSIONS`.
+ * @throws Error
+ */
+function versionOf(key: string): string {
+  const beginning = `${key}=`;
+  const entry = newVersions()
+    .split(' ')
+    .find((one) => one.startsWith(beginning));
+  if (entry === undefined) throw new Error(`There is no new version of ${key}.`);
+  return entry.slice(beginning.length);
 }
 
 const errorBodySchema = v.pipe(
@@ -201,7 +241,7 @@ const errorBodySchema = v.pipe(
  * The code and description of an error response; nothing of any other answer, which may hold
  * tokens.
  */
-function reasonIn(body: string): string {
+function errorIn(body: string): string {
   const { success, output } = v.safeParse(errorBodySchema, body);
   return success ? ` It says ${output.error}: ${output.error_description}` : '';
 }

@@ -13,9 +13,10 @@ const requestSchema = v.object({
 });
 
 /**
- * Does what a custom resource is for, unless it is deleted, and tells CloudFormation how it ended.
- * @param act returns the reason of a failure, which the operator reads beside the resource;
- *   undefined for success
+ * Creates or updates a custom resource, and tells CloudFormation how that ended. Its deletion does
+ * nothing.
+ * @param act does the work, and returns the reason of a failure, which CloudFormation shows to the
+ *   operator with the resource; undefined for success
  * @throws Error when CloudFormation does not take the response
  * @see AWS CloudFormation user guide, "Custom resource response reference"
  */
@@ -23,21 +24,22 @@ export async function answerCloudFormation(
   event: unknown,
   act: (properties: unknown) => Promise<string | undefined>,
 ): Promise<void> {
-  const { RequestType, ResponseURL, ResourceProperties, ...request } = v.parse(
-    requestSchema,
-    event,
-  );
-  const failure = RequestType === 'Delete' ? undefined : await act(ResourceProperties);
-  const response = await fetch(ResponseURL, {
+  const request = v.parse(requestSchema, event);
+  const isDeleted = request.RequestType === 'Delete';
+  const failure = isDeleted ? undefined : await act(request.ResourceProperties);
+  const result = {
+    StackId: request.StackId,
+    RequestId: request.RequestId,
+    LogicalResourceId: request.LogicalResourceId,
+    PhysicalResourceId: request.PhysicalResourceId ?? request.LogicalResourceId,
+    Status: failure === undefined ? 'SUCCESS' : 'FAILED',
+    Reason: failure,
+  };
+  const response = await fetch(request.ResponseURL, {
     method: 'PUT',
     // The signature of the URL covers an empty content type.
     headers: { 'content-type': '' },
-    body: JSON.stringify({
-      PhysicalResourceId: request.LogicalResourceId,
-      ...request,
-      Status: failure === undefined ? 'SUCCESS' : 'FAILED',
-      Reason: failure,
-    }),
+    body: JSON.stringify(result),
   });
   if (!response.ok)
     throw new Error(`CloudFormation did not take the response: ${response.status}.`);

@@ -30,39 +30,68 @@ const contentSchema = v.object({
 });
 
 /**
- * Copies lines to the audit log group, with their own times, into a stream named after the function
- * that wrote them. Each gets its log group, so that a function can only speak for itself, and its
- * id, which tells a line that is delivered twice.
+ * Copies the lines of a delivery to the audit log group, with their own times, into a stream named
+ * after the function that wrote them.
  * @throws Error unless CloudWatch took every line; Lambda then tries again, and at last keeps the
  *   delivery in a queue
  */
 export async function forwardAuditLines(event: unknown): Promise<void> {
-  const { data } = v.parse(deliverySchema, event).awslogs;
-  const content = JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString());
-  const { messageType, logGroup, logEvents } = v.parse(contentSchema, content);
+  const { messageType, logGroup, logEvents } = readDelivery(event);
   if (messageType === 'CONTROL_MESSAGE') return;
-  const lines = logEvents.map(({ id, timestamp, message }) => ({
-    timestamp,
-    message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
-  }));
+  const lines = logEvents.map((line) => auditLine(logGroup, line));
+  // CloudWatch takes the lines of a request only in the order of their times.
   const inOrder = lines.toSorted((a, b) => a.timestamp - b.timestamp);
-  const logStreamName = logGroup.slice(logGroup.lastIndexOf('/') + 1);
-  for (let start = 0; start < inOrder.length; start += mostLines)
-    await put(logStreamName, inOrder.slice(start, start + mostLines));
+  const functionName = logGroup.slice(logGroup.lastIndexOf('/') + 1);
+  for (let start = 0; start < inOrder.length; start += mostLines) {
+    const some = inOrder.slice(start, start + mostLines);
+    await putLines(functionName, some);
+  }
 }
 
-async function put(logStreamName: string, logEvents: InputLogEvent[]): Promise<void> {
+/** The lines of a delivery, which come as JSON, compressed with gzip, in Base64. */
+function readDelivery(event: unknown): v.InferOutput<typeof contentSchema> {
+  const { awslogs } = v.parse(deliverySchema, event);
+  const compressed = Buffer.from(awslogs.data, 'base64');
+  const json = gunzipSync(compressed).toString();
+  return v.parse(contentSchema, JSON.parse(json));
+}
+
+type Line = v.InferOutput<typeof contentSchema>['logEvents'][number];
+
+/**
+ * A line as the audit log has it. Its log group is added, so that a function can only speak for
+ * itself, and its id, by which a line that is delivered twice is recognized.
+ */
+function auditLine(logGroup: string, { id, timestamp, message }: Line) {
+  const content = { ...JSON.parse(message), log_group: logGroup, log_event_id: id };
+  return { timestamp, message: JSON.stringify(content) };
+}
+
+/**
+ * Puts lines into a stream of the audit log group.
+ * @throws Error when CloudWatch leaves some of them out
+ */
+async function putLines(logStreamName: string, logEvents: InputLogEvent[]): Promise<void> {
   const stream = { logGroupName: auditLogGroup(), logStreamName };
   const lines = new PutLogEventsCommand({ ...stream, logEvents });
-  const { rejectedLogEventsInfo } = await logs.send(lines).catch(async (error: unknown) => {
+  const answer = await logs.send(lines).catch(async (error: unknown) => {
     if (!(error instanceof ResourceNotFoundException)) throw error;
-    // A function that had no audit line yet has no stream. Another delivery may create it
-    // meanwhile.
-    await logs.send(new CreateLogStreamCommand(stream)).catch((problem: unknown) => {
-      if (!(problem instanceof ResourceAlreadyExistsException)) throw problem;
-    });
+    // A function has no stream before its first audit line.
+    await createStream(stream);
     return logs.send(lines);
   });
-  // Lines that are too old or from the future are left out with a status of 200.
-  if (rejectedLogEventsInfo) throw new Error('CloudWatch Logs did not take every line.');
+  // Lines that are too old or from the future are left out of an answer with the status 200.
+  if (answer.rejectedLogEventsInfo) throw new Error('CloudWatch Logs did not take every line.');
+}
+
+/** Creates a stream, unless another delivery has created it meanwhile. */
+async function createStream(stream: {
+  logGroupName: string;
+  logStreamName: string;
+}): Promise<void> {
+  try {
+    await logs.send(new CreateLogStreamCommand(stream));
+  } catch (error) {
+    if (!(error instanceof ResourceAlreadyExistsException)) throw error;
+  }
 }

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { formatProblem, recordFormat } from '../storage/table-format.ts';
 import { answerCloudFormation } from './cloudformation.ts';
 
-const numbersIn = (list: string) => list.split(',').map(Number);
+const numbersIn = (list: string): number[] => list.split(',').map(Number);
+
 const propertiesSchema = v.object({
   /** `check` comes before the new code gets requests, `record` after it. */
   Step: v.picklist(['check', 'record']),
@@ -14,9 +15,10 @@ const propertiesSchema = v.object({
 });
 
 /**
- * A custom resource that stops a deployment whose version cannot read the table, and one that
- * records the format which the code writes. Other errors are thrown: Lambda then tries again twice,
- * which a new role may need.
+ * A custom resource that stops a deployment whose version cannot read the table, and another one
+ * that records the format that the code writes.
+ * @throws any other error: Lambda then tries again twice, which a role that is just being created
+ *   may need
  */
 export const guardTableFormat = (event: unknown): Promise<void> =>
   answerCloudFormation(event, async (properties) => {

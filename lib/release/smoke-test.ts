@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { tokenAlgorithms } from '../signing/settings.ts';
 
 const text = v.string();
-/** A client of a Login App and an account that try a deployment out. */
+/** A client of a Login App and a back-office account, with which a smoke test tries a deployment. */
 export const probeSchema = v.object({
   issuer: text,
   login_app_id: text,
@@ -30,8 +30,12 @@ export async function tokenProblem(
   { issuer, login_app_id: audience }: Pick<Probe, 'issuer' | 'login_app_id'>,
 ): Promise<string | undefined> {
   const expected = { issuer, audience, typ: 'at+jwt', algorithms: [...tokenAlgorithms] };
-  const verified = jwtVerify(access_token, createLocalJWKSet(keys), expected);
-  return verified.then(() => undefined).catch(() => unverifiable);
+  try {
+    await jwtVerify(access_token, createLocalJWKSet(keys), expected);
+    return undefined;
+  } catch {
+    return unverifiable;
+  }
 }
 
 const unverifiable =

@@ -12,7 +12,6 @@ import {
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { clock } from '../../lib/foundation/clock.ts';
-import { directInvocation } from '../../lib/http/origin-secret.ts';
 import { store } from '../../lib/storage/client.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
@@ -73,7 +72,7 @@ beforeEach(() => {
 
 const hook = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' };
 /** Does what CodeDeploy does before a version gets requests. */
-const check = () => checkNewVersions(hook, () => 180_000, directInvocation);
+const check = () => checkNewVersions(hook, () => 180_000);
 
 /** Why new versions were refused. */
 const reasons = (): string[] =>

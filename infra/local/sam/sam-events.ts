@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
+import { directInvocation } from '../../../lib/foundation/direct-invocation.ts';
 import type { AnyEndpoint, ExampleRequest } from '../../../lib/http/endpoint.ts';
-import { directInvocation } from '../../../lib/http/origin-secret.ts';
 import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
 import { basic } from '../../../lib/release/smoke-test.ts';
 import { eventOf } from '../../docs/event-file.ts';
