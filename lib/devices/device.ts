@@ -49,18 +49,16 @@ export const deviceItem = itemKind(
     /** `created_at` of that Login User: one who was deleted and created again has another. */
     login_user_since: v.exactOptional(v.string()),
     related_at: v.exactOptional(v.string()),
-    /** The session that related it, whose logout ends the relation. */
+    /** The session that linked it to the person, whose logout unlinks it. */
     related_session_id: v.exactOptional(v.string()),
-    /**
-     * The person who related it after a recent login. A relation of anybody else is unconfirmed.
-     */
+    /** The person who linked it after a recent login. A link to anybody else is unconfirmed. */
     confirmed_login_user_id: v.exactOptional(v.string()),
-    /** The device that the person related, if the relation has moved here with the installation. */
+    /** The device that the person linked, if the link has moved here with the installation. */
     moved_from: v.exactOptional(v.string()),
-    /** The device whose place it took: 1.0.0 wrote this even where no relation moved. */
+    /** The device that it replaced: 1.0.0 wrote this even where no link moved. */
     took_over: v.exactOptional(v.string()),
     disabled_at: v.exactOptional(v.string()),
-    /** The device that took its place in the installation. */
+    /** The device that has replaced it in the installation. */
     replaced_by: v.exactOptional(v.string()),
     /** Whether two phones have the id of its installation. */
     installation_shared: v.exactOptional(v.boolean()),
@@ -69,7 +67,7 @@ export const deviceItem = itemKind(
 );
 export type Device = ItemOf<typeof deviceItem>;
 
-/** The relation of a device: to whom, since when and by which session. */
+/** The link of a device to a person: to whom, since when and by which session. */
 export const personSchema = v.pick(deviceItem.schema, [
   'login_user_id',
   'login_user_since',
@@ -79,20 +77,23 @@ export const personSchema = v.pick(deviceItem.schema, [
   'took_over',
 ]);
 
-/** The attributes of a device that come and go with its relation. */
+/** The attributes of a device that come and go with its link to a person. */
 export const relation = [...v.keyof(personSchema).options, 'moved_from', 'list'];
 
-/** The conditions that a device has the relation with which it was read. */
+/** The conditions that a device is still linked as it was when it was read. */
 export const sameRelation = ({ login_user_id, related_at, related_session_id }: Device) => ({
   login_user_id: { is: login_user_id },
   related_at: { is: related_at },
   related_session_id: { is: related_session_id },
 });
 
-export const tokenTypeOf = ({
-  platform,
-  token_type = platform === 'ios' ? 'apns' : 'fcm',
-}: Pick<Device, 'platform' | 'token_type'>): (typeof tokenTypes)[number] => token_type;
+/** The type of a device's token, by default that of the platform's own push service. */
+export function tokenTypeOf(
+  device: Pick<Device, 'platform' | 'token_type'>,
+): (typeof tokenTypes)[number] {
+  const ofPlatform = device.platform === 'ios' ? 'apns' : 'fcm';
+  return device.token_type ?? ofPlatform;
+}
 
 /**
  * Milliseconds after which a device that was not seen is stale: 270 days, as for FCM's own tokens.
@@ -108,7 +109,7 @@ export const activeSince = (): string => ago(staleAfter);
 export const isActive = ({ disabled_at, replaced_by, last_seen_at }: Device): boolean =>
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();
 
-/** Whether the person whose device it is has related it after a recent login. */
+/** Whether the person whose device it is has linked it after a recent login. */
 export const isConfirmed = ({ login_user_id, confirmed_login_user_id }: Device): boolean =>
   login_user_id === confirmed_login_user_id;
 
@@ -117,7 +118,7 @@ export async function readDevice(id: string): Promise<Device | undefined> {
   return device && hasExpired(device) ? undefined : device;
 }
 
-/** The devices that some items hold, but for those that have expired. */
+/** The devices among some items, except those that have expired. */
 export const devicesAmong = (items: Item[]): Device[] =>
   items.map(deviceItem.parse).filter((device) => !hasExpired(device));
 

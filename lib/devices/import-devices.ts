@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
-import { readLoginUser } from '../login-users/login-user.ts';
+import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
 import {
   type ImportLine,
   type ImportResult,
@@ -22,7 +22,7 @@ import {
   sameInstallation,
 } from './installation.ts';
 import { newDeviceSchema } from './new-device.ts';
-import { attributesOf, noMobileApplication } from './register-device.ts';
+import { noMobileApplication, registeredAttributes } from './register-device.ts';
 
 const lineSchema = v.intersect([
   newDeviceSchema,
@@ -34,6 +34,7 @@ const lineSchema = v.intersect([
     installation_shared: v.optional(v.boolean('installation_shared must be true or false.')),
   }),
 ]);
+type ImportedDevice = v.InferOutput<typeof lineSchema>;
 
 interface Options {
   /** Whether to write nothing, and compare each line with what is stored. */
@@ -53,58 +54,70 @@ export async function importDevices(
 ): Promise<ImportResult> {
   const { read, result, note } = readLines(lines, lineSchema);
   const groups = Map.groupBy(read, ({ content }) => content.installation_id ?? content.token);
-  await Promise.all(
-    [...groups.values()].map(async (group) => {
-      for (const { line, content } of group)
-        note(line, await importDevice(loginAppId, content, options));
-    }),
-  );
+  const importGroup = async (group: typeof read) => {
+    for (const { line, content } of group) {
+      const outcome = await importDevice(loginAppId, content, options);
+      note(line, outcome);
+    }
+  };
+  await Promise.all([...groups.values()].map(importGroup));
   return result;
 }
 
 async function importDevice(
   loginAppId: string,
-  {
-    created_at,
-    last_seen_at,
-    login_user_id,
-    related_at,
-    installation_shared,
-    ...device
-  }: v.InferOutput<typeof lineSchema>,
+  device: ImportedDevice,
   { dryRun }: Options,
 ): Promise<LineOutcome> {
+  const { platform, login_user_id, installation_id } = device;
   const now = timestamp();
-  const lastSeenAt = last_seen_at ?? now;
+  const lastSeenAt = device.last_seen_at ?? now;
   const [hasApplication, user] = await Promise.all([
-    hasMobileApplication(loginAppId, device.platform),
+    hasMobileApplication(loginAppId, platform),
     login_user_id === undefined ? undefined : readLoginUser(login_user_id),
   ]);
+
+  const reasons: string[] = [];
+  if (!hasApplication) reasons.push(noMobileApplication(platform));
   const isStranger = login_user_id !== undefined && user?.login_app_id !== loginAppId;
-  const reasons = [
-    ...(hasApplication ? [] : [noMobileApplication(device.platform)]),
-    ...(isStranger ? ['The Login App has no such Login User.'] : []),
-    ...(lastSeenAt > now ? ['last_seen_at must not be in the future.'] : []),
-    ...(lastSeenAt < activeSince() ? ['The device was not seen for 270 days.'] : []),
-  ];
+  if (isStranger) reasons.push('The Login App has no such Login User.');
+  if (lastSeenAt > now) reasons.push('last_seen_at must not be in the future.');
+  if (lastSeenAt < activeSince()) reasons.push('The device was not seen for 270 days.');
   if (reasons.length > 0) return { reason: reasons.join(' ') };
-  const attributes = attributesOf(loginAppId, device, lastSeenAt);
-  const { device_id } = attributes;
-  const relation = user && {
-    login_user_id: user.login_user_id,
-    login_user_since: user.created_at,
-    related_at: related_at ?? lastSeenAt,
-    confirmed_login_user_id: user.login_user_id,
-    list: devicesOfLoginUserList(user.login_user_id),
-  };
-  const shared = installation_shared ? { installation_shared } : {};
-  const item = { ...attributes, ...shared, created_at: created_at ?? lastSeenAt, ...relation };
-  const { installation_id } = device;
+
+  const item = itemOf(loginAppId, device, lastSeenAt, user);
   const installation =
     installation_id === undefined ? undefined : installationItem(loginAppId, installation_id);
   if (dryRun) return foresee(item, installation);
   const addOnce = () => (installation ? addToInstallation(installation, item) : addAlone(item));
-  return retryOnConflict(addOnce, `Others keep registering the device ${device_id}.`);
+  return retryOnConflict(addOnce, `Others keep registering the device ${item.device_id}.`);
+}
+
+/**
+ * The item of an imported device.
+ * @param user the person that it is linked to, if there is one
+ */
+function itemOf(
+  loginAppId: string,
+  device: ImportedDevice,
+  lastSeenAt: string,
+  user: LoginUser | undefined,
+): NewDeviceItem {
+  const item = {
+    ...registeredAttributes(loginAppId, device, lastSeenAt),
+    created_at: device.created_at ?? lastSeenAt,
+  };
+  const shared = device.installation_shared ? { installation_shared: true } : {};
+  if (!user) return { ...item, ...shared };
+  const link = {
+    login_user_id: user.login_user_id,
+    login_user_since: user.created_at,
+    related_at: device.related_at ?? lastSeenAt,
+    // An import counts like a recent login.
+    confirmed_login_user_id: user.login_user_id,
+    list: devicesOfLoginUserList(user.login_user_id),
+  };
+  return { ...item, ...shared, ...link };
 }
 
 type NewDeviceItem = Stored<Device>;
@@ -120,20 +133,25 @@ async function foresee(
     key && readItem(key),
   ]);
   if (isOfAnother(installation, item)) return { reason: ofAnother };
-  return stored && !hasExpired(stored) ? 'repeated' : 'added';
+  const isThere = stored !== undefined && !hasExpired(stored);
+  return isThere ? 'repeated' : 'added';
 }
 
 const ofAnother = 'The installation has another device.';
 
 /**
- * Whether an installation that goes on has another device, and no line or phone has shown that it
- * is shared.
+ * Whether an installation that has not expired has another device, and neither a line nor a phone
+ * has shown that it is shared.
  */
 function isOfAnother(installation: Installation | undefined, item: NewDeviceItem): boolean {
-  const isOver = installation === undefined || installation.expires_at <= epochSeconds();
-  const isShared = installation?.shared === true || item.installation_shared === true;
-  return !isOver && !isShared && installation.device_id !== item.device_id;
+  if (!installation || isOver(installation) || isShared(installation, item)) return false;
+  return installation.device_id !== item.device_id;
 }
+
+const isOver = ({ expires_at }: Installation): boolean => expires_at <= epochSeconds();
+
+const isShared = (installation: Installation | undefined, item: NewDeviceItem): boolean =>
+  installation?.shared === true || item.installation_shared === true;
 
 /**
  * Adds a device without an installation.
@@ -141,10 +159,13 @@ function isOfAnother(installation: Installation | undefined, item: NewDeviceItem
  */
 async function addAlone(item: NewDeviceItem): Promise<LineOutcome | undefined> {
   const key = deviceItem(item.device_id);
-  if (await putItem(key, item, { ifAbsent: true })) return 'added';
+  const isAdded = await putItem(key, item, { ifAbsent: true });
+  if (isAdded) return 'added';
   const stored = await readItem(key);
   if (stored && !hasExpired(stored)) return 'repeated';
-  const outcome = await writeTogether([put(key, item, { expires_at: { is: stored?.expires_at } })]);
+  // An expired device that the table still has is replaced.
+  const replacement = put(key, item, { expires_at: { is: stored?.expires_at } });
+  const outcome = await writeTogether([replacement]);
   return outcome.done ? 'added' : undefined;
 }
 
@@ -160,18 +181,18 @@ async function addToInstallation(
   const { device_id } = item;
   const [installation, stored] = await readItems([key, deviceItem(device_id)]);
   if (isOfAnother(installation, item)) return { reason: ofAnother };
-  const isOver = installation === undefined || installation.expires_at <= epochSeconds();
-  const isShared = installation?.shared === true || item.installation_shared === true;
-  const content = {
+  const goesOn = installation !== undefined && !isOver(installation);
+  const content: Stored<Installation> = {
     ...installation,
-    device_id: isOver ? device_id : installation.device_id,
+    device_id: goesOn ? installation.device_id : device_id,
     expires_at: endOfInstallation(),
-    ...(isShared && { shared: true }),
   };
-  const claim = put(key, content, sameInstallation(installation));
+  if (isShared(installation, item)) content.shared = true;
+  const installationWrite = put(key, content, sameInstallation(installation));
   const isThere = stored !== undefined && !hasExpired(stored);
-  const add = put(deviceItem(device_id), item, { expires_at: { is: stored?.expires_at } });
-  const outcome = await writeTogether(isThere ? [claim] : [claim, add]);
+  const deviceWrite = put(deviceItem(device_id), item, { expires_at: { is: stored?.expires_at } });
+  const writes = isThere ? [installationWrite] : [installationWrite, deviceWrite];
+  const outcome = await writeTogether(writes);
   if (!outcome.done) return undefined;
   return isThere ? 'repeated' : 'added';
 }

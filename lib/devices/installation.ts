@@ -36,7 +36,7 @@ const spareSeconds = 30 * 86_400;
 export const endOfInstallation = (): number =>
   epochSeconds() + deviceLifetimeSeconds + spareSeconds;
 
-/** Whether an installation has to be written again, to outlive a device that registers now. */
+/** Whether an installation has to be written again so that it outlives a device that registers now. */
 export const isDue = ({ expires_at }: Installation): boolean =>
   expires_at < epochSeconds() + deviceLifetimeSeconds;
 
@@ -55,8 +55,8 @@ export function sameInstallation(installation: Installation | undefined) {
 /** The attributes of an installation that gets another device. */
 export function withDevice(installation: Installation | undefined, deviceId: string) {
   const { device_id, previous_device_id, replaced_device_ids = [] } = installation ?? {};
-  const before = [...replaced_device_ids, previous_device_id, device_id];
-  const replaced = new Set(before.filter((id) => typeof id === 'string'));
+  const earlier = [...replaced_device_ids, previous_device_id, device_id];
+  const replaced = new Set(earlier.filter((id) => typeof id === 'string'));
   replaced.delete(deviceId);
   return { device_id: deviceId, replaced_device_ids: [...replaced].slice(-mostReplaced) };
 }

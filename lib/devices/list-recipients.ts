@@ -9,29 +9,37 @@ import { isItemOf } from '../storage/lists.ts';
 import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   loginAppOfSender,
-  type Place,
-  placeSchema,
   recipientSchema,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
+  type ShardPosition,
+  shardPositionSchema,
   toRecipient,
 } from './recipients.ts';
 
-/**
- * A place, with the Login App and the platform of the query; its device tells the shard. It is not
- * signed: a made-up place only moves the start within a shard that its maker may read anyway.
- */
-const writeCursor = (of: (string | null)[], next: Place): string =>
-  Buffer.from(JSON.stringify({ ...next, of })).toString('base64url');
+/** The Login App and the platform of a query, to which its cursors belong. */
+type CursorOwner = (string | null)[];
 
-function readCursor(of: (string | null)[], shard: number, cursor: string): Place {
+/**
+ * A cursor: a position in a shard, with the query that it belongs to. Its device tells the shard.
+ * It is not signed: a made-up position only moves the start within a shard that its maker may read
+ * anyway.
+ */
+const writeCursor = (of: CursorOwner, position: ShardPosition): string =>
+  Buffer.from(JSON.stringify({ ...position, of })).toString('base64url');
+
+/**
+ * The position after which a page begins.
+ * @throws ServiceError `invalid_request` for a text that is no cursor of this query
+ */
+function readCursor(of: CursorOwner, shard: number, cursor: string): ShardPosition {
   const text = Buffer.from(cursor, 'base64url').toString();
-  const { success, output: place } = v.safeParse(
-    v.pipe(v.string(), v.parseJson(), placeSchema),
-    text,
-  );
-  if (success && shardNumberOf(place.device_id) === shard && writeCursor(of, place) === cursor)
-    return place;
+  const read = v.safeParse(v.pipe(v.string(), v.parseJson(), shardPositionSchema), text);
+  if (read.success) {
+    const position = read.output;
+    const isOfShard = shardNumberOf(position.device_id) === shard;
+    if (isOfShard && writeCursor(of, position) === cursor) return position;
+  }
   throw invalid(
     'The parameter cursor must be the next_cursor of the page before, with the same shard and platform.',
   );
@@ -63,6 +71,8 @@ export const recipientListSchema = v.object({
   ),
 });
 
+type RecipientList = v.InferOutput<typeof recipientListSchema>;
+
 /**
  * The devices of a person or of a shard that messages go to. A person of another Login App has
  * none, at the cost of an unknown one.
@@ -71,28 +81,34 @@ export const recipientListSchema = v.object({
  */
 export async function listRecipients(
   client: AuthenticatedClient,
-  { login_user_id, shard, limit, cursor, platform }: RecipientsQuery,
-): Promise<v.InferOutput<typeof recipientListSchema>> {
+  query: RecipientsQuery,
+): Promise<RecipientList> {
+  const { login_user_id, shard, limit, cursor, platform } = query;
   const loginAppId = await loginAppOfSender(client);
-  if (login_user_id === undefined && shard !== undefined) {
-    const of = [loginAppId, platform ?? null];
-    const after = cursor === undefined ? undefined : readCursor(of, shard, cursor);
-    const page = await recipientsOfLoginApp(loginAppId, shard, {
-      limit: limit ?? 100,
-      after,
-      platform,
-    });
-    const next_cursor = page.next && writeCursor(of, page.next);
-    return { recipients: page.recipients.map(toRecipient), next_cursor };
-  }
+  if (login_user_id === undefined && shard !== undefined)
+    return listShard(loginAppId, shard, query);
   if (login_user_id === undefined || shard !== undefined)
     throw invalid('Send either the parameter login_user_id or the parameter shard.');
   if (limit !== undefined || cursor !== undefined)
     throw invalid('The parameters limit and cursor go with the parameter shard.');
-  if (!(await isItemOf(loginAppId, loginUserKey(login_user_id)))) return { recipients: [] };
+
+  const isTheirs = await isItemOf(loginAppId, loginUserKey(login_user_id));
+  if (!isTheirs) return { recipients: [] };
   const devices = await recipientsOfLoginUser(login_user_id);
   const wanted = devices
     .filter((one) => one.login_app_id === loginAppId)
     .filter((one) => platform === undefined || one.platform === platform);
   return { recipients: wanted.map(toRecipient) };
+}
+
+async function listShard(
+  loginAppId: string,
+  shard: number,
+  { limit = 100, cursor, platform }: RecipientsQuery,
+): Promise<RecipientList> {
+  const of = [loginAppId, platform ?? null];
+  const after = cursor === undefined ? undefined : readCursor(of, shard, cursor);
+  const page = await recipientsOfLoginApp(loginAppId, shard, { limit, after, platform });
+  const next_cursor = page.next && writeCursor(of, page.next);
+  return { recipients: page.recipients.map(toRecipient), next_cursor };
 }

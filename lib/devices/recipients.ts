@@ -5,7 +5,7 @@ import { ServiceError } from '../foundation/service-error.ts';
 import type { Platform } from '../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
 import { timestampField } from '../schema/json-schema.ts';
-import { updateOwnItem } from '../storage/items.ts';
+import { type Item, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
 import {
@@ -38,34 +38,36 @@ export const recipientSchema = v.object({
 export const recipientsOfLoginUser = async (loginUserId: string): Promise<Device[]> =>
   (await readCurrentDevices(loginUserId)).filter(isActive);
 
-/** A place in a shard: after this device, which was last seen at this time. */
-export const placeSchema = v.object({
+/** The last device that was read of a shard, and when it was last seen: the next one follows it. */
+export const shardPositionSchema = v.object({
   device_id: v.pipe(v.string(), v.regex(idForms['d_…'])),
   last_seen_at: v.pipe(v.string(), v.isoTimestamp()),
 });
-export type Place = v.InferOutput<typeof placeSchema>;
+export type ShardPosition = v.InferOutput<typeof shardPositionSchema>;
+
+interface PageOfShard {
+  /** How many devices are read; of these, only those of the platform are listed. */
+  limit: number;
+  /** The `next` of the page before. */
+  after?: ShardPosition | undefined;
+  platform?: Platform | undefined;
+}
 
 /**
  * Some of the devices that messages to everyone go to, the one seen least recently first. The index
- * lags behind: each device is read again, so its person is the current one, but a device of the
+ * lags behind. Each device is read again, so its person is the current one, but a device of the
  * last seconds may be missing. One that registers while a worker reads moves to the end: it may
  * come again, but is never missed.
- * @param limit how many are read; of these, only those of the platform are listed
- * @param after `next` of the page before
  */
 export async function recipientsOfLoginApp(
   loginAppId: string,
   shard: number,
-  {
-    limit,
-    after,
-    platform,
-  }: { limit: number; after?: Place | undefined; platform?: Platform | undefined },
-) {
+  { limit, after, platform }: PageOfShard,
+): Promise<{ recipients: Device[]; next: ShardPosition | undefined }> {
   const list = devicesOfLoginAppShard(loginAppId, shard);
   const from = activeSince();
-  // No device between an outdated place and `from` is active, and the store rejects such a place as
-  // a start.
+  // The store rejects a start before `from`. No device is active there, so the page can as well
+  // begin with the first active one.
   const isWithin = after !== undefined && after.last_seen_at >= from;
   const start = isWithin
     ? { ...deviceKey(after.device_id), shard: list, shard_position: after.last_seen_at }
@@ -76,35 +78,36 @@ export async function recipientsOfLoginApp(
     start,
     order: 'ascending',
   });
-  const ids = items
-    .filter((item) => platform === undefined || item.platform === platform)
-    .map(({ device_id }) => String(device_id));
-  const devices = devicesAmong(await readMembers(ids.map(deviceKey))).filter(
-    (one) => one.login_app_id === loginAppId && isActive(one),
-  );
-  const recipients = await endLeftoverRelations(devices);
-  const place = {
-    device_id: String(next?.pk).replace('DEVICE#', ''),
-    last_seen_at: next?.shard_position,
-  };
-  return { recipients, next: next && v.parse(placeSchema, place) };
+
+  const ofPlatform = items.filter((item) => platform === undefined || item.platform === platform);
+  const keys = ofPlatform.map(({ device_id }) => deviceKey(String(device_id)));
+  const devices = devicesAmong(await readMembers(keys));
+  const active = devices.filter((one) => one.login_app_id === loginAppId && isActive(one));
+  const recipients = await endLeftoverRelations(active);
+  return { recipients, next: next && positionOf(next) };
 }
 
+/** The position of an item in its shard, from its key in the index. */
+const positionOf = ({ pk, shard_position }: Item): ShardPosition =>
+  v.parse(shardPositionSchema, {
+    device_id: String(pk).replace('DEVICE#', ''),
+    last_seen_at: shard_position,
+  });
+
 /**
- * Removes a device, of one Login App or any, from every list until it registers again. False when
- * there is none.
+ * Removes a device from every list until it registers again.
+ * @param loginAppId the Login App that must have it; without one, any may
+ * @returns false when there is no such device
  */
-export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
-  updateOwnItem(deviceItem(id), {
+export function disableDevice(id: string, loginAppId?: string): Promise<boolean> {
+  const isThere =
+    loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } };
+  return updateOwnItem(deviceItem(id), {
     setIfAbsent: { disabled_at: timestamp() },
     remove: ['shard'],
-    when: {
-      ...notExpired(),
-      ...(loginAppId === undefined
-        ? { pk: { exists: true } }
-        : { login_app_id: { is: loginAppId } }),
-    },
+    when: { ...notExpired(), ...isThere },
   });
+}
 
 /**
  * Disables a device for a sender.
@@ -112,8 +115,8 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
  */
 export async function disableRecipient(client: AuthenticatedClient, id: string): Promise<void> {
   const loginAppId = await loginAppOfSender(client);
-  if (!isId('d_…', id) || !(await disableDevice(id, loginAppId)))
-    throw new ServiceError('not_found', 'The Login App has no such device.');
+  const isDisabled = isId('d_…', id) && (await disableDevice(id, loginAppId));
+  if (!isDisabled) throw new ServiceError('not_found', 'The Login App has no such device.');
 }
 
 /**
@@ -128,11 +131,10 @@ export async function loginAppOfSender(client: AuthenticatedClient): Promise<str
 }
 
 /** Converts a device for a worker. Only one with a token of APNs gets an environment. */
-export function toRecipient({ environment = 'production', ...found }: Device) {
-  const token_type = tokenTypeOf(found);
-  return v.parse(recipientSchema, {
-    ...found,
-    token_type,
-    ...(token_type === 'apns' && { environment }),
-  });
+export function toRecipient(device: Device): v.InferOutput<typeof recipientSchema> {
+  const { environment = 'production', ...others } = device;
+  const token_type = tokenTypeOf(device);
+  const hasEnvironment = token_type === 'apns';
+  const shown = hasEnvironment ? { ...others, environment } : others;
+  return v.parse(recipientSchema, { ...shown, token_type });
 }

@@ -29,9 +29,11 @@ export const registeredDeviceSchema = v.object({
 export function deviceIdOf(
   loginAppId: string,
   { platform, token }: Pick<NewDevice, 'platform' | 'token'>,
-) {
+): string {
+  // The case of a token's hexadecimal digits does not matter to APNs.
   const isApnsToken = platform === 'ios' && apnsToken.test(token);
-  return `d_${hashOf(loginAppId, platform, isApnsToken ? token.toLowerCase() : token)}`;
+  const sameForAll = isApnsToken ? token.toLowerCase() : token;
+  return `d_${hashOf(loginAppId, platform, sameForAll)}`;
 }
 
 /**
@@ -46,10 +48,10 @@ export async function registerDevice(loginAppId: string, newDevice: NewDevice) {
     throw new ServiceError('not_found', noMobileApplication(platform));
   const id = deviceIdOf(loginAppId, newDevice);
   const change = changeBy(loginAppId, newDevice);
-  const registerOnce = () =>
-    installation_id === undefined
-      ? registerAlone(id, change)
-      : registerInInstallation(loginAppId, installation_id, id, change);
+  const registerOnce = () => {
+    if (installation_id === undefined) return registerAlone(id, change);
+    return registerInInstallation(loginAppId, installation_id, id, change);
+  };
   const isCreated = await retryOnConflict(registerOnce, 'Others keep registering the device.');
   logEvent('device_registered', { platform, outcome: isCreated ? 'created' : 'known' });
   return { id, isCreated };
@@ -57,7 +59,7 @@ export async function registerDevice(loginAppId: string, newDevice: NewDevice) {
 
 /** The change that a registration makes to its device, whether it is new or not. */
 function changeBy(loginAppId: string, newDevice: NewDevice): DeviceChange {
-  const set = attributesOf(loginAppId, newDevice, timestamp());
+  const set = registeredAttributes(loginAppId, newDevice, timestamp());
   const missing = detailNames.filter((name) => set[name] === undefined);
   return { set, remove: ['disabled_at', 'replaced_by', 'installation_shared', ...missing] };
 }
@@ -79,7 +81,7 @@ async function registerAlone(
   });
   if (updated.done) return updated.created;
 
-  // The table still has an expired device with this token: the new one is nobody's.
+  // The table may still have an expired device with this token. The new one is not its person's.
   const found = updated.found && deviceItem.parse(updated.found);
   if (!found || !hasExpired(found)) return undefined;
   const created = await updateItem(deviceItem(id), {
@@ -93,10 +95,14 @@ async function registerAlone(
 export const noMobileApplication = (platform: Platform): string =>
   `The Login App has no mobile application for ${platform}.`;
 
-/** Attributes of the item of a device, apart from its creation and its relation. */
-export function attributesOf(loginAppId: string, newDevice: NewDevice, lastSeenAt: string) {
+/**
+ * The attributes that a registration gives to the item of a device: all but the time of its creation
+ * and its link to a person.
+ */
+export function registeredAttributes(loginAppId: string, newDevice: NewDevice, lastSeenAt: string) {
   const { platform, token } = newDevice;
   const id = deviceIdOf(loginAppId, newDevice);
+  const lastSeenSeconds = Math.floor(Date.parse(lastSeenAt) / 1000);
   return {
     device_id: id,
     login_app_id: loginAppId,
@@ -104,7 +110,7 @@ export function attributesOf(loginAppId: string, newDevice: NewDevice, lastSeenA
     token,
     ...v.parse(v.object(details), newDevice),
     last_seen_at: lastSeenAt,
-    expires_at: Math.floor(Date.parse(lastSeenAt) / 1000) + deviceLifetimeSeconds,
+    expires_at: lastSeenSeconds + deviceLifetimeSeconds,
     list_position: lastSeenAt,
     shard: shardOf(loginAppId, id),
     shard_position: lastSeenAt,

@@ -50,10 +50,9 @@ interface Registration {
 /** The effect of a registration on the device that the installation has so far. */
 interface Effect {
   predecessor?: Device;
-  /** The write of the predecessor. */
-  write?: TransactionWrite;
-  /** The relation that the registered device gets from it. */
-  relation?: DeviceAttributes | undefined;
+  predecessorWrite?: TransactionWrite;
+  /** The link to a person that the registered device gets from the predecessor. */
+  movedRelation?: DeviceAttributes | undefined;
 }
 
 /** Seconds from the replacement of a device to its end: 30 days. */
@@ -75,7 +74,8 @@ export async function registerInInstallation(
     installationItem(loginAppId, installationId),
     deviceItem(deviceId),
   ]);
-  const device = stored && !hasExpired(stored) ? stored : undefined;
+  const isThere = stored !== undefined && !hasExpired(stored);
+  const device = isThere ? stored : undefined;
   const registration = {
     loginAppId,
     installationId,
@@ -91,17 +91,18 @@ export async function registerInInstallation(
   if (installation?.shared === true) return writeAll(registration, true, {});
 
   const predecessor = await readPredecessor(registration);
-  if (!hasComeBack(registration))
-    return writeAll(registration, false, replacePredecessor(registration, predecessor));
+  if (!hasComeBack(registration)) {
+    const replacement = replacePredecessor(registration, predecessor);
+    return writeAll(registration, false, replacement);
+  }
 
-  const isNew = await writeAll(registration, true, endMovedRelation(registration, predecessor));
+  const separation = endMovedRelation(registration, predecessor);
+  const isNew = await writeAll(registration, true, separation);
   if (isNew !== undefined) logEvent('installation_shared', { platform: change.set.platform });
   return isNew;
 }
 
-/**
- * Whether a registration leaves the installation as it is. Those of 1.0.0 are due to be written.
- */
+/** Whether a registration leaves the installation as it is. */
 function isUnchanged({ installation, deviceId, device }: Registration): boolean {
   if (!installation || isDue(installation)) return false;
   if (!device || device.replaced_by !== undefined) return false;
@@ -109,8 +110,8 @@ function isUnchanged({ installation, deviceId, device }: Registration): boolean 
 }
 
 /**
- * Whether a push token registers again after another one has replaced it. The phone that replaced
- * it was not the same one, then: it has the id from a backup.
+ * Whether a push token registers again after another one has replaced it. Then the other one is
+ * that of a second phone, which has the installation's id from a backup.
  */
 function hasComeBack({ installation, installationId, deviceId, device }: Registration): boolean {
   if (!installation) return false;
@@ -122,8 +123,8 @@ function hasComeBack({ installation, installationId, deviceId, device }: Registr
 }
 
 /**
- * The device that the installation has so far. 1.0.0 may have died before it replaced the previous
- * one.
+ * The device that the installation has so far. If that is the registered one, it may be the device
+ * before, which 1.0.0 did not always replace.
  */
 async function readPredecessor({
   installation,
@@ -136,7 +137,8 @@ async function readPredecessor({
 }
 
 /**
- * Replaces the predecessor, which leaves all lists. Its person goes along: it is the same phone.
+ * Replaces the predecessor, which leaves all lists. Its link to a person moves to the registered
+ * device, since both are the same phone.
  */
 function replacePredecessor(
   { installationId, deviceId }: Registration,
@@ -144,7 +146,7 @@ function replacePredecessor(
 ): Effect {
   if (predecessor?.installation_id !== installationId) return {};
   if (predecessor.replaced_by !== undefined) return {};
-  const write = update(deviceItem(predecessor.device_id), {
+  const predecessorWrite = update(deviceItem(predecessor.device_id), {
     set: {
       replaced_by: deviceId,
       expires_at: epochSeconds() + replacedLifetimeSeconds,
@@ -156,33 +158,32 @@ function replacePredecessor(
       ...sameRelation(predecessor),
     },
   });
-  const own = relationOf(predecessor);
-  if (!own) return { predecessor, write };
+  const found = relationOf(predecessor);
+  if (!found) return { predecessor, predecessorWrite };
   const moved_from = predecessor.moved_from ?? predecessor.device_id;
-  return { predecessor, write, relation: { ...own, moved_from } };
+  return { predecessor, predecessorWrite, movedRelation: { ...found, moved_from } };
 }
 
 /**
- * Ends the relation of the predecessor if nobody made it there: it has moved from another phone.
- * The device that comes back gets it again if the person related that one. In doubt, nobody gets
- * it.
+ * Unlinks the predecessor if its link has moved there from another phone. The device that comes
+ * back gets the link again if it is the one that the person linked. In doubt, no device gets it.
  */
 function endMovedRelation({ deviceId }: Registration, predecessor: Device | undefined): Effect {
   if (!predecessor) return {};
   const { moved_from, took_over } = predecessor;
-  // A device of 1.0.0 does not say whether its relation has moved.
+  // A device of 1.0.0 does not say whether its link has moved.
   const isUnclear = took_over !== undefined;
   if (moved_from === undefined && !isUnclear) return {};
-  const write = update(deviceItem(predecessor.device_id), {
+  const predecessorWrite = update(deviceItem(predecessor.device_id), {
     remove: relation,
     when: sameRelation(predecessor),
   });
   const isReturned = moved_from === deviceId && !isUnclear;
-  if (!isReturned) return { predecessor, write };
-  return { predecessor, write, relation: relationOf(predecessor) };
+  if (!isReturned) return { predecessor, predecessorWrite };
+  return { predecessor, predecessorWrite, movedRelation: relationOf(predecessor) };
 }
 
-/** The relation of a device, for another one; undefined if it is nobody's. */
+/** The attributes that link a device to its person, for another device; undefined without one. */
 function relationOf(device: Device): DeviceAttributes | undefined {
   const { login_user_id } = device;
   if (login_user_id === undefined) return undefined;
@@ -195,8 +196,9 @@ async function writeDevice({
   change,
   installation,
 }: Registration): Promise<false | undefined> {
+  const isShared = installation?.shared === true;
   const updated = await updateItem(deviceItem(deviceId), {
-    ...withMore(change, sharedMark(installation?.shared === true)),
+    ...withMore(change, sharedAttribute(isShared)),
     when: { replaced_by: { exists: false }, ...notExpired() },
   });
   return updated.done ? false : undefined;
@@ -211,47 +213,48 @@ async function writeAll(
   isShared: boolean,
   effect: Effect,
 ): Promise<boolean | undefined> {
-  const { loginAppId, installationId, deviceId, change, installation, stored, device } =
-    registration;
+  const { loginAppId, installationId, deviceId } = registration;
+  const { change, installation, stored, device } = registration;
+  const { predecessorWrite, movedRelation } = effect;
   const isNew = device === undefined;
 
-  const members = isShared ? { shared: true } : withDevice(installation, deviceId);
-  const ofInstallation = update(installationItem(loginAppId, installationId), {
-    set: { ...members, expires_at: endOfInstallation() },
+  const set = isShared ? { shared: true } : withDevice(installation, deviceId);
+  const installationWrite = update(installationItem(loginAppId, installationId), {
+    set: { ...set, expires_at: endOfInstallation() },
     remove: obsoleteAttributes,
     when: sameInstallation(installation),
   });
 
   const created = isNew ? { created_at: change.set.last_seen_at } : {};
-  const more = { ...created, ...effect.relation, ...sharedMark(isShared) };
-  // An expired device hands nobody on to the new one with the same token.
-  const removed = isNew || effect.relation ? relation : [];
-  const ofDevice = update(deviceItem(deviceId), {
-    ...withMore(change, more, removed),
+  const more = { ...created, ...movedRelation, ...sharedAttribute(isShared) };
+  // An expired device with the same token does not pass its link to a person on to the new one.
+  const isUnlinked = isNew || movedRelation !== undefined;
+  const deviceWrite = update(deviceItem(deviceId), {
+    ...withMore(change, more, isUnlinked ? relation : []),
     when: { expires_at: { is: stored?.expires_at } },
   });
 
-  const ofPredecessor = effect.write ? [effect.write] : [];
-  const outcome = await writeTogether([ofInstallation, ...ofPredecessor, ofDevice]);
+  const predecessorWrites = predecessorWrite ? [predecessorWrite] : [];
+  const outcome = await writeTogether([installationWrite, ...predecessorWrites, deviceWrite]);
   if (!outcome.done) return undefined;
   noteInAuditLine(device, effect);
   return isNew;
 }
 
 /**
- * Notes whose messages go elsewhere now: whoever knows an installation's id can bring that about.
+ * Notes in the audit line whose messages go to another device now: whoever knows the id of an
+ * installation can bring that about.
+ * @param device the registered device before, if there was one
  */
-function noteInAuditLine(
-  device: Device | undefined,
-  { predecessor, relation: gained }: Effect,
-): void {
-  annotateIds({ former_device_id: predecessor?.device_id, login_user_id: gained?.login_user_id });
+function noteInAuditLine(device: Device | undefined, { predecessor, movedRelation }: Effect): void {
+  const login_user_id = movedRelation?.login_user_id;
+  annotateIds({ former_device_id: predecessor?.device_id, login_user_id });
   const former_login_user_id = device?.login_user_id;
-  if (gained && gained.login_user_id !== former_login_user_id)
-    annotateIds({ former_login_user_id });
+  const hasNewPerson = movedRelation !== undefined && login_user_id !== former_login_user_id;
+  if (hasNewPerson) annotateIds({ former_login_user_id });
 }
 
-const sharedMark = (isShared: boolean) => (isShared ? { installation_shared: true } : {});
+const sharedAttribute = (isShared: boolean) => (isShared ? { installation_shared: true } : {});
 
 /**
  * Adds attributes to a change.

@@ -16,7 +16,7 @@ import {
   readRelatedDevices,
   unrelate,
 } from './related-devices.ts';
-import { noSuchDevice, reasonAgainst, relationBy } from './relation.ts';
+import { noSuchDevice, relationBy, relationError } from './relation.ts';
 import { relateUnconfirmed } from './unconfirmed-relation.ts';
 
 export const relationRequestSchema = v.object(
@@ -25,12 +25,11 @@ export const relationRequestSchema = v.object(
 );
 
 /**
- * Relates a registered device to a Login User; the last one wins. After a recent login that is one
- * conditional write. Relations beyond the limit per person then end if the device was not theirs
- * before.
+ * Links a registered device to a Login User, whoever had it before. After a recent login that is
+ * one conditional write. If the device is new to the person, their links beyond the limit end.
  *
- * Without a recent login nobody loses a device: a stolen token must not take messages away from the
- * person's phones. Such a relation is unconfirmed, and a person has only a few of them.
+ * Without a recent login no other device of the person is unlinked: a stolen token must not take
+ * messages away from their phones. Such a link is unconfirmed, and a person has only a few of them.
  * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced,
  *   `forbidden` for one of another Login App, `unprocessable_entity` for a blocked user or a
  *   disabled device, `insufficient_user_authentication`
@@ -38,9 +37,8 @@ export const relationRequestSchema = v.object(
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const user = requireActiveUser(caller, 'unprocessable_entity');
   if (!isId('d_…', id)) throw noSuchDevice();
-  await (isLoginRecent(caller)
-    ? relateConfirmed(caller, user, id)
-    : relateUnconfirmed(caller, user, id));
+  if (isLoginRecent(caller)) await relateConfirmed(caller, user, id);
+  else await relateUnconfirmed(caller, user, id);
 }
 
 async function relateConfirmed(
@@ -52,16 +50,17 @@ async function relateConfirmed(
   const { set, remove, when } = relationBy(caller, user);
   const confirmed = { ...set, confirmed_login_user_id: login_user_id };
   const updated = await updateItem(deviceItem(id), { set: confirmed, remove, when });
-  if (!updated.done) throw reasonAgainst(caller, updated.found) ?? noSuchDevice();
+  if (!updated.done) throw relationError(caller, updated.found) ?? noSuchDevice();
   const former_login_user_id = updated.before?.login_user_id;
-  if (former_login_user_id === login_user_id) return;
-  // In the audit line: whoever knows a device's id can take its messages.
+  const wasTheirs = former_login_user_id === login_user_id;
+  if (wasTheirs) return;
+  // The audit line names the person who had the device: whoever knows its id can take its messages.
   annotateIds({ former_login_user_id });
   await endSurplusRelations(login_user_id, id);
 }
 
 /**
- * Ends the relation of a device to a Login User.
+ * Unlinks a device from a Login User.
  * @throws ServiceError `not_found` when it is not theirs, or does not exist
  */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
@@ -70,21 +69,30 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
 }
 
 /**
- * Ends all relations, or those of some devices, unless another session has related one since.
+ * Unlinks all devices of a Login User.
  * @returns how many there were
  */
-export async function endRelationsWhere(
-  loginUserId: string,
-  isEnding?: (device: Device) => boolean,
-) {
-  const ending = (await readRelatedDevices(loginUserId)).filter(isEnding ?? (() => true));
-  const end = ({ device_id, related_session_id }: Device) =>
-    unrelate(loginUserId, device_id, isEnding && related_session_id);
-  await Promise.all(ending.map(end));
-  return ending.length;
+export async function endAllRelations(loginUserId: string): Promise<number> {
+  const devices = await readRelatedDevices(loginUserId);
+  await Promise.all(devices.map(({ device_id }) => unrelate(loginUserId, device_id)));
+  return devices.length;
 }
 
-/** Ends the relations beyond the limit per person, but not that of a new device. */
+/** Unlinks some devices of a Login User, except those that another session has linked meanwhile. */
+export async function endRelationsWhere(
+  loginUserId: string,
+  isEnding: (device: Device) => boolean,
+): Promise<void> {
+  const devices = await readRelatedDevices(loginUserId);
+  const ending = devices.filter(isEnding);
+  await Promise.all(
+    ending.map(({ device_id, related_session_id }) =>
+      unrelate(loginUserId, device_id, related_session_id),
+    ),
+  );
+}
+
+/** Unlinks the devices of a person beyond the limit, but never the one that is new to them. */
 async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const related = await readRelatedDevices(loginUserId, mostDevices);
   const others = related.filter(({ device_id }) => device_id !== newDeviceId);

@@ -23,28 +23,27 @@ const mostRead = 100;
 
 /** The keys of the devices that the index shows as a Login User's. It lags behind. */
 export async function findRelated(loginUserId: string): Promise<Key[]> {
-  const { items } = await readGlobalList('by_list', devicesOfLoginUserList(loginUserId), {
-    limit: mostRead,
-  });
+  const list = devicesOfLoginUserList(loginUserId);
+  const { items } = await readGlobalList('by_list', list, { limit: mostRead });
   return items.map(keyOf);
 }
 
 /**
- * Every device that is related to a Login User, the one seen last first. The index lags behind, so
+ * Every device that is linked to a Login User, the one seen last first. The index lags behind, so
  * each device is read again: one that is another person's by now is never among them.
- * @param least none, if the index shows fewer
+ * @param least if the index shows fewer devices than these, none is read or returned
  */
 export async function readRelatedDevices(loginUserId: string, least = 1): Promise<Device[]> {
   const shown = await findRelated(loginUserId);
-  const devices = shown.length < least ? [] : devicesAmong(await readMembers(shown));
-  return devices
-    .filter(({ login_user_id }) => login_user_id === loginUserId)
-    .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
+  if (shown.length < least) return [];
+  const devices = devicesAmong(await readMembers(shown));
+  const related = devices.filter(({ login_user_id }) => login_user_id === loginUserId);
+  return related.toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
 
 /**
- * The devices of a Login User whose relation stands, at most 20. More can be related for a moment,
- * by logins at the same time; whoever reads them ends the surplus.
+ * The devices of a Login User whose link is still valid, at most 20. Requests at the same time can
+ * link more for a moment; whoever reads them then unlinks the surplus.
  */
 export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
   const related = await readRelatedDevices(loginUserId);
@@ -55,20 +54,21 @@ export async function readCurrentDevices(loginUserId: string): Promise<Device[]>
 }
 
 /**
- * Ends the relations of some devices of a person beyond a number: first those that are unconfirmed,
- * then those of devices that were seen least recently.
- * @param related the one seen last first
- * @returns the ids of the devices whose relations have ended
+ * Unlinks the devices of a person beyond a number: first those with an unconfirmed link, then those
+ * that were seen least recently.
+ * @param related the devices of the person, the one seen last first
+ * @returns the ids of the devices that were unlinked
  */
 export async function endRelationsBeyond(related: Device[], most: number): Promise<string[]> {
-  const { confirmed = [], unconfirmed = [] } = Object.groupBy(related, (device) =>
-    isConfirmed(device) ? 'confirmed' : 'unconfirmed',
-  );
+  const confirmed = related.filter((device) => isConfirmed(device));
+  const unconfirmed = related.filter((device) => !isConfirmed(device));
   const surplus = [...confirmed, ...unconfirmed].slice(most);
-  const ended = await Promise.all(
-    surplus.map(({ device_id, login_user_id = '' }) => unrelate(login_user_id, device_id)),
-  );
-  return surplus.map(({ device_id }) => device_id).filter((_, place) => ended[place]);
+  const unlink = async ({ device_id, login_user_id = '' }: Device) => {
+    const isUnlinked = await unrelate(login_user_id, device_id);
+    return isUnlinked ? [device_id] : [];
+  };
+  const unlinked = await Promise.all(surplus.map(unlink));
+  return unlinked.flat();
 }
 
 const shownDeviceSchema = v.object({
@@ -99,62 +99,65 @@ export async function listDevices(
 }
 
 /**
- * Ends the relation of a device to a Login User, made by a session if one is named. False when
- * there is no such relation.
+ * Unlinks a device from a Login User.
+ * @param sessionId the session that must have linked it, if one is named
+ * @returns false when there is no such link
  */
-export const unrelate = (
+export function unrelate(
   loginUserId: string,
   deviceId: string,
   sessionId?: string,
-): Promise<boolean> =>
-  updateOwnItem(deviceItem(deviceId), {
+): Promise<boolean> {
+  const isTheirs = { login_user_id: { is: loginUserId } };
+  const isOfSession = { related_session_id: { is: sessionId } };
+  return updateOwnItem(deviceItem(deviceId), {
     remove: relation,
-    when: {
-      login_user_id: { is: loginUserId },
-      ...(sessionId !== undefined && { related_session_id: { is: sessionId } }),
-    },
+    when: sessionId === undefined ? isTheirs : { ...isTheirs, ...isOfSession },
   });
+}
 
 /**
- * Ends the leftover relations of some devices: the session that made one was logged out, or its
- * Login User was deleted, while the index did not show the device yet. A relation that ended with
- * all sessions of its Login App stays in the table, since that can be undone.
- * @returns all the devices, without the owners whose relations have ended
+ * Unlinks devices whose link is left over: the session that made it was logged out, or its Login
+ * User was deleted, while the index did not show the device yet. A link that ended with all
+ * sessions of its Login App stays in the table, since that logout can be undone.
+ * @returns all the devices; those whose link has ended have no owner
  */
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
   const itemOf = await readEach(devices.flatMap(ownerKeys));
-  return Promise.all(
-    devices.map(async (device) => {
-      if (device.login_user_id === undefined) return device;
-      const [user, session] = ownerKeys(device).map(itemOf);
-      if (isCurrent(device, user, session))
-        return (await isLoggedOut(device, session)) ? withoutOwner(device) : device;
+  const withValidOwner = async (device: Device): Promise<Device> => {
+    if (device.login_user_id === undefined) return device;
+    const [user, session] = ownerKeys(device).map(itemOf);
+    if (!isCurrent(device, user, session)) {
       await unrelate(device.login_user_id, device.device_id, device.related_session_id);
       return withoutOwner(device);
-    }),
-  );
+    }
+    return (await isLoggedOut(device, session)) ? withoutOwner(device) : device;
+  };
+  return Promise.all(devices.map(withValidOwner));
 }
 
+/** The keys of a device's Login User, and of the session that linked it to them. */
 function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
   if (login_user_id === undefined) return [];
   return [loginUserKey(login_user_id), sessionKey(login_user_id, related_session_id)];
 }
 
 /**
- * Whether a relation is to the Login User who is there now, and allowed by the session that made
- * it, if one did.
+ * Whether a device is linked to the Login User who is there now, and the session that made the link
+ * still allows it, if one made it.
  */
 function isCurrent(device: Device, user: Item | undefined, session: Item | undefined): boolean {
-  const isTheirs = user?.created_at === device.login_user_since && user?.deleted_at === undefined;
+  const isSamePerson = user?.created_at === device.login_user_since;
+  const isDeleted = user?.deleted_at !== undefined;
+  if (!isSamePerson || isDeleted) return false;
   const { related_session_id: sessionId, related_at: relatedAt = '' } = device;
-  return (
-    isTheirs && (sessionId === undefined || sessionAllows(user, session, { sessionId, relatedAt }))
-  );
+  if (sessionId === undefined) return true;
+  return sessionAllows(user, session, { sessionId, relatedAt });
 }
 
 /**
- * Whether the session of a relation ended with all sessions of its Login App; one not stored is as
- * old as the relation.
+ * Whether the session of a link ended with all sessions of its Login App. A session that is not
+ * stored counts as begun when the link was made.
  */
 async function isLoggedOut(device: Device, session: Item | undefined): Promise<boolean> {
   const { sessionsValidFrom } = await findStatus(device.login_app_id);

@@ -5,7 +5,7 @@ import type { Item } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { devicesAmong, notExpired } from './device.ts';
 
-/** The change by which a person relates a device. */
+/** The change that links a device to the person who asks for it. */
 export const relationBy = (
   caller: AuthenticatedUser,
   { login_user_id, created_at }: LoginUser,
@@ -17,7 +17,7 @@ export const relationBy = (
     related_session_id: caller.session_id,
     list: devicesOfLoginUserList(login_user_id),
   },
-  // It is this device that they have related, not one before it.
+  // The person links this device itself: the link has not moved here from another device.
   remove: ['moved_from', 'took_over'],
   when: {
     login_app_id: { is: caller.login_app_id },
@@ -27,19 +27,23 @@ export const relationBy = (
   },
 });
 
-/** The reason why nobody may relate a device, as it was found; undefined if there is none. */
-export function reasonAgainst(
+/**
+ * The error for a device that can't be linked; undefined if it can be.
+ * @param item the device as it was found
+ */
+export function relationError(
   caller: AuthenticatedUser,
   item: Item | undefined,
 ): ServiceError | undefined {
-  const [found] = item ? devicesAmong([item]) : [];
-  if (found && found.login_app_id !== caller.login_app_id)
+  const [device] = item ? devicesAmong([item]) : [];
+  if (!device) return noSuchDevice();
+  if (device.login_app_id !== caller.login_app_id)
     return new ServiceError(
       'forbidden',
       'The device does not belong to the Login App of this token.',
     );
-  if (!found || found.replaced_by !== undefined) return noSuchDevice();
-  if (found.disabled_at === undefined) return undefined;
+  if (device.replaced_by !== undefined) return noSuchDevice();
+  if (device.disabled_at === undefined) return undefined;
   const message = 'The device is disabled; register it again first.';
   return new ServiceError('unprocessable_entity', message, {
     errors: [{ field: 'device_id', message }],

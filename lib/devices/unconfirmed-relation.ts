@@ -15,15 +15,15 @@ import { readMembers } from '../storage/lists.ts';
 import { update, writeTogether } from '../storage/transactions.ts';
 import { type Device, deviceItem, devicesAmong, isConfirmed } from './device.ts';
 import { findRelated, mostDevices } from './related-devices.ts';
-import { reasonAgainst, relationBy } from './relation.ts';
+import { relationBy, relationError } from './relation.ts';
 
-/** The most devices of a person that were related without a recent login. */
+/** The most devices of a person that were linked without a recent login. */
 const mostUnconfirmed = 9;
 
 /**
- * Relates a device without a recent login. One that is the person's already stays confirmed if it
- * was. For another one, a transaction writes the device and its place among the unconfirmed ones of
- * the person, so they stay few, however many requests there are at once.
+ * Links a device without a recent login. One that is the person's already stays confirmed if it
+ * was. For another one, a transaction writes the device and the list of the person's unconfirmed
+ * devices, so that they stay few, however many requests there are at once.
  * @throws ServiceError as `relateDevice` does
  */
 export async function relateUnconfirmed(
@@ -33,102 +33,105 @@ export async function relateUnconfirmed(
 ): Promise<void> {
   const { login_user_id } = user;
   const { set, remove, when } = relationBy(caller, user);
-  const relateAgain = async () => {
-    const isTheirs = { login_user_id: { is: login_user_id } };
-    return (await updateItem(deviceItem(id), { set, remove, when: { ...when, ...isTheirs } })).done;
+  const relateAgain = async (): Promise<boolean> => {
+    const whileTheirs = { ...when, login_user_id: { is: login_user_id } };
+    const updated = await updateItem(deviceItem(id), { set, remove, when: whileTheirs });
+    return updated.done;
   };
 
-  // 1. One that is theirs, as the index shows, needs one write.
+  // 1. A device that the index shows as theirs needs one write.
   const shown = await findRelated(login_user_id);
   const isShown = shown.some(({ pk }) => pk === deviceKey(id).pk);
   if (isShown && (await relateAgain())) return;
 
-  // 2. Another one needs a place. The transaction is made if nobody has changed the places or the
-  // owner.
-  let places = user.unconfirmed_devices;
-  let former: string | undefined;
-  const relateOnce = async () => {
-    const others = await requirePlace(caller, shown, idsIn(places), id);
-    const device = update(deviceItem(id), {
+  // 2. Another one joins the unconfirmed ones. The transaction is made unless somebody has changed
+  // the list of these or the owner of the device.
+  let storedList = user.unconfirmed_devices;
+  let owner: string | undefined;
+  const relateOnce = async (): Promise<true | undefined> => {
+    const others = await requireRoom(caller, shown, idsIn(storedList), id);
+    const deviceWrite = update(deviceItem(id), {
       set,
       remove: [...remove, 'confirmed_login_user_id'],
-      when: { ...when, login_user_id: { is: former } },
+      when: { ...when, login_user_id: { is: owner } },
     });
-    const person = update(loginUserItem(login_user_id), {
+    const personWrite = update(loginUserItem(login_user_id), {
       set: { unconfirmed_devices: [...others, id].join(' ') },
-      when: { ...whileActive, unconfirmed_devices: { is: places } },
+      when: { ...whileActive, unconfirmed_devices: { is: storedList } },
     });
-    const outcome = await writeTogether([device, person]);
+    const outcome = await writeTogether([deviceWrite, personWrite]);
     if (outcome.done) return true;
-    const { refused } = outcome;
-    if (refused.has(person)) places = placesOf(caller, refused.get(person));
-    if (!refused.has(device)) return undefined;
+    const failed = outcome.refused;
+    if (failed.has(personWrite)) storedList = changedList(caller, failed.get(personWrite));
+    if (!failed.has(deviceWrite)) return undefined;
 
-    // 3. It is somebody else's device, or theirs though the index did not show it, or can't be
-    // related.
-    const found = refused.get(device);
-    const reason = reasonAgainst(caller, found);
-    if (!found || reason) throw reason;
-    const { login_user_id: owner } = deviceItem.parse(found);
-    if (owner === login_user_id && (await relateAgain())) return true;
-    former = owner;
+    // 3. The device is somebody else's, or it is theirs though the index did not show it, or it
+    // can't be linked.
+    const found = failed.get(deviceWrite);
+    const error = relationError(caller, found);
+    if (!found || error) throw error;
+    owner = deviceItem.parse(found).login_user_id;
+    const isTheirs = owner === login_user_id;
+    if (isTheirs && (await relateAgain())) return true;
     return undefined;
   };
   await retryOnConflict(relateOnce, 'Others keep relating the device.');
-  // In the audit line: whoever knows a device's id can take its messages.
-  if (former !== login_user_id) annotateIds({ former_login_user_id: former });
+  // The audit line names the person who had the device: whoever knows its id can take its messages.
+  if (owner !== login_user_id) annotateIds({ former_login_user_id: owner });
 }
 
 /**
- * The unconfirmed devices of a person, whose item was found changed.
- * @throws ServiceError if they are blocked or gone
+ * The list of a person's unconfirmed devices after somebody has changed their item.
+ * @throws ServiceError if the person is blocked or deleted
  */
-function placesOf(caller: AuthenticatedUser, found: Item | undefined): string | undefined {
-  const changed = {
+function changedList(caller: AuthenticatedUser, item: Item | undefined): string | undefined {
+  const current = {
     ...caller,
-    user: loginUserIn(found),
-    isDeleted: found?.deleted_at !== undefined,
+    user: loginUserIn(item),
+    isDeleted: item?.deleted_at !== undefined,
   };
-  return requireActiveUser(changed, 'unprocessable_entity').unconfirmed_devices;
+  return requireActiveUser(current, 'unprocessable_entity').unconfirmed_devices;
 }
 
-const idsIn = (places: string | undefined): string[] => places?.split(' ') ?? [];
+/** The ids in the stored list of a person's unconfirmed devices, which has spaces between them. */
+const idsIn = (storedList: string | undefined): string[] => storedList?.split(' ') ?? [];
 
 /**
  * Checks that a person may have one more unconfirmed device. Reads the devices only if there might
  * be too many.
- * @param shown the keys of the devices that the index shows
- * @param places the ids of their unconfirmed devices, of which some may be theirs no more
- * @returns the ids of the other devices that have a place
+ * @param shown the keys of the devices that the index shows as theirs
+ * @param listed the ids of their unconfirmed devices, of which some may be theirs no more
+ * @returns the ids of the other devices that stay in the list
  * @throws ServiceError `insufficient_user_authentication` if they may not
  */
-async function requirePlace(
+async function requireRoom(
   caller: AuthenticatedUser,
   shown: Key[],
-  places: string[],
+  listed: string[],
   newDeviceId: string,
 ): Promise<string[]> {
-  const others = places.filter((id) => id !== newDeviceId);
-  const keys = [...shown, ...others.map(deviceKey)].filter(
-    ({ pk }) => pk !== deviceKey(newDeviceId).pk,
-  );
-  const known = new Set(keys.map(({ pk }) => pk));
-  if (others.length < mostUnconfirmed && known.size < mostDevices) return others;
+  const others = listed.filter((id) => id !== newDeviceId);
+  const newKey = deviceKey(newDeviceId);
+  const keys = [...shown, ...others.map(deviceKey)].filter(({ pk }) => pk !== newKey.pk);
+  const distinct = new Set(keys.map(({ pk }) => pk));
+  const hasRoom = others.length < mostUnconfirmed && distinct.size < mostDevices;
+  if (hasRoom) return others;
 
   const devices = devicesAmong(await readMembers(keys));
   const related = devices.filter(({ login_user_id }) => login_user_id === caller.login_user_id);
-  const taking = new Set(
-    devices.filter((device) => hasPlace(device, caller)).map(({ device_id }) => device_id),
-  );
-  const taken = others.filter((id) => taking.has(id));
-  if (related.length >= mostDevices || taken.length >= mostUnconfirmed) requireRecentLogin(caller);
-  return taken;
+  const counting = devices.filter((device) => countsAsUnconfirmed(device, caller));
+  const countingIds = new Set(counting.map(({ device_id }) => device_id));
+  const staying = others.filter((id) => countingIds.has(id));
+  const isFull = related.length >= mostDevices || staying.length >= mostUnconfirmed;
+  if (isFull) requireRecentLogin(caller);
+  return staying;
 }
 
 /**
- * Whether a device still takes the place of an unconfirmed one. That of a replaced device is its
- * successor's.
+ * Whether a device in the list still counts as an unconfirmed device of the person. A replaced one
+ * does, since it stands for the device that has replaced it.
  */
-const hasPlace = (device: Device, { login_user_id }: AuthenticatedUser): boolean =>
-  device.replaced_by !== undefined ||
-  (device.login_user_id === login_user_id && !isConfirmed(device));
+function countsAsUnconfirmed(device: Device, { login_user_id }: AuthenticatedUser): boolean {
+  if (device.replaced_by !== undefined) return true;
+  return device.login_user_id === login_user_id && !isConfirmed(device);
+}

@@ -4,9 +4,9 @@ import { importDevices } from '../../devices/import-devices.ts';
 import { newDeviceSchema } from '../../devices/new-device.ts';
 import {
   disableDevice,
-  placeSchema,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
+  shardPositionSchema,
   toRecipient,
 } from '../../devices/recipients.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
@@ -100,7 +100,7 @@ async function devicesPage(
     shards,
     after,
     async (shard, { limit, start }) => {
-      if (start && !v.is(placeSchema, start)) throw wrongPlace();
+      if (start && !v.is(shardPositionSchema, start)) throw wrongPlace();
       const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, {
         limit,
         after: start,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { endRelationsWhere } from '../../devices/relate-device.ts';
+import { endAllRelations } from '../../devices/relate-device.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
 import { identitiesIn } from '../../login-users/linked-identity.ts';
@@ -60,7 +60,7 @@ export async function deleteLoginUser(
   // 2. What was theirs goes. Sessions and devices may be left even of somebody who is not stored.
   const sessions = await readSessions(loginUserId);
   await removeSessions(sessions.filter(({ session_id }) => session_id !== last));
-  const relations = await endRelationsWhere(loginUserId);
+  const relations = await endAllRelations(loginUserId);
   const isStored = beginning === 'begun';
   const stored = isStored ? await removeWhatIsStored(loginUserId, signal) : nothingStored;
 
