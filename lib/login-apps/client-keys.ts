@@ -23,8 +23,10 @@ const algorithmsByType: Record<string, string[] | undefined> = {
 export function algorithmsOf(jwk: StoredKey['jwk']): string[] {
   const { kty, crv, alg } = jwk;
   if (kty === 'RSA' && !isSoundRsaKey(jwk)) return [];
-  const ofType = algorithmsByType[crv ? `${kty} ${crv}` : kty] ?? [];
-  return ofType.filter((one) => one === (alg ?? one));
+  const type = crv ? `${kty} ${crv}` : kty;
+  const algorithms = algorithmsByType[type] ?? [];
+  // A key that names its algorithm is for that one alone.
+  return alg === undefined ? algorithms : algorithms.filter((one) => one === alg);
 }
 
 const keySetSchema = v.object({
@@ -54,7 +56,9 @@ async function storedKeyOf(given: StoredKey['jwk'] & Record<string, unknown>): P
       'has an RSA key that proves nothing: it needs 2048 to 8192 bits and an odd exponent from 3',
     );
   const [alg] = algorithmsOf(jwk);
-  if (alg === undefined || (given.use ?? 'sig') !== 'sig')
+  const { use } = given;
+  const isForSignatures = (use ?? 'sig') === 'sig';
+  if (alg === undefined || !isForSignatures)
     throw unusable(
       'has a key of another kind than RSA, P-256, P-384 or Ed25519, or of another alg or use',
     );
@@ -80,7 +84,7 @@ export async function replaceKeys(loginAppId: string, client: LoginAppClient, ke
   const existing = thumbprintsOf(client.keys ?? []).join(', ');
   if (keys.length > mostKeys)
     throw invalid(`A client has at most ${mostKeys} keys; revoke one of these first: ${existing}.`);
-  if (keys.length + client.secrets.length === 0)
-    throw invalid(`${existing} is the only key; rotate first.`);
+  const hasCredential = keys.length > 0 || client.secrets.length > 0;
+  if (!hasCredential) throw invalid(`${existing} is the only key; rotate first.`);
   await replaceCredentials(clientItem(loginAppId, client.client_id), client, { keys });
 }

@@ -62,6 +62,7 @@ export const clientItem = itemKind(
 );
 export type LoginAppClient = ItemOf<typeof clientItem>;
 
+/** Whether a client may read recipients. */
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
   grant_types === undefined || recipients === true;
 
@@ -79,26 +80,25 @@ const clients = cached(
 
 /** The client with an id and a secret, or the reason why they are not accepted. */
 export async function authenticateClient(clientId: string, clientSecret: string) {
-  const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
-  const client = await clients.findGranting([clientId], isClient);
+  const hasSecret = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
+  const client = await clients.findGranting([clientId], hasSecret);
   if (!client) return 'id_unknown';
-  return isClient(client) ? authenticated(client) : 'secret_wrong';
+  return hasSecret(client) ? authenticated(client) : 'secret_wrong';
 }
 
 /**
- * The client with an id, if the proof holds for the cached one or else, at most once a second, for
- * the stored one.
+ * The client with an id, if a check accepts it. The cached client is checked first. If it is not
+ * accepted, the stored one is checked, which is read at most once a second.
  */
 export async function authenticateClientBy(
   clientId: string,
-  holdsFor: (client: LoginAppClient) => Promise<boolean>,
+  isAccepted: (client: LoginAppClient) => Promise<boolean>,
 ): Promise<AuthenticatedClient | undefined> {
   const cached = await clients.find(clientId);
-  if (cached && (await holdsFor(cached))) return authenticated(cached);
+  if (cached && (await isAccepted(cached))) return authenticated(cached);
   const stored = await clients.reread(clientId);
-  return stored && stored !== cached && (await holdsFor(stored))
-    ? authenticated(stored)
-    : undefined;
+  if (!stored || stored === cached) return undefined;
+  return (await isAccepted(stored)) ? authenticated(stored) : undefined;
 }
 
 const authenticated = (client: LoginAppClient) => ({
@@ -138,7 +138,7 @@ export const findCurrentClient = (clientId: string) =>
 export const findPublicClient = (clientId: string) =>
   authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
-/** The rights of a new client, and epoch seconds of its end. */
+/** The permissions of a new client and, for a probe, epoch seconds of its end. */
 type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & {
   expires_at?: number;
 };
@@ -154,7 +154,7 @@ export async function createClient(loginAppId: string, more: NewClient = {}) {
   return { client_id, client_secret };
 }
 
-/** The grants of a public client: a login, and what goes on from it. */
+/** The grants of a public client: those of a login and of its refresh tokens. */
 export const publicGrantTypes = grantTypes.filter((type) => type !== 'client_credentials');
 
 export const createSecretlessClient = (
@@ -187,6 +187,7 @@ export function requireMoreThanIntrospection({ grantTypes }: AuthenticatedClient
 
 /** @throws ServiceError `unauthorized_client` while the Login App is disabled */
 export async function requireEnabled(loginAppId: string): Promise<void> {
-  if ((await findStatus(loginAppId)).isEnabled) return;
+  const { isEnabled } = await findStatus(loginAppId);
+  if (isEnabled) return;
   throw new ServiceError('unauthorized_client', 'The Login App is disabled.', 'login_app_disabled');
 }

@@ -34,36 +34,40 @@ export async function readLoginApp(id: string) {
   const items = await readPartition(keys.loginAppPartition(id));
   const root = items.find(({ sk }) => sk === sortKeys.root);
   if (!root) return undefined;
-  const members = <Member>(prefix: string, kind: { parse: (item: Item) => Member }): Member[] =>
+  const membersOf = <Member>(prefix: string, kind: { parse: (item: Item) => Member }): Member[] =>
     items.filter(({ sk }) => String(sk).startsWith(prefix)).map(kind.parse);
+
+  const clients = membersOf(sortKeys.client, clientItem);
+  const settings = membersOf(sortKeys.provider, settingsItem);
+  const tokens = membersOf(sortKeys.token, loginAppTokenItem);
+  const applications = membersOf(sortKeys.mobileApplication, mobileApplicationItem);
   return {
     ...loginAppItem.parse(root),
-    clients: new Map(
-      members(sortKeys.client, clientItem).map((client) => [client.client_id, client]),
-    ),
+    clients: new Map(clients.map((client) => [client.client_id, client])),
     /** Settings by provider identifier; secrets in them are encrypted. */
-    providers: new Map(
-      members(sortKeys.provider, settingsItem).map((one) => [one.provider, one.settings]),
-    ),
-    tokens: new Map(
-      members(sortKeys.token, loginAppTokenItem).map((token) => [token.token_id, token]),
-    ),
-    mobileApplications: new Set(
-      members(sortKeys.mobileApplication, mobileApplicationItem).map(({ platform }) => platform),
-    ),
+    providers: new Map(settings.map((one) => [one.provider, one.settings])),
+    tokens: new Map(tokens.map((token) => [token.token_id, token])),
+    mobileApplications: new Set(applications.map(({ platform }) => platform)),
   };
 }
 
-/**
- * Creates a Login App without clients or providers.
- * @param more an id of its own, and epoch seconds of its end
- */
+/** The id of a probe's Login App, and epoch seconds of its end. */
+interface ProbeLoginApp {
+  loginAppId?: string;
+  expires_at?: number;
+}
+
+/** Creates a Login App without clients or providers. */
 export async function createLoginApp(
   name: string,
-  { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},
+  { loginAppId = newId('la'), ...end }: ProbeLoginApp = {},
 ): Promise<{ login_app_id: string }> {
-  const place = named(keys.loginAppsList, loginAppId, name);
-  const created = { login_app_id: loginAppId, ...place, created_at: timestamp(), ...more };
+  const created = {
+    login_app_id: loginAppId,
+    ...named(keys.loginAppsList, loginAppId, name),
+    created_at: timestamp(),
+    ...end,
+  };
   await putItem(loginAppItem(loginAppId), created, { ifAbsent: true });
   return { login_app_id: loginAppId };
 }

@@ -65,28 +65,32 @@ const timeToLive = 'dynamodb.amazonaws.com';
  */
 export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): EventEntry[] {
   const { Keys, OldImage, NewImage, SequenceNumber, ApproximateCreationDateTime } = dynamodb;
-  const { pk, sk } = v.parse(v.object({ pk: v.string(), sk: v.string() }), unmarshall(Keys));
-  // The person who logs in while a new version is checked.
-  if (pk.startsWith(loginUserPartition(probeIds.loginUser))) return [];
+  const { pk, sk } = v.parse(keySchema, unmarshall(Keys));
+  // The person of a probe, who logs in while a new version is checked.
+  const isOfProbe = pk.startsWith(loginUserPartition(probeIds.loginUser));
+  if (isOfProbe) return [];
+
   const events = domainEventsOf(sk, {
     before: OldImage && unmarshall(OldImage),
     after: NewImage && unmarshall(NewImage),
     isExpiry: userIdentity?.principalId === timeToLive,
   });
-  const isShown = optionalEnvironment('EXTERNAL_ID_IN_EVENTS') === 'true';
+  const hasExternalId = optionalEnvironment('EXTERNAL_ID_IN_EVENTS') === 'true';
   const occurredAt = new Date(ApproximateCreationDateTime * 1000);
-  return events.map(({ type, item }, place) => ({
-    type,
-    occurredAt,
-    detail: v.parse(publishedEvents[type].detail, {
+  const sequence = SequenceNumber.padStart(40, '0');
+  return events.map(({ type, item }, index) => {
+    const detail = v.parse(publishedEvents[type].detail, {
       ...item,
-      external_id: isShown ? item.external_id : undefined,
+      external_id: hasExternalId ? item.external_id : undefined,
       id: `pe_${hashOf(eventID, type)}`,
-      sequence: `${SequenceNumber.padStart(40, '0')}.${place}`,
+      sequence: `${sequence}.${index}`,
       occurred_at: occurredAt.toISOString(),
-    }),
-  }));
+    });
+    return { type, occurredAt, detail };
+  });
 }
+
+const keySchema = v.object({ pk: v.string(), sk: v.string() });
 
 /** An item before and after a change; undefined while it does not exist. */
 interface Change {
@@ -104,16 +108,18 @@ interface DomainEvent {
 /** The events of a change to an item of one kind, in order. */
 type Projection = (change: Change) => DomainEvent[];
 
+/** An event with the attributes of an item, if a condition is met and there is the item. */
 const when = (
   condition: unknown,
   type: PublishedEventType,
   item: Item | undefined,
 ): DomainEvent[] => (condition && item ? [{ type, item }] : []);
 
+/** Whether a change gives an item an attribute that it did not have. */
 const gained = (attribute: string, { before, after }: Change): boolean =>
   after?.[attribute] !== undefined && before?.[attribute] === undefined;
 
-const differs = (attribute: string, { before, after }: Change) =>
+const differs = (attribute: string, { before, after }: Change): boolean =>
   before?.[attribute] !== after?.[attribute];
 
 /**
@@ -126,82 +132,102 @@ const existing = (item: Item | undefined): Item | undefined =>
 const loginUser: Projection = (change) => {
   const before = existing(change.before);
   const after = existing(change.after);
+  const hasLoggedIn = after && differs('last_session_id', change);
+  const haveSessionsEnded = after && differs('sessions_ended_at', change);
+  const isHijacked = after?.hijacked_at && differs('hijacked_at', change);
   return [
     ...when(!before, 'login_user.created', after),
-    ...when(after && differs('last_session_id', change), 'login_user.logged_in', {
+    ...when(hasLoggedIn, 'login_user.logged_in', {
       ...after,
       provider: after?.last_provider,
       session_id: lastSessionIdOf(countersIn(after)),
       logged_in_at: after?.last_login_at,
     }),
-    ...when(after && differs('sessions_ended_at', change), 'login_user.sessions_ended', {
+    ...when(haveSessionsEnded, 'login_user.sessions_ended', {
       ...after,
       ended_at: after?.sessions_ended_at,
       kept_session_id: after?.sessions_ended_except,
     }),
     ...when(gained('blocked_at', change), 'login_user.blocked', after),
-    ...when(after?.hijacked_at && differs('hijacked_at', change), 'login_user.hijacked', after),
-    // The index item of an identity leads to the Login User that it is linked to.
-    ...when(
-      change.before?.linked_to && change.after && differs('identity_id', change),
-      'identity.unlinked',
-      {
-        login_user_id: change.before?.linked_to,
-        identity_id: change.before?.identity_id,
-      },
-    ),
-    ...when(change.after?.linked_to && differs('identity_id', change), 'identity.linked', {
-      login_user_id: change.after?.linked_to,
-      identity_id: change.after?.identity_id,
-    }),
-    ...when(
-      before?.subject !== undefined && after && after.subject === undefined,
-      'identity.unlinked',
-      {
-        ...after,
-        identity_id: firstIdentityId(String(after?.login_user_id)),
-      },
-    ),
+    ...when(isHijacked, 'login_user.hijacked', after),
+    ...identityEvents(change),
     ...when(!after, 'login_user.deleted', before),
   ];
 };
 
+/** The events of a further identity, and of the first one, which is part of the Login User. */
+const identityEvents: Projection = (change) => {
+  const { before, after } = change;
+  // The index item of a further identity leads to the Login User that it is linked to.
+  const isOther = differs('identity_id', change);
+  const isUnlinked = before?.linked_to && after && isOther;
+  const isLinked = after?.linked_to && isOther;
+
+  const userBefore = existing(before);
+  const userAfter = existing(after);
+  const hadFirst = userBefore?.subject !== undefined;
+  const isFirstUnlinked = hadFirst && userAfter && userAfter.subject === undefined;
+  return [
+    ...when(isUnlinked, 'identity.unlinked', {
+      login_user_id: before?.linked_to,
+      identity_id: before?.identity_id,
+    }),
+    ...when(isLinked, 'identity.linked', {
+      login_user_id: after?.linked_to,
+      identity_id: after?.identity_id,
+    }),
+    ...when(isFirstUnlinked, 'identity.unlinked', {
+      ...userAfter,
+      identity_id: firstIdentityId(String(userAfter?.login_user_id)),
+    }),
+  ];
+};
+
 /**
- * A session ends by `ended_at`, by expiry, or when another session takes its place, which tells
- * whether it had expired or ended with others before. No event for one that is deleted with its
- * Login User, or whose tokens were never issued.
+ * A session ends when it gets `ended_at`, when the table deletes it because it has expired, or when
+ * another session replaces it. There is no event for one that is deleted with its Login User, or
+ * whose tokens were never issued.
  */
 const session: Projection = (change) => {
   const { before, after, isExpiry } = change;
   const isReplaced = before && after && differs('session_id', change);
-  const gone = (isExpiry || isReplaced) && before?.ended_at === undefined ? before : undefined;
-  const endedAt = gone && after && endWithOthers(after, v.parse(begunItem, gone));
-  const expiredAt = gone && (endedAt ?? isoTime(v.parse(v.number(), gone.expires_at)));
-  const isExpired =
-    isExpiry || endedAt !== undefined || String(expiredAt) <= String(after?.created_at);
+  const isGone = isExpiry || isReplaced;
+  // One with `ended_at` has had its event.
+  const gone = isGone && before?.ended_at === undefined ? before : undefined;
   return [
     ...when(gained('ended_at', change), 'session.ended', {
       ...after,
       reason: after?.end_reason ?? 'ended',
     }),
-    ...when(gone, 'session.ended', {
-      ...gone,
-      reason: isExpired ? 'expired' : 'ended',
-      ended_at: isExpired ? expiredAt : after?.created_at,
-    }),
+    ...when(gone, 'session.ended', gone && { ...gone, ...endOf(gone, change) }),
   ];
 };
 
+/**
+ * The end of a session that is gone from the table. The session that has replaced it tells whether
+ * it had ended with others before.
+ */
+function endOf(gone: Item, { after, isExpiry }: Change): { reason: string; ended_at: unknown } {
+  const endedWithOthersAt = after && endWithOthers(after, v.parse(begunItem, gone));
+  if (endedWithOthersAt !== undefined) return { reason: 'expired', ended_at: endedWithOthersAt };
+  const expiresAt = isoTime(v.parse(v.number(), gone.expires_at));
+  const wasExpired = isExpiry || expiresAt <= String(after?.created_at);
+  if (wasExpired) return { reason: 'expired', ended_at: expiresAt };
+  // It was still valid: the login that has replaced it has ended it.
+  return { reason: 'ended', ended_at: after?.created_at };
+}
+
 const device: Projection = (change) => {
   const { before, after } = change;
-  const isOthers = differs('login_user_id', change) || differs('login_user_since', change);
-  const isEnabled = before?.disabled_at !== undefined && after?.disabled_at === undefined;
-  const isMoved = before?.login_user_id && after?.login_user_id && differs('login_user_id', change);
+  const isOtherUser = differs('login_user_id', change);
+  const isOtherPerson = isOtherUser || differs('login_user_since', change);
+  const isEnabledAgain = before?.disabled_at !== undefined && after?.disabled_at === undefined;
+  const isMoved = before?.login_user_id && after?.login_user_id && isOtherUser;
   const registered = after && { ...after, registered_at: after.last_seen_at };
   return [
-    ...when(!before || isEnabled, 'device.registered', registered),
-    ...when(isOthers && before?.login_user_id, 'device.relation_ended', before),
-    ...when(isOthers && after?.login_user_id, 'device.related', after),
+    ...when(!before || isEnabledAgain, 'device.registered', registered),
+    ...when(isOtherPerson && before?.login_user_id, 'device.relation_ended', before),
+    ...when(isOtherPerson && after?.login_user_id, 'device.related', after),
     ...when(isMoved, 'device.moved', { ...after, former_login_user_id: before?.login_user_id }),
     ...when(gained('disabled_at', change), 'device.disabled', after),
   ];
@@ -209,12 +235,11 @@ const device: Projection = (change) => {
 
 const accessRequest: Projection = (change) => {
   const { before, after } = change;
+  const created = after && { ...after, expires_at: after.open_until };
+  const approvals = Array.isArray(after?.approvers) ? after.approvers.length : 0;
   return [
-    ...when(!before, 'access_request.created', after && { ...after, expires_at: after.open_until }),
-    ...when(gained('decision', change), 'access_request.decided', {
-      ...after,
-      approvals: Array.isArray(after?.approvers) ? after.approvers.length : 0,
-    }),
+    ...when(!before, 'access_request.created', created),
+    ...when(gained('decision', change), 'access_request.decided', { ...after, approvals }),
   ];
 };
 
@@ -236,5 +261,6 @@ export const publishedKinds = [...projections.keys()];
 
 export function domainEventsOf(sortKey: string, change: Change): DomainEvent[] {
   const [kind = ''] = sortKey.split('#');
-  return projections.get(kind)?.(change) ?? [];
+  const project = projections.get(kind);
+  return project ? project(change) : [];
 }

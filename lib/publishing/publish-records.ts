@@ -32,8 +32,9 @@ const mostEntries = 10;
  */
 export async function publishRecords(records: StreamRecord[]) {
   const all = records.flatMap(readRecord);
-  for (const round of roundsOf(all.filter(({ outcome }) => !outcome))) {
-    const requests = Map.groupBy(round, (_, place) => Math.floor(place / mostEntries));
+  const readable = all.filter(({ outcome }) => outcome === undefined);
+  for (const round of roundsOf(readable)) {
+    const requests = Map.groupBy(round, (_, index) => Math.floor(index / mostEntries));
     await Promise.all([...requests.values()].map(putEntries));
     const delayed = round.find((one) => !isSettled(one));
     if (delayed) {
@@ -50,10 +51,9 @@ export async function publishRecords(records: StreamRecord[]) {
 function readRecord(record: StreamRecord): Pending[] {
   try {
     return entriesOf(record).map((entry) => ({ record, entry }));
-  } catch (error) {
-    return [
-      { record, outcome: error instanceof Error ? error : new Error('The item cannot be read.') },
-    ];
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error('The item cannot be read.');
+    return [{ record, outcome: error }];
   }
 }
 
@@ -62,11 +62,12 @@ function readRecord(record: StreamRecord): Pending[] {
  * published in their order.
  */
 function roundsOf(pending: Pending[]): Pending[][] {
-  const ofItems = [
-    ...Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys)).values(),
-  ];
-  const length = Math.max(0, ...ofItems.map((ofItem) => ofItem.length));
-  return Array.from({ length }, (_, round) => ofItems.flatMap((ofItem) => ofItem[round] ?? []));
+  const byItem = Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys));
+  const eventsOfItems = [...byItem.values()];
+  const length = Math.max(0, ...eventsOfItems.map((events) => events.length));
+  return Array.from({ length }, (_, round) =>
+    eventsOfItems.flatMap((events) => events[round] ?? []),
+  );
 }
 
 const entryErrors = [
@@ -105,19 +106,23 @@ async function storeDeadLetters(all: Pending[]): Promise<StreamRecord | undefine
   return undefined;
 }
 
-/** Puts up to ten entries on the bus, and each rejected one again by itself. */
+/**
+ * Puts up to ten entries on the bus, and each rejected one again by itself: the bus may have
+ * rejected it because of another one.
+ */
 async function putEntries(pending: Pending[]): Promise<void> {
   await send(pending);
   if (pending.length === 1) return;
-  for (const one of pending) if (isUndeliverable(one)) await send([one]);
+  const rejected = pending.filter(isUndeliverable);
+  for (const one of rejected) await send([one]);
 }
 
 async function send(pending: Pending[]): Promise<void> {
   const entries = pending.flatMap(({ entry }) => (entry ? requestEntry(entry) : []));
   try {
     const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: entries }));
-    for (const [place, one] of pending.entries()) {
-      const { EventId, ErrorCode: name = 'NoAnswer' } = Entries[place] ?? {};
+    for (const [index, one] of pending.entries()) {
+      const { EventId, ErrorCode: name = 'NoAnswer' } = Entries[index] ?? {};
       const rejection = Object.assign(new Error('The bus did not take the entry.'), { name });
       one.outcome = EventId ? 'published' : rejection;
     }
