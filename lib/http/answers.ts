@@ -81,35 +81,51 @@ export const renderErrors = ({
       logEvent(errorEvent, fields);
       annotateLog(fields);
       const response = responseTo(error);
-      const own = response.status === 400 && body && bodyFor(body, event).badRequest?.render(error);
-      request.response = jsonResponse({ ...response, ...own }, requestId);
+      const badRequest = body && bodyFor(body, event).badRequest;
+      const ownForm = response.status === 400 ? badRequest?.render(error) : undefined;
+      request.response = jsonResponse({ ...response, ...ownForm }, requestId);
     } else {
-      const reason = error instanceof ProviderFailure ? error.code : undefined;
-      logFailure(reason ? 'provider_failed' : 'request_failed', error, {});
-      annotateLog(definedOnly({ error: 'internal_server_error', reason }));
-      const isUnreachable = reason === 'unreachable' || reason === 'timed_out';
-      const error_description = isUnreachable
-        ? 'The identity provider could not be reached; try again.'
-        : `Something failed on our side. Please quote the request id ${requestId}.`;
-      const content = { error: 'internal_server_error', error_description };
-      request.response = jsonResponse({ status: 500, body: content }, requestId);
+      request.response = jsonResponse(
+        { status: 500, body: unexpected(error, requestId) },
+        requestId,
+      );
     }
   },
 });
 
-function responseTo({ code, message, detail }: ServiceError) {
-  const { errors, reason, challenge, proofNonce } = detail;
-  const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
-  const scheme = lacksToken ? challengeWithoutError : challenges[code];
-  const needed = Object.entries(challenge ? { error_description: message, ...challenge } : {});
-  const parameters = needed.map(([name, value]) => `, ${name}=${JSON.stringify(value)}`);
+/** Logs an unexpected error, and makes the body of its answer, which says nothing of the cause. */
+function unexpected(error: unknown, requestId: string): object {
+  const reason = error instanceof ProviderFailure ? error.code : undefined;
+  logFailure(reason ? 'provider_failed' : 'request_failed', error, {});
+  annotateLog(definedOnly({ error: 'internal_server_error', reason }));
+  const isUnreachable = reason === 'unreachable' || reason === 'timed_out';
+  const error_description = isUnreachable
+    ? 'The identity provider could not be reached; try again.'
+    : `Something failed on our side. Please quote the request id ${requestId}.`;
+  return { error: 'internal_server_error', error_description };
+}
+
+function responseTo(error: ServiceError) {
+  const { code, message, detail } = error;
+  const seconds = detail.retryAfterSeconds ?? retryAfterSeconds[code];
   return {
     status: statuses[code],
-    body: { error: code, error_description: message, errors },
+    body: { error: code, error_description: message, errors: detail.errors },
     headers: {
-      'www-authenticate': scheme && `${scheme}${parameters.join('')}`,
-      'retry-after': (detail.retryAfterSeconds ?? retryAfterSeconds[code])?.toString(),
-      'dpop-nonce': proofNonce,
+      'www-authenticate': challengeTo(error),
+      'retry-after': seconds?.toString(),
+      'dpop-nonce': detail.proofNonce,
     },
   };
+}
+
+/** The challenge of a 401, with the parameters that say which login would be sufficient. */
+function challengeTo({ code, message, detail }: ServiceError): string | undefined {
+  const { challenge, reason } = detail;
+  const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
+  const scheme = lacksToken ? challengeWithoutError : challenges[code];
+  if (scheme === undefined || challenge === undefined) return scheme;
+  const parameters = Object.entries({ error_description: message, ...challenge });
+  const quoted = parameters.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return [scheme, ...quoted].join(', ');
 }

@@ -108,17 +108,15 @@ export const securityEventToken = <Content>(
  */
 const filledParameters = v.pipe(
   v.record(v.string(), v.union([v.string(), v.array(v.string())])),
-  v.transform((form): unknown =>
-    Object.fromEntries(
-      Object.entries(form)
-        .map(([name, sent]): [string, string[]] => [
-          name,
-          [sent].flat().filter((value) => value !== ''),
-        ])
-        .filter(([, values]) => values.length > 0)
-        .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-    ),
-  ),
+  v.transform((form): unknown => {
+    const filled: [name: string, value: string | string[]][] = [];
+    for (const [name, sent] of Object.entries(form)) {
+      const values = [sent].flat().filter((value) => value !== '');
+      const [first, ...others] = values;
+      if (first !== undefined) filled.push([name, others.length === 0 ? first : values]);
+    }
+    return Object.fromEntries(filled);
+  }),
 );
 
 export const form = <Content>(
@@ -158,9 +156,13 @@ function sizeProblem(event: ApiEvent, mostBytes: number): string | undefined {
   const bytes = Buffer.byteLength(body, isBase64Encoded ? 'base64' : 'utf8');
   if (bytes > mostBytes)
     return `The body is too large: at most ${mostBytes / 1024} KiB are allowed.`;
+
   if (mediaType(event.headers) !== formType) return undefined;
-  const isTooLong = textOf(event).split('&', mostParameters + 1).length > mostParameters;
-  return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
+  // One more than are allowed is enough to know.
+  const parameters = textOf(event).split('&', mostParameters + 1);
+  return parameters.length > mostParameters
+    ? `The body has more than ${mostParameters} parameters.`
+    : undefined;
 }
 
 /**
@@ -221,11 +223,13 @@ export const checkBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ap
 });
 
 function typeProblem(expected: Body<unknown>, event: ApiEvent): string | undefined {
-  const accepted = [expected, ...(expected.others ?? [])].map(({ contentType }) => contentType);
+  const bodies = [expected, ...(expected.others ?? [])];
+  const accepted = bodies.map(({ contentType }) => contentType);
   const sent = mediaType(event.headers);
-  const isAccepted = accepted.some((type) => type === sent);
-  const isJson = accepted.includes('application/json') && jsonType.test(sent);
-  return isAccepted || isJson ? undefined : `The content type must be ${accepted.join(' or ')}.`;
+  if (accepted.some((type) => type === sent)) return undefined;
+  // Another type in JSON's syntax, such as `application/scim+json`, is read as JSON.
+  if (accepted.includes('application/json') && jsonType.test(sent)) return undefined;
+  return `The content type must be ${accepted.join(' or ')}.`;
 }
 
 function jsonProblem(event: ApiEvent): string | undefined {
@@ -246,18 +250,22 @@ function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
 }
 
 /**
- * The most values that a text can have as JSON, of which each but the first follows `[`, `{` or a
- * comma outside of strings.
+ * Counts the values that a text can have as JSON. Each but the first follows `[`, `{` or a comma
+ * outside of strings, so this is the most that there can be.
  */
 function countValues(json: string): number {
   let count = 1;
   let isInString = false;
   for (let at = 0; at < json.length; at += 1) {
     const character = json[at];
-    if (character === '"') isInString = !isInString;
-    else if (isInString && character === '\\') at += 1;
-    else if (!isInString && (character === '[' || character === ',' || character === '{'))
+    if (character === '"') {
+      isInString = !isInString;
+    } else if (isInString) {
+      // A character that is escaped ends no string.
+      if (character === '\\') at += 1;
+    } else if (character === '[' || character === '{' || character === ',') {
       count += 1;
+    }
   }
   return count;
 }

@@ -63,6 +63,13 @@ export const metrics = [
 
 const all: readonly Metric[] = metrics;
 
+/** Whether a metric counts the line of an event. */
+function counts(metric: Metric, event: LogEvent, line: Record<string, unknown>): boolean {
+  const { of: events, with: needed, without } = metric;
+  if (!events.includes(event) || !hasFields(line, needed)) return false;
+  return without === undefined || !hasFields(line, without);
+}
+
 const hasFields = (line: Record<string, unknown>, fields: object = {}): boolean =>
   Object.entries(fields).every(([field, value]) => line[field] === value);
 
@@ -73,26 +80,29 @@ const hasFields = (line: Record<string, unknown>, fields: object = {}): boolean 
  */
 export function asMetrics(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {
   const Namespace = optionalEnvironment('METRICS_NAMESPACE');
-  const counted = all.filter(
-    ({ of, with: some, without }) =>
-      of.includes(event) && hasFields(line, some) && !(without && hasFields(line, without)),
-  );
+  const counted = all.filter((metric) => counts(metric, event, line));
   if (counted.length === 0 || !Namespace) return {};
   const fields: Record<string, unknown> = {
     ...line,
     function: optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME'),
     version: optionalEnvironment('AWS_LAMBDA_FUNCTION_VERSION'),
   };
-  const known = (field: string): boolean => fields[field] !== undefined;
-  const CloudWatchMetrics = counted.map(({ name, value, by }) => ({
-    Namespace,
-    Dimensions: [[], ...by.map((one) => [one].flat()).filter((one) => one.every(known))],
-    Metrics: [{ Name: name, Unit: value ? 'Milliseconds' : 'Count' }],
-  }));
+  const isKnown = (field: string): boolean => fields[field] !== undefined;
+  const CloudWatchMetrics = counted.map(({ name, value, by }) => {
+    const dimensions = by.map((one) => [one].flat());
+    return {
+      Namespace,
+      // The empty one counts all lines together.
+      Dimensions: [[], ...dimensions.filter((names) => names.every(isKnown))],
+      Metrics: [{ Name: name, Unit: value ? 'Milliseconds' : 'Count' }],
+    };
+  });
   const dimensions = new Set(CloudWatchMetrics.flatMap(({ Dimensions }) => Dimensions.flat()));
+  const dimensionFields = [...dimensions].map((field) => [field, fields[field]]);
+  const values = counted.map(({ name, value }) => [name, value ? line[value] : 1]);
   return {
-    ...Object.fromEntries([...dimensions].map((field) => [field, fields[field]])),
-    ...Object.fromEntries(counted.map(({ name, value }) => [name, value ? line[value] : 1])),
+    ...Object.fromEntries(dimensionFields),
+    ...Object.fromEntries(values),
     _aws: { Timestamp: clock.now().getTime(), CloudWatchMetrics },
   };
 }

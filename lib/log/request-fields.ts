@@ -106,9 +106,6 @@ export type AuditedId = keyof typeof audited;
 
 export function idsAmong(values: unknown): { [Name in AuditedId]?: unknown } {
   const fields = new Map(Object.entries(Object(values)));
-  return Object.fromEntries(
-    Object.entries(audited)
-      .map(([name, read]) => [name, read(fields.get(name))])
-      .filter(([, id]) => id !== undefined),
-  );
+  const ids = Object.entries(audited).map(([name, read]) => [name, read(fields.get(name))]);
+  return Object.fromEntries(ids.filter(([, id]) => id !== undefined));
 }

@@ -100,22 +100,27 @@ const signedForSeconds = secretStore.staleReadSeconds + signingKeyFreshFor / 100
 function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedKey[] {
   const now = epochSeconds();
   const isRevoked = ({ key }: PublishedKey): boolean => revoked.includes(key.kid);
-  const inSets = sets
-    .flatMap(({ current, next }) => [current, next])
-    .map((key) => [key.kid, key] as const);
-  const signing = [...new Map(inSets).values()]
-    .map((key): PublishedKey => ({ key: publicPartOf(key) }))
-    .filter((one) => !isRevoked(one));
-  const others = keys
-    .filter(({ key }) => !signing.some((one) => one.key.kid === key.kid))
-    .map((one) => {
-      const end = now + signedForSeconds + (isRevoked(one) ? 0 : accessTokenLifetime());
-      return { key: one.key, keep_until: Math.min(one.keep_until ?? Infinity, end) };
-    })
-    .filter(({ keep_until }) => keep_until > now);
-  const all = [...signing, ...others];
-  // There may be no room for a revoked key beside its replacement.
-  return all.length > mostKeys ? all.filter((one) => !isRevoked(one)) : all;
+
+  // Two sets may have a key in common.
+  const inSets = new Map<string, PublishedKey>();
+  for (const key of sets.flatMap(({ current, next }) => [current, next])) {
+    inSets.set(key.kid, { key: publicPartOf(key) });
+  }
+  const signing = [...inSets.values()].filter((one) => !isRevoked(one));
+
+  const replaced: PublishedKey[] = [];
+  for (const one of keys) {
+    if (signing.some(({ key }) => key.kid === one.key.kid)) continue;
+    const lastSigned = now + signedForSeconds;
+    const end = isRevoked(one) ? lastSigned : lastSigned + accessTokenLifetime();
+    const keep_until = Math.min(one.keep_until ?? Infinity, end);
+    if (keep_until > now) replaced.push({ key: one.key, keep_until });
+  }
+
+  const all = [...signing, ...replaced];
+  if (all.length <= mostKeys) return all;
+  // There may be no room for a revoked key next to the key that replaces it.
+  return all.filter((one) => !isRevoked(one));
 }
 
 const algorithmSetting = environment('TOKEN_ALGORITHM');

@@ -66,7 +66,7 @@ const mostAttempts = 6;
 const firstPause = 50;
 
 type ItemsOf<Keys extends unknown[]> = {
-  [Place in keyof Keys]: Keys[Place] extends ItemKey<infer Attributes, unknown>
+  [Index in keyof Keys]: Keys[Index] extends ItemKey<infer Attributes, unknown>
     ? Attributes | undefined
     : never;
 };
@@ -79,7 +79,8 @@ export async function readItems<Keys extends ItemKey<unknown, unknown>[]>(
   keys: [...Keys],
 ): Promise<ItemsOf<Keys>>;
 export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unknown[]> {
-  return (await readAll(keys)).map((item, place) => item && keys[place]?.parse(item));
+  const items = await readAll(keys);
+  return items.map((item, index) => item && keys[index]?.parse(item));
 }
 
 /** Unparsed items in the order of their keys. */
@@ -91,12 +92,14 @@ export const readAll = async (keys: Keyed[]): Promise<(Item | undefined)[]> =>
  * @returns finds the unparsed item of a key
  */
 export async function readEach(keys: Keyed[]): Promise<(key: Keyed) => Item | undefined> {
-  const distinct = [...new Map(keys.map((key) => [nameOf(key), keyOf(key)])).values()];
+  const byName = new Map(keys.map((key) => [nameOf(key), keyOf(key)]));
+  const distinct = [...byName.values()];
   const found = new Map<string, Item>();
-  const starts = distinct.map((_, place) => place).filter((place) => place % batchSize === 0);
-  await Promise.all(
-    starts.map((start) => readBatch(distinct.slice(start, start + batchSize), found)),
-  );
+  const batches: Promise<void>[] = [];
+  for (let start = 0; start < distinct.length; start += batchSize) {
+    batches.push(readBatch(distinct.slice(start, start + batchSize), found));
+  }
+  await Promise.all(batches);
   return (key) => found.get(nameOf(key));
 }
 
@@ -130,7 +133,10 @@ export async function putItem<Written>(
   const condition = ifAbsent ? { ConditionExpression: 'attribute_not_exists(pk)' } : {};
   const sent = await unlessRefused(() => store.call('PutItem', { ...put, ...condition }));
   if (!(sent instanceof ConditionalCheckFailedException)) return true;
-  return sent.$metadata.attempts !== 1 && (await readRaw(key))?.created_by === created_by;
+  if (sent.$metadata.attempts === 1) return false;
+  // An attempt whose answer was lost may have written the item.
+  const found = await readRaw(key);
+  return found?.created_by === created_by;
 }
 
 /** The answer to a write, or the error that its condition did not hold. */

@@ -31,7 +31,10 @@ export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item
 export async function isItemOf(loginAppId: string, key: Key): Promise<boolean> {
   const { Count } = await query({
     ConsistentRead: true,
-    ...keysIn(table, key.pk, [' AND #sk = :sk', { ':sk': key.sk, ':value': loginAppId }]),
+    ...keysIn(table, key.pk, {
+      condition: ' AND #sk = :sk',
+      values: { ':sk': key.sk, ':value': loginAppId },
+    }),
     FilterExpression: 'login_app_id = :value',
     Select: 'COUNT',
   });
@@ -77,9 +80,10 @@ export async function readOrdinals(
   when: Conditions,
 ): Promise<{ ordinals: number[]; next: number | undefined }> {
   const isAscending = order === 'ascending';
-  const first = isAscending ? (after ?? 0) + 1 : 0;
-  const last = isAscending ? Number.MAX_SAFE_INTEGER : (after ?? Number.MAX_SAFE_INTEGER) - 1;
-  const part = ordinalsIn(list, first, last);
+  const greatest = Number.MAX_SAFE_INTEGER;
+  const part = isAscending
+    ? ordinalsIn(list, (after ?? 0) + 1, greatest)
+    : ordinalsIn(list, 0, (after ?? greatest) - 1);
   const filter = new Expressions();
   const FilterExpression = filter.condition(when) || undefined;
   const { Items = [], LastEvaluatedKey } = await query({
@@ -115,8 +119,7 @@ export async function readGlobalList(
   list: string,
   { from, prefix = '', limit, start, order = 'descending' }: Page,
 ): Promise<{ items: Item[]; next: Item | undefined }> {
-  const positions: SortKeys =
-    from === undefined ? beginningWith(prefix) : [' AND #sk >= :from', { ':from': from }];
+  const positions = from === undefined ? beginningWith(prefix) : startingAt(from);
   const { Items = [], LastEvaluatedKey } = await query({
     IndexName: index,
     ...keysIn(table.globalIndexes[index], list, positions),
@@ -135,11 +138,7 @@ export const readGlobalPages = (index: GlobalIndex, list: string, limit = 100, l
   queryPages({
     IndexName: index,
     Limit: limit,
-    ...keysIn(
-      table.globalIndexes[index],
-      list,
-      last === undefined ? beginningWith('') : upTo(last),
-    ),
+    ...keysIn(table.globalIndexes[index], list, last === undefined ? everyKey : upTo(last)),
   });
 
 /** Pages of the members of a list of the index `by_list`, as the table has them. */
@@ -174,16 +173,29 @@ const ordinalsIn = ({ pk, index, name }: NumberedList, first: number, last: numb
 export const sortKeyOf = (index: LocalIndex | undefined): string =>
   index ? table.localIndexes[index].sortKey : table.sortKey;
 
-/** A condition on sort keys, with its values. */
-type SortKeys = [condition: string, values: Record<string, string>];
+/** A condition on sort keys, which goes on after that on the partition key. */
+interface SortKeys {
+  condition: string;
+  values: Record<string, string>;
+}
 
-const between = (first: string, last: string): SortKeys => [
-  ' AND #sk BETWEEN :first AND :last',
-  { ':first': first, ':last': last },
-];
-const upTo = (last: string): SortKeys => [' AND #sk <= :last', { ':last': last }];
+const everyKey: SortKeys = { condition: '', values: {} };
+const between = (first: string, last: string): SortKeys => ({
+  condition: ' AND #sk BETWEEN :first AND :last',
+  values: { ':first': first, ':last': last },
+});
+const startingAt = (from: string): SortKeys => ({
+  condition: ' AND #sk >= :from',
+  values: { ':from': from },
+});
+const upTo = (last: string): SortKeys => ({
+  condition: ' AND #sk <= :last',
+  values: { ':last': last },
+});
 const beginningWith = (prefix: string): SortKeys =>
-  prefix ? [' AND begins_with(#sk, :prefix)', { ':prefix': prefix }] : ['', {}];
+  prefix === ''
+    ? everyKey
+    : { condition: ' AND begins_with(#sk, :prefix)', values: { ':prefix': prefix } };
 
 /**
  * Input of a query for the sort keys in a partition of the table or an index that meet a condition.
@@ -191,7 +203,7 @@ const beginningWith = (prefix: string): SortKeys =>
 const keysIn = (
   { partitionKey, sortKey }: { partitionKey: string; sortKey: string },
   pk: string,
-  [condition, values]: SortKeys,
+  { condition, values }: SortKeys,
 ) => ({
   KeyConditionExpression: `#pk = :pk${condition}`,
   ExpressionAttributeNames: { '#pk': partitionKey, ...(condition && { '#sk': sortKey }) },

@@ -53,7 +53,6 @@ export function errorsOf(
   { authenticate, body, document }: AnyEndpoint,
   received: Components,
 ): Json {
-  const others = body?.others?.flatMap(({ badRequest }) => badRequest?.schema ?? []) ?? [];
   const errors = { ...authenticate.furtherErrors, ...document.errors };
   const { forbidden } = errors;
   const all: Record<string, ErrorRecord> = {
@@ -72,44 +71,66 @@ export function errorsOf(
   const statusOf = new Map<string, number>(Object.entries(statuses));
   const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf.get(code) ?? 500);
   const responses: Json = {};
-  for (const [status, codes] of byStatus) {
-    const names = codes.map(([code]) => code);
-    const bodies = [errorSchema(names, status === statuses.unprocessable_entity, received)];
-    if (status === statuses.invalid_request)
-      bodies.push(...others.map((other) => jsonSchemaOf(other, received)));
-    const described = codes.map(([code, { when }]) => `\`${code}\`: ${when}`);
-    // API Gateway may send a 429 of its own, without the headers of the service.
-    const mayBeOfGateway = status === statuses.too_many_requests;
-    if (mayBeOfGateway) {
-      bodies.push(refTo('GatewayError'));
-      described.push(
-        'Or too many requests for the gateway, which answers before the service is asked.',
-      );
-    }
-    const header = (name: HeaderName) =>
-      mayBeOfGateway ? { ...headerComponents[name], required: undefined } : headerRef(name);
-    const examples = codes.map(([error, { example: message, field }]) => [
-      error,
-      { value: { error, error_description: message, errors: field && [{ field, message }] } },
-    ]);
-    const schema = bodies.length === 1 ? bodies[0] : { oneOf: bodies };
-    responses[status] = {
-      description: described.join('\n\n'),
-      headers: {
-        'x-request-id': header('RequestId'),
-        'Cache-Control': header('CacheControl'),
-        'WWW-Authenticate': names.some((code) => code in challenges)
-          ? header('Challenge')
-          : undefined,
-        'DPoP-Nonce': names.includes('use_dpop_nonce') ? header('ProofNonce') : undefined,
-        'Retry-After': names.some((code) => code in retryAfterSeconds)
-          ? header('RetryAfter')
-          : undefined,
-      },
-      content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
-    };
+  for (const [status, errorsOfStatus] of byStatus) {
+    responses[status] = responseOf(status, errorsOfStatus, body, received);
   }
   return responses;
+}
+
+/** The response of a status, with the errors that it can hold. */
+function responseOf(
+  status: number,
+  errors: [code: string, ErrorRecord][],
+  body: AnyEndpoint['body'],
+  received: Components,
+): Json {
+  const codes = errors.map(([code]) => code);
+  const bodies = [errorSchema(codes, status === statuses.unprocessable_entity, received)];
+  const descriptions = errors.map(([code, { when }]) => `\`${code}\`: ${when}`);
+
+  if (status === statuses.invalid_request) {
+    for (const { badRequest } of body?.others ?? []) {
+      if (badRequest) bodies.push(jsonSchemaOf(badRequest.schema, received));
+    }
+  }
+
+  // API Gateway may send a 429 of its own, without the headers of the service.
+  const mayBeOfGateway = status === statuses.too_many_requests;
+  if (mayBeOfGateway) {
+    bodies.push(refTo('GatewayError'));
+    descriptions.push(
+      'Or too many requests for the gateway, which answers before the service is asked.',
+    );
+  }
+
+  const header = (name: HeaderName, isSent = true) => {
+    if (!isSent) return undefined;
+    return mayBeOfGateway ? { ...headerComponents[name], required: undefined } : headerRef(name);
+  };
+  const hasChallenge = codes.some((code) => code in challenges);
+  const hasRetryAfter = codes.some((code) => code in retryAfterSeconds);
+
+  const examples = errors.map(([error, { example: message, field }]) => {
+    const fields = field === undefined ? undefined : [{ field, message }];
+    return [error, { value: { error, error_description: message, errors: fields } }];
+  });
+
+  return {
+    description: descriptions.join('\n\n'),
+    headers: {
+      'x-request-id': header('RequestId'),
+      'Cache-Control': header('CacheControl'),
+      'WWW-Authenticate': header('Challenge', hasChallenge),
+      'DPoP-Nonce': header('ProofNonce', codes.includes('use_dpop_nonce')),
+      'Retry-After': header('RetryAfter', hasRetryAfter),
+    },
+    content: {
+      'application/json': {
+        schema: bodies.length === 1 ? bodies[0] : { oneOf: bodies },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
 }
 
 /** The body of an error response: a component for each set of codes, and one for the set itself. */
