@@ -17,7 +17,7 @@ const mostStored = 40;
 const longestToken = 4096;
 
 /**
- * Where the provider's refresh token of a login or a link goes. It is stored to be revoked when the
+ * The fate of the provider's refresh token of a login or a link. It is stored to be revoked when the
  * identity is no longer theirs, together with the earlier ones: at Apple, revoking one ends the
  * whole grant.
  */
@@ -55,7 +55,7 @@ export async function decideOnToken(
   return { set, copy, refused: undefined };
 }
 
-/** What a person has of stored provider tokens, as far as it matters for another one. */
+/** The stored provider tokens of a person, as far as they matter for another one. */
 interface StoredTokens {
   count: number;
   hasLatest: boolean;
