@@ -5,8 +5,8 @@ import { type Profile, profileSchema } from './profile.ts';
 
 export interface Identity {
   /**
-   * The authority that vouches: the issuer of an id token, or the `namespace` of an OAuth
-   * provider's settings.
+   * The authority in which a subject is one person: the issuer of an id token, or the `namespace`
+   * of an OAuth provider's settings.
    */
   namespace: string;
   subject: string;
@@ -38,18 +38,18 @@ export interface RevocableToken {
   issuer?: string | undefined;
 }
 
-/** An identity that a provider has just vouched for. */
+/** An identity that a provider has just verified. */
 export interface VerifiedIdentity extends Identity {
   /** The provider's refresh token, if the settings keep it to be revoked. */
   revocableToken?: RevocableToken | undefined;
   /**
-   * Whether the code beside an id token gave a token to revoke; absent if there was no code, or
-   * none is exchanged.
+   * Whether the code that came with an id token gave a token to revoke; absent if there was no
+   * code, or none is exchanged.
    */
   code?: 'exchanged' | 'not_exchanged';
   /** The claims that the settings name. */
   profile?: Profile | undefined;
-  /** Claims from the app. Nobody vouches for them, so they must decide nothing. */
+  /** Claims from the app. No provider has verified them, so they must decide nothing. */
   told_by_app?: Profile | undefined;
   login_claims?: LoginClaims | undefined;
   /** Epoch seconds at which the person authenticated at the provider, if it tells. */
@@ -123,19 +123,34 @@ export const attributesWithoutToken = (identityId: string): string[] =>
  * order of linking.
  */
 export function identitiesIn(item: Item): UserIdentity[] {
-  const linked = Object.entries(item)
-    .filter(([name]) => name.startsWith(identityAttributes.linked('')))
+  const linked = linkedIdentitiesIn(item);
+  const first = firstIdentityIn(item);
+  return first ? [first, ...linked] : linked;
+}
+
+function linkedIdentitiesIn(item: Item): UserIdentity[] {
+  const stored = Object.entries(item)
+    .filter(([attribute]) => attribute.startsWith(identityAttributes.linked('')))
     .map(([, value]) => v.parse(storedIdentitySchema, value))
-    .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1))
-    .map((identity) => ({ ...identity, ...identityDetails(item, identity.identity_id) }));
-  if (item.subject === undefined) return linked;
+    .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1));
+  return stored.map((identity) => ({
+    ...identity,
+    ...identityDetails(item, identity.identity_id),
+  }));
+}
+
+/** The identity that created a person; undefined if it was unlinked. */
+function firstIdentityIn(item: Item): UserIdentity | undefined {
+  if (item.subject === undefined) return undefined;
   const identity_id = firstIdentityId(String(item.login_user_id));
-  const first = v.parse(storedIdentitySchema, { ...item, identity_id, linked_at: item.created_at });
+  const stored = { ...item, identity_id, linked_at: item.created_at };
   const details = identityDetails(item, identity_id);
   // People who last logged in before several identities were possible used the first.
-  if (!item.imported_at)
-    details.last_login_at ??= v.parse(detailsSchema.entries.last_login_at, item.last_login_at);
-  return [{ ...first, ...details }, ...linked];
+  if (!item.imported_at) {
+    const lastLogin = v.parse(detailsSchema.entries.last_login_at, item.last_login_at);
+    details.last_login_at ??= lastLogin;
+  }
+  return { ...v.parse(storedIdentitySchema, stored), ...details };
 }
 
 export const firstIdentityId = (loginUserId: string): string =>
@@ -151,15 +166,14 @@ const detailsSchema = v.object({
 /** Details of an identity, from the item of its Login User. */
 export function identityDetails(item: Item, identityId: string) {
   const names = identityAttributes;
-  const isFailed = item[names.codeFailed(identityId)] === true;
-  return {
-    ...v.parse(detailsSchema, {
-      last_login_at: item[names.lastLogin(identityId)],
-      profile: item[names.profile(identityId)],
-      told_by_app: item[names.toldByApp(identityId)],
-    }),
-    /** False when the latest code was not exchanged and there is no earlier token to revoke. */
-    provider_revocation:
-      isFailed && !item[names.storedToken(identityId)] ? (false as const) : undefined,
-  };
+  const details = v.parse(detailsSchema, {
+    last_login_at: item[names.lastLogin(identityId)],
+    profile: item[names.profile(identityId)],
+    told_by_app: item[names.toldByApp(identityId)],
+  });
+  const hasFailed = item[names.codeFailed(identityId)] === true;
+  const hasToken = item[names.storedToken(identityId)] !== undefined;
+  /** False when the latest code was not exchanged and there is no earlier token to revoke. */
+  const provider_revocation = hasFailed && !hasToken ? (false as const) : undefined;
+  return { ...details, provider_revocation };
 }

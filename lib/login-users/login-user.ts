@@ -37,8 +37,8 @@ const loginUserSchema = v.object({
   /** The number of linked identities, as this version counts them; see `changeOfIdentities`. */
   linked_identities: v.optional(v.number()),
   /**
-   * The ids, with spaces between, of devices related without a recent login. Some may be theirs no
-   * more.
+   * The ids, with spaces between, of devices that were linked without a recent login. Some may be
+   * linked to others by now.
    */
   unconfirmed_devices: v.optional(v.string()),
   ...sessionsOfPerson,
@@ -92,11 +92,16 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   return { ...user, last_session_id: lastSessionIdOf(user), identities: identitiesIn(item) };
 }
 
-/** The latest login; undefined for somebody imported who has never logged in. */
-export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: LoginUser) =>
-  imported_at !== undefined && last_session_id === undefined ? undefined : last_login_at;
+/** The time of the latest login; undefined for somebody imported who has never logged in. */
+export function latestLoginOf(user: LoginUser): string | undefined {
+  const isImported = user.imported_at !== undefined;
+  const hasLoggedIn = user.last_session_id !== undefined;
+  // An import sets the time, too.
+  return isImported && !hasLoggedIn ? undefined : user.last_login_at;
+}
 
 /**
+ * The person of an authenticated session, who may change something.
  * @throws ServiceError `invalid_token` during a deletion, `not_found` when the session outlived the
  *   person, or `blockedAs`
  */
@@ -110,7 +115,7 @@ export function requireActiveUser(
   return user;
 }
 
-/** The place of a Login User in the list of their Login App's people. */
+/** The attributes that put a Login User into the list of their Login App's people. */
 export const placeAmongPeople = (
   { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
   now: string,
@@ -130,10 +135,12 @@ export const peopleLists = (loginAppId: string): string[] =>
  */
 export function firstIndexId(loginAppId: string, { namespace, subject }: Identity): string {
   const hash = hashOf(loginAppId, namespace, subject);
-  // The function that checks new versions may remove only the people of probes.
-  if (loginAppId.startsWith(probeIds.loginApp))
-    return `${probeIds.loginUser}${hash.slice(probeIds.loginUser.length - 'lu_'.length)}`;
-  return `lu_${hash}`;
+  const isOfProbe = loginAppId.startsWith(probeIds.loginApp);
+  if (!isOfProbe) return `lu_${hash}`;
+  // The function that checks new versions may remove only people whose ids begin so. The beginning
+  // is part of the 43 characters.
+  const replaced = probeIds.loginUser.length - 'lu_'.length;
+  return `${probeIds.loginUser}${hash.slice(replaced)}`;
 }
 
 export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64url')}`;

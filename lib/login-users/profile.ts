@@ -3,8 +3,11 @@ import { jsonSchema } from '../schema/json-schema.ts';
 import { isPlainText } from '../schema/plain-text.ts';
 
 /** Whether an address is harmless in a page: no `javascript:` or `data:`. */
-const isWebAddress = (text: string) =>
-  isPlainText(text) && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  const isOfWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
+  return isOfWeb && isPlainText(text);
+}
 
 const claimTextField = (
   maxLength: number,

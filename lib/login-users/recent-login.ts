@@ -20,8 +20,11 @@ type LoginTimes = Pick<AuthenticatedUser, 'started_at' | 'auth_time'>;
 export const authTimeOf = ({ started_at, auth_time = started_at }: LoginTimes): number =>
   Math.min(started_at, auth_time);
 
-export const isLoginRecent = (user: AuthenticatedUser): boolean =>
-  maxAge() === 0 || epochSeconds() - authTimeOf(user) <= maxAge();
+export function isLoginRecent(user: AuthenticatedUser): boolean {
+  if (maxAge() === 0) return true;
+  const age = epochSeconds() - authTimeOf(user);
+  return age <= maxAge();
+}
 
 /**
  * @throws ServiceError `insufficient_user_authentication` unless the login is recent
@@ -38,12 +41,18 @@ export function requireRecentLogin(user: AuthenticatedUser): void {
  *   that the deployment wants
  */
 export function requireStepUp(user: AuthenticatedUser): void {
+  requireAcr(user);
+  requireRecentLogin(user);
+}
+
+function requireAcr({ login_claims = {} }: AuthenticatedUser): void {
   const acr_values = optionalEnvironment('STEP_UP_ACR_VALUES');
+  if (!acr_values) return;
+  const { acr = '' } = login_claims;
+  if (acr_values.split(' ').includes(acr)) return;
   const message =
     'This needs a login with one of the acr_values: log in again with it, and repeat the request.';
-  if (acr_values && !acr_values.split(' ').includes(user.login_claims?.acr ?? ''))
-    throw insufficient(message, 'acr_insufficient', { acr_values });
-  requireRecentLogin(user);
+  throw insufficient(message, 'acr_insufficient', { acr_values });
 }
 
 const insufficient = (

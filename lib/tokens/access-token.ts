@@ -103,15 +103,16 @@ const isFor = <Use extends TokenUse>(
   claims: AccessTokenPayload,
 ): claims is AccessTokenClaims<Use> => claims.token_use === use;
 
+/** The log's reason why a text is no valid access token. */
 function rejectionReason(token: string, error: errors.JOSEError): LogReason {
   if (refreshTokenForm.test(token)) return 'refresh_token_sent';
   if (isLongLived(token)) return 'login_app_token_sent';
   if (error instanceof errors.JWTExpired) return 'token_expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
+  if (!(error instanceof errors.JWKSNoMatchingKey)) return 'not_an_access_token';
   // Unverified claims say more about a key that is unknown here.
-  if (error instanceof errors.JWKSNoMatchingKey && payloadOf(token)?.iss !== issuer())
-    return 'issued_by_another_issuer';
-  return error instanceof errors.JWKSNoMatchingKey ? 'unknown_key' : 'not_an_access_token';
+  const isOurs = payloadOf(token)?.iss === issuer();
+  return isOurs ? 'unknown_key' : 'issued_by_another_issuer';
 }
 
 /**
@@ -136,12 +137,10 @@ const sessionClaimsSchema = v.object({
 export function sessionNamedBy(
   token: string,
 ): { loginUserId: string; sessionId: string } | undefined {
-  const [, , loginUserId, sessionId] = token.match(refreshTokenForm) ?? [];
+  const [, , loginUserId, sessionId] = refreshTokenForm.exec(token) ?? [];
   if (loginUserId && sessionId) return { loginUserId, sessionId };
-  const claims = v.safeParse(sessionClaimsSchema, payloadOf(token));
-  return claims.success
-    ? { loginUserId: claims.output.sub, sessionId: claims.output.sid }
-    : undefined;
+  const { success, output } = v.safeParse(sessionClaimsSchema, payloadOf(token));
+  return success ? { loginUserId: output.sub, sessionId: output.sid } : undefined;
 }
 
 /** The unverified payload of a JWT; undefined for any other text. */

@@ -117,30 +117,30 @@ export async function verifyProof(
   requireSignature(sent, publicKeyOf(jwk));
 
   // 2. It is for this request.
-  const { jti, htm, htu, iat, nonce } = checked(
-    claimsSchema,
-    () => decodeJwt(sent),
-    'claim_invalid',
-  );
-  const address = `${issuer()}${path}`;
-  if (htm !== 'POST') throw rejectedProof(methodMessage, 'proof_for_another_request');
-  if (withoutQuery(htu) !== address)
-    throw rejectedProof(
-      `The claim htu of the proof must be ${address}.`,
-      'proof_for_another_request',
-    );
+  const claims = checked(claimsSchema, () => decodeJwt(sent), 'claim_invalid');
+  requireRequest(claims, path);
 
   // 3. It has a nonce or, where it need not have one, is of this minute by the clock of the phone.
+  const { jti, iat, nonce } = claims;
   const isByClock = nonce === undefined && !needsNonce;
   const end = isByClock ? endByClock(iat) : await endByNonce(nonce);
   if (end !== undefined) return { key: thumbprintOf(jwk), jti, end };
   const proofNonce = await newProofNonce();
-  if (isByClock)
-    throw new ServiceError('use_dpop_nonce', outdated, { reason: 'proof_outdated', proofNonce });
-  throw new ServiceError('use_dpop_nonce', withoutNonce, {
-    reason: 'proof_without_nonce',
-    proofNonce,
-  });
+  throw isByClock
+    ? new ServiceError('use_dpop_nonce', outdated, { reason: 'proof_outdated', proofNonce })
+    : new ServiceError('use_dpop_nonce', withoutNonce, {
+        reason: 'proof_without_nonce',
+        proofNonce,
+      });
+}
+
+/** @throws ServiceError unless the claims name a POST to a path of the service */
+function requireRequest({ htm, htu }: v.InferOutput<typeof claimsSchema>, path: string): void {
+  if (htm !== 'POST') throw rejectedProof(methodMessage, 'proof_for_another_request');
+  const address = `${issuer()}${path}`;
+  if (withoutQuery(htu) === address) return;
+  const message = `The claim htu of the proof must be ${address}.`;
+  throw rejectedProof(message, 'proof_for_another_request');
 }
 
 const outdated =

@@ -7,6 +7,7 @@ import {
   hasIssued,
   isActive,
   readLoginUserWithSession,
+  type Session,
   type SessionGeneration,
   stateOfGeneration,
 } from '../people/sessions/session.ts';
@@ -65,35 +66,42 @@ const inactive: Introspection = { active: false };
  * disabled, it is not active.
  */
 export async function introspectToken(loginAppId: string, token: string): Promise<Introspection> {
-  if (!(await findStatus(loginAppId)).isEnabled) return inactive;
+  const { isEnabled } = await findStatus(loginAppId);
+  if (!isEnabled) return inactive;
   const presented = await readToken(token);
-  if (presented?.kind === 'access_token') return accessToken(loginAppId, presented.claims, token);
-  if (presented?.kind === 'refresh_token') return refreshToken(loginAppId, presented.content);
-  if (presented?.loginAppId !== loginAppId) return inactive;
-  return {
-    active: true,
-    token_type: 'bearer',
-    token_use: 'login_app',
-    scope: 'login_app',
-    iss: issuer(),
-    aud: loginAppId,
-  };
+  if (!presented) return inactive;
+  if (presented.kind === 'access_token') return accessToken(loginAppId, presented.claims, token);
+  if (presented.kind === 'refresh_token') return refreshToken(loginAppId, presented.content);
+  return presented.loginAppId === loginAppId ? loginAppToken(loginAppId) : inactive;
 }
 
-async function accessToken(loginAppId: string, claims: AccessTokenPayload, token: string) {
+const loginAppToken = (loginAppId: string): Introspection => ({
+  active: true,
+  token_type: 'bearer',
+  token_use: 'login_app',
+  scope: 'login_app',
+  iss: issuer(),
+  aud: loginAppId,
+});
+
+async function accessToken(
+  loginAppId: string,
+  claims: AccessTokenPayload,
+  token: string,
+): Promise<Introspection> {
   if (claims.aud !== loginAppId) return inactive;
   // Whatever a login hook has put into the token, it says nothing about the token itself.
   const active = { ...payloadOf(token), ...claims, active: true, token_type: 'bearer' } as const;
-  if (claims.token_use !== 'login_user') {
-    const client = await findCurrentClient(claims.client_id);
-    return client && (claims.token_use === 'login_app' || client.mayReadRecipients)
-      ? active
-      : inactive;
+
+  if (claims.token_use === 'login_user') {
+    const session = await activeSessionOf(claims.aud, claims.sub, claims.sid);
+    const isActiveHere = session !== undefined && hasIssued(session, claims);
+    return isActiveHere ? { ...active, auth_time: authTimeOf(session) } : inactive;
   }
-  const session = await activeSessionOf(claims.aud, claims.sub, claims.sid);
-  return session && hasIssued(session, claims)
-    ? { ...active, auth_time: authTimeOf(session) }
-    : inactive;
+  const client = await findCurrentClient(claims.client_id);
+  if (!client) return inactive;
+  const mayUse = claims.token_use === 'login_app' || client.mayReadRecipients;
+  return mayUse ? active : inactive;
 }
 
 /**
@@ -105,7 +113,8 @@ async function refreshToken(
   content: SessionGeneration,
 ): Promise<Introspection> {
   const session = await activeSessionOf(loginAppId, content.login_user_id, content.session_id);
-  if (!session || stateOfGeneration(session, content.generation) === 'outdated') return inactive;
+  if (!session) return inactive;
+  if (stateOfGeneration(session, content.generation) === 'outdated') return inactive;
   return {
     active: true,
     token_type: 'refresh_token',
@@ -123,9 +132,16 @@ async function refreshToken(
  * A Login App's active session, unless its person is blocked or its client revoked. That of another
  * costs no more reads.
  */
-async function activeSessionOf(loginAppId: string, loginUserId: string, sessionId: string) {
+async function activeSessionOf(
+  loginAppId: string,
+  loginUserId: string,
+  sessionId: string,
+): Promise<Session | undefined> {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
-  if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;
-  if (!isActive(session, await findStatus(loginAppId))) return undefined;
-  return (await findCurrentClient(session.client_id)) ? session : undefined;
+  if (!user || user.blocked_at) return undefined;
+  if (session?.login_app_id !== loginAppId) return undefined;
+  const status = await findStatus(loginAppId);
+  if (!isActive(session, status)) return undefined;
+  const client = await findCurrentClient(session.client_id);
+  return client && session;
 }

@@ -8,7 +8,12 @@ import {
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
 import { endSession } from '../people/sessions/end-sessions.ts';
-import { hasIssued, readSession, requireSameKey } from '../people/sessions/session.ts';
+import {
+  hasIssued,
+  readSession,
+  requireSameKey,
+  type Session,
+} from '../people/sessions/session.ts';
 import { useProof } from './dpop-proof.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
@@ -25,43 +30,65 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   requireMoreThanIntrospection(client);
   const presented = await readToken(token);
   if (!presented) return;
-  const isPublic = client.proofKey !== undefined;
   try {
     await revoke(client, presented);
   } catch (error) {
-    const isRefusal = error instanceof ServiceError && error.detail.reason !== 'proof_used';
-    if (!isPublic || !isRefusal) throw error;
+    if (!isHiddenFrom(client, error)) throw error;
     annotateLog(definedOnly({ reason: error.detail.reason }));
   }
+}
+
+/** Whether a client must not learn of an error: a public one, of what the token is. */
+function isHiddenFrom({ proofKey }: AuthenticatedClient, error: unknown): error is ServiceError {
+  if (proofKey === undefined || !(error instanceof ServiceError)) return false;
+  return error.detail.reason !== 'proof_used';
 }
 
 async function revoke(client: AuthenticatedClient, presented: PresentedToken): Promise<void> {
   const { login_user_id, session_id } = sessionOf(presented, client);
   annotateLog({ login_user_id, session_id });
   const session = await readSession(login_user_id, session_id);
-  // A session that is no longer stored has ended; the relations of its devices end here, but not
-  // for a public client, since the key of the session is no longer known.
-  if (!session) {
-    if (client.proofKey !== undefined) return;
-    await endRelationsWhere(
-      login_user_id,
-      (device) =>
-        device.related_session_id === session_id && device.login_app_id === client.loginAppId,
-    );
-    return;
-  }
+  if (!session) return unlinkDevices(client, { login_user_id, session_id });
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
+
+  if (!(await mayEnd(client, session))) throw anotherClients();
   const isOwn = session.client_id === client.clientId;
-  // If that client is revoked, any other one of the Login App may end it.
-  const mayEnd =
-    isOwn ||
-    (session.login_app_id === client.loginAppId && !(await findCurrentClient(session.client_id)));
-  if (!mayEnd) throw anotherClients();
   if (isOwn || client.proofKey !== undefined) requireSameKey(session, client);
   await useProof(client);
   await endSession(login_user_id, session_id, 'client');
 }
 
+/**
+ * Unlinks the devices of a session that is no longer stored, so it has ended. Not for a public
+ * client, since the key of the session is no longer known.
+ */
+async function unlinkDevices(
+  { loginAppId, proofKey }: AuthenticatedClient,
+  { login_user_id, session_id }: Pick<Session, 'login_user_id' | 'session_id'>,
+): Promise<void> {
+  if (proofKey !== undefined) return;
+  await endRelationsWhere(
+    login_user_id,
+    ({ related_session_id, login_app_id }) =>
+      related_session_id === session_id && login_app_id === loginAppId,
+  );
+}
+
+/**
+ * Whether a client may end a session: its own, or that of a client that has been revoked, to which
+ * any other one of the Login App may see.
+ */
+async function mayEnd(client: AuthenticatedClient, session: Session): Promise<boolean> {
+  if (session.client_id === client.clientId) return true;
+  if (session.login_app_id !== client.loginAppId) return false;
+  const current = await findCurrentClient(session.client_id);
+  return current === undefined;
+}
+
+/**
+ * The session of a token that a client may revoke.
+ * @throws ServiceError if it was issued to another client, or can't be revoked
+ */
 function sessionOf(presented: PresentedToken, { clientId, loginAppId }: AuthenticatedClient) {
   if (presented.kind === 'refresh_token') return presented.content;
   if (presented.kind === 'login_app_token') {

@@ -42,8 +42,10 @@ export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 /** The Login User Token of a session, with its refresh token. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   const { login_app_id, login_user_id, session_id, client_id } = session;
+  const hookClaims = hasLoginHook(login_app_id) ? hookClaimsIn(session.hook_claims) : {};
+  // A claim of the hook never replaces one of the service, which come after it.
   const claims = {
-    ...(hasLoginHook(login_app_id) ? hookClaimsIn(session.hook_claims) : {}),
+    ...hookClaims,
     token_use: 'login_user',
     aud: login_app_id,
     sub: login_user_id,

@@ -22,9 +22,9 @@ const leeway = 30;
 const types = ['jwt', 'client-authentication+jwt'];
 
 /**
- * The client of an assertion: a JWT by one of its own keys, or a token of the issuer that vouches
- * for it.
- * @param clientId the `client_id` beside it, without which the `sub` is the client
+ * The client of an assertion: a JWT by one of its own keys, or a token of the issuer of its
+ * workload identity.
+ * @param clientId the `client_id` of the request, without which the `sub` is the client
  * @throws ServiceError `invalid_client`, ProviderFailure
  * @see RFC 7521, section 4.2; RFC 7523, section 3; RFC 10070
  */
@@ -34,17 +34,11 @@ export async function verifyClientAssertion(assertion: string, clientId: string 
     // No claim is checked yet, not even its type.
     const id = clientId ?? (typeof claimed.sub === 'string' ? claimed.sub : '');
     if (isId('la_….c_…', id)) annotateLog({ client_id: id });
-    const client = await authenticateClientBy(
-      id,
-      async ({ keys = [], workload_identity: trusted }) => {
-        if (claimed.iss === id) return verifyOwn(id, keys, assertion);
-        return (
-          trusted !== undefined &&
-          claimed.iss === trusted.issuer &&
-          verifyForeign(trusted, assertion)
-        );
-      },
-    );
+    const client = await authenticateClientBy(id, async ({ keys = [], workload_identity }) => {
+      if (claimed.iss === id) return verifyOwn(id, keys, assertion);
+      if (!workload_identity || claimed.iss !== workload_identity.issuer) return false;
+      return verifyForeign(workload_identity, assertion);
+    });
     if (!client) throw rejectedAssertion('assertion_not_of_client');
     annotateLog({ login_app_id: client.loginAppId });
     return client;
@@ -112,6 +106,7 @@ async function verified(
   return payload;
 }
 
+/** The log's reason why an assertion is not accepted. */
 function assertionReason(error: errors.JOSEError): LogReason {
   if (error instanceof errors.JWTExpired) return 'assertion_expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
