@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, Help, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import {
   type Flag,
   type Grouping,
@@ -10,8 +10,10 @@ import {
 } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { operatorCommand, startCommand } from '../version.ts';
+import { lineOf } from './command-line-errors.ts';
 import { fromCaller } from './files/caller-folder.ts';
 import { placeOfJsonError } from './files/place-of-json-error.ts';
+import { addNouns, exampleOf, helpConfiguration, helpOfNouns } from './help.ts';
 import type { Target } from './target.ts';
 
 export interface CommandLine extends Pick<OperatorCommand, 'words' | 'pages' | 'text'> {
@@ -40,63 +42,47 @@ export interface StackLine extends Pick<CommandLine, 'target' | 'isConfirmed' | 
   functions: string[];
 }
 
+/** Takes the line that was parsed: commander calls the action of one command. */
+type Accept = (line: CommandLine | StackLine) => void;
+
 /**
  * Reads the command that the words say, or the help that they ask for.
  * @throws Error of one line for people
  */
 export function parseCommandLine(words: string[]): CommandLine | StackLine | { help: string } {
   const parsed: (CommandLine | StackLine)[] = [];
+  const accept: Accept = (line) => void parsed.push(line);
   const written: string[] = [];
   const write = (text: string): void => void written.push(text);
-  const program = new Command(operatorCommand)
-    .exitOverride()
-    .configureOutput({ writeOut: write, writeErr: write })
-    .configureHelp({
-      showGlobalOptions: true,
-      subcommandTerm: wordsOf,
-      // Only here: the suggestions for a mistyped command come from visibleCommands too.
-      formatHelp: (command, help) =>
-        new Help().formatHelp(command, Object.assign(help, { visibleCommands: leavesOf })),
-    })
-    .helpCommand(false)
-    .option('--local', `the stack that ${startCommand} runs on this machine`)
-    .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
-    .option('--yes', 'delete, revoke, remove or move a release without asking')
-    .option('--json', 'JSON also on a terminal, where list, show and find print tables');
-  for (const [about, summary] of aboutStacks) {
-    const command = commandAt(program, about).description(summary);
-    if (/back|forward/.test(about))
-      command.option(
-        '--function <name...>',
-        'Only these functions, such as issue-token (optional)',
-      );
-    command.action(() => {
-      const { function: functions = [] } = command.opts();
-      parsed.push({ about, functions, ...globalOptions(program) });
-    });
-  }
-  for (const record of commands.values()) {
-    const command = commandAt(program, record.words).description(record.summary);
-    command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
-    const typed: Typed = { flags: {}, lines: undefined, files: {} };
-    for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, typed);
-    for (const [name, help] of Object.entries(record.files ?? {}))
-      command
-        .option(`--${name} <FILE>`, help)
-        .on(`option:${name}`, (file) => (typed.files[name] = fromCaller(file)));
-    command.action(() => {
-      readFlags(record.words, record.flags, typed.flags);
-      parsed.push({ ...record, ...typed, ...globalOptions(program) });
-    });
-  }
+  const program = newProgram(write);
+  addNouns(program);
+  for (const [about, summary] of aboutStacks) addStackCommand(program, about, summary, accept);
+  for (const record of commands.values()) addOperatorCommand(program, record, accept);
   try {
     program.parse(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (words.length > 0 && error.code !== 'commander.helpDisplayed')
-      throw new Error(lineOf(error, innermostIn(program, words)));
+    // Commander throws for help, too, which it has written.
+    const isHelp = words.length === 0 || error.code === 'commander.helpDisplayed';
+    if (!isHelp) throw new Error(lineOf(error, innermostIn(program, words)));
   }
-  return parsed[0] ?? { help: written.join('').trimEnd() };
+  const [line] = parsed;
+  return line ?? { help: written.join('').trimEnd() };
+}
+
+/** Makes a command line that has no commands yet, with the options of all commands. */
+function newProgram(write: (text: string) => void): Command {
+  return new Command(operatorCommand)
+    .usage('[options] NOUN VERB')
+    .exitOverride()
+    .configureOutput({ writeOut: write, writeErr: write })
+    .configureHelp(helpConfiguration)
+    .addHelpText('after', helpOfNouns)
+    .helpCommand(false)
+    .option('--local', `the stack that ${startCommand} runs on this machine`)
+    .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
+    .option('--yes', 'delete, revoke, remove or move a release without asking')
+    .option('--json', 'JSON on a terminal, too, in place of tables');
 }
 
 /** Commands that the operator function doesn't carry out, with their summaries. */
@@ -110,6 +96,36 @@ const aboutStacks = [
   ['release forward', 'Make the versions live that were deployed last, after a release back'],
 ] as const;
 
+function addStackCommand(
+  program: Command,
+  about: StackLine['about'],
+  summary: string,
+  accept: Accept,
+): void {
+  const command = commandAt(program, about).description(summary);
+  const movesFunctions = about === 'release back' || about === 'release forward';
+  if (movesFunctions)
+    command.option('--function <name...>', 'Only these functions, such as issue-token (optional)');
+  command.action(() => {
+    const { function: functions = [] } = command.opts();
+    accept({ about, functions, ...globalOptions(program) });
+  });
+}
+
+function addOperatorCommand(program: Command, record: OperatorCommand, accept: Accept): void {
+  const isHidden = record.isMachinery ?? false;
+  const command = commandAt(program, record.words, isHidden).description(record.summary);
+  command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
+  const typed: Typed = { flags: {}, lines: undefined, files: {} };
+  for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, typed);
+  for (const [name, help] of Object.entries(record.files ?? {}))
+    addFile(command, name, help, typed);
+  command.action(() => {
+    readFlags(record.words, record.flags, typed.flags);
+    accept({ ...record, ...typed, ...globalOptions(program) });
+  });
+}
+
 function globalOptions(program: Command): Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> {
   const { local, stack, yes = false, json = false } = program.opts();
   if (stack === '') throw new Error('--stack must not be empty.');
@@ -117,59 +133,65 @@ function globalOptions(program: Command): Pick<CommandLine, 'target' | 'isConfir
   return { target: local ? { local } : deployed, isConfirmed: yes, isJson: json };
 }
 
-/** The command with this name, which may be many words: `login-apps tokens create`. */
-const commandAt = (program: Command, words: string): Command =>
-  words
-    .split(' ')
-    .reduce((parent, word) => commandIn(parent, word) ?? parent.command(word), program);
+/**
+ * The command with this name, which may be many words: `login-apps tokens create`. It is made if it
+ * is missing, with the groups that it belongs to.
+ * @param isHidden whether the help leaves out what is made
+ */
+function commandAt(program: Command, words: string, isHidden = false): Command {
+  let command = program;
+  for (const word of words.split(' '))
+    command = commandIn(command, word) ?? command.command(word, { hidden: isHidden });
+  return command;
+}
 
 const commandIn = ({ commands }: Command, word?: string) =>
   commands.find((one) => one.name() === word);
 
-/**
- * A command for the stack on this machine, as typed in a shell whose variables hold the ids and the
- * texts.
- */
-export function exampleOf({ words, flags, example }: OperatorCommand): string {
-  const needed = Object.entries(flags).filter(([, flag]) => !flag.optional);
-  const typed = needed.map(([name, flag]) => {
-    const [, file] = flag.placeholder.match(/^FILE(.*)/) ?? [];
-    const variable = `"$${name.toUpperCase().replaceAll('-', '_')}"`;
-    const value = file === undefined ? variable : `${name}${file || '.txt'}`;
-    if (flag.kind === 'lines') return value;
-    const [choice] = flag.kind === 'choice' ? flag.placeholder.split('|') : [value];
-    return `--${typedName(name, flag)} ${flag.kind === 'subset' ? 'all' : choice}`;
-  });
-  return [operatorCommand, words, example ?? typed.join(' '), '--local'].filter(Boolean).join(' ');
+/** The innermost command, or group of commands, that the first words name. */
+function innermostIn(group: Command, [word, ...words]: string[]): Command {
+  const named = commandIn(group, word);
+  return named ? innermostIn(named, words) : group;
 }
 
-/**
- * Declares a flag, whose value goes to what was typed. The file of a flag for lines is an argument
- * without a name.
- */
+/** Declares a flag, whose value goes to what was typed. */
 function addFlag(command: Command, name: string, flag: Flag, typed: Typed): void {
   const isChoice = flag.kind === 'choice';
   const choices = isChoice ? `: ${flag.placeholder.replaceAll('|', ', ')}` : '';
-  const help = `${flag.help}${choices}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
+  const optional = flag.optional ? ' (optional)' : '';
+  const help = `${flag.help}${choices}${sourceOf(flag)}${optional}`;
   const placeholder = `<${isChoice ? 'choice' : flag.placeholder}>`;
-  if (flag.kind === 'lines') {
-    command.argument(placeholder, help, (file) => {
-      typed.lines = { flag: name, file: fromCaller(file), grouping: flag.grouping };
-      // Checked as a batch of lines is.
-      typed.flags[name] = [];
-    });
-    return;
-  }
   const typedAs = typedName(name, flag);
-  const isSwitch = flag.kind === 'switch';
-  command
-    .option(isSwitch ? `--${typedAs}` : `--${typedAs} ${placeholder}`, help)
-    .on(
-      `option:${typedAs}`,
-      (text) => (typed.flags[name] = isSwitch || convert(typedAs, flag, text)),
-    );
+  const accept = (value: unknown): void => {
+    typed.flags[name] = value;
+  };
+  switch (flag.kind) {
+    case 'lines':
+      // The file is an argument without a name.
+      command.argument(placeholder, help, (file) => {
+        typed.lines = { flag: name, file: fromCaller(file), grouping: flag.grouping };
+        // Checked as a batch of lines is.
+        accept([]);
+      });
+      return;
+    case 'switch':
+      command.option(`--${typedAs}`, help).on(`option:${typedAs}`, () => accept(true));
+      return;
+    default:
+      command
+        .option(`--${typedAs} ${placeholder}`, help)
+        .on(`option:${typedAs}`, (text) => accept(convert(typedAs, flag, text)));
+  }
 }
 
+/** Declares a flag that names a file on this machine. */
+function addFile(command: Command, name: string, help: string, typed: Typed): void {
+  command.option(`--${name} <FILE>`, help).on(`option:${name}`, (file) => {
+    typed.files[name] = fromCaller(file);
+  });
+}
+
+/** The value that a flag's text stands for; a file's content, for a flag that names a file. */
 function convert(name: string, { kind }: Flag, text: string): unknown {
   if (kind === 'number') return /^\d+$/.test(text) ? Number(text) : text;
   if (kind !== 'json' && kind !== 'secret') return text;
@@ -193,39 +215,3 @@ function readGiven(name: string, file: string): string {
 const givenAs = (file: string): string =>
   file === '-' ? 'standard input' : `the file ${fromCaller(file)}`;
 const standardInput = 0;
-
-const leavesOf = ({ commands }: Command): Command[] =>
-  commands.flatMap((command) => (command.commands.length > 0 ? leavesOf(command) : [command]));
-
-const wordsOf = (command: Command): string =>
-  command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
-
-const innermostIn = (group: Command, [word, ...words]: string[]): Command => {
-  const named = commandIn(group, word);
-  return named ? innermostIn(named, words) : group;
-};
-
-function lineOf({ code, message }: CommanderError, command: Command): string {
-  const choices = chooseOneOf(command.commands.map((one) => one.name()));
-  if (code === 'commander.help') return `The command is incomplete. ${choices}`;
-  const line = message.replace(/^error: |\.$/g, '').replace('\n', ' ');
-  if (code === 'commander.unknownOption') return aboutOption(line, command);
-  return `${line}. ${code === 'commander.unknownCommand' ? choices : 'See --help.'}`;
-}
-
-const chooseOneOf = (choices: string[]): string => `Choose one of ${choices.join(', ')}.`;
-
-/**
- * A line about an unknown option, with the one that was meant, or all, but without the value that
- * was typed.
- */
-function aboutOption(message: string, { options }: Command): string {
-  const line = message.replace(/=.*'/s, "'");
-  const [, typed] = line.match(/'(.*)'/) ?? [];
-  const flags = options.flatMap(({ long }) => long ?? []);
-  const longer = flags.find((flag) => flag.startsWith(`${typed}-`));
-  if (longer !== undefined) return `${line} (Did you mean ${longer}?). See --help.`;
-  return line.endsWith("'") && flags.length > 0
-    ? `${line}. ${chooseOneOf(flags)}`
-    : `${line}. See --help.`;
-}

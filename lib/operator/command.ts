@@ -13,6 +13,8 @@ interface Definition<Taken extends Flags> {
   flags: Taken;
   /** The flags of its example, where its required ones alone don't make one. */
   example?: string;
+  /** Set if the service, or another command, does this by itself: the help of its noun hides it. */
+  isMachinery?: true;
   /** Set for a command that prints lines instead of one JSON object. */
   pages?: Pages;
   /** The field of the result that is printed as it is, unless JSON is asked for. */

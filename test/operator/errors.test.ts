@@ -17,7 +17,7 @@ const inNone = ['--access-request', '999999999'];
 const noAccount = `ac_${'A'.repeat(22)}`;
 
 const nouns =
-  'Choose one of check, release, accounts, login-apps, clients, mobile-applications, providers, access-requests, comments, reviews, events, devices, signing-keys, probes, login-users, identities, sessions.';
+  'Choose one of login-users, identities, sessions, devices, login-apps, clients, providers, mobile-applications, accounts, access-requests, comments, reviews, events, check, release, signing-keys.';
 const verbs =
   'Choose one of list, find, show, create, rename, update, disable, enable, rotate, delete, revoke.';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { exampleOf } from '../../infra/operator/parse-command-line.ts';
+import { exampleOf } from '../../infra/operator/help.ts';
 import { platforms } from '../../lib/login-apps/client-metadata.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { operator } from '../support/operator.ts';

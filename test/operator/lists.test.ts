@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import * as v from 'valibot';
 import { createLoginApp } from '../support/login-app.ts';
 import { allOf, failed, succeeded, writeSettings } from '../support/operator.ts';
 import { eventuallyPasses } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
+const listSchema = v.array(v.record(v.string(), v.unknown()));
 const service = sharedService();
 const { operate } = service;
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
@@ -27,6 +29,30 @@ describe('npm run operator: accounts', () => {
       accounts: [],
     });
   });
+
+  test.each([
+    ['accounts', 'account_id'],
+    ['login-apps', 'login_app_id'],
+  ])(
+    '%s are sorted as a person sorts names: a name comes before those that go on',
+    async (noun, id) => {
+      const start = unique('Demo');
+      const names = [
+        `${start} without providers`,
+        start.toUpperCase(),
+        `${start.toLowerCase()} app`,
+      ];
+      const [last, first, second] = await Promise.all(
+        names.map(async (name) => (await operate(noun, 'create', { name }))[id]),
+      );
+      const listOf = (result: Record<string, unknown>) =>
+        v.parse(listSchema, Object.values(result)[0]);
+      await eventuallyPasses(async () => {
+        const found = listOf(await operate(noun, 'find', { name: start }));
+        expect(found.map((member) => member[id])).toEqual([first, second, last]);
+      });
+    },
+  );
 
   test('rename moves it in the list', async () => {
     const [before, now] = [unique('before'), unique('now')];

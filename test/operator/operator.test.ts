@@ -211,11 +211,43 @@ describe('npm run operator -- --help', () => {
   /** The names that do not begin a line of a help text. */
   const missingIn = (text: string, names: string[]): string[] =>
     names.filter((name) => !text.includes(`  ${name} `));
-  test('names every command, also as -h and when nothing is asked for', async () => {
+  /** Commands that the service, or another command, carries out by itself. */
+  const machinery = [...commands.values()].filter(({ isMachinery }) => isMachinery);
+
+  test('fits a screen: nouns under four headings; also as -h and when nothing is asked for', async () => {
     const [text, short, bare] = [await help('--help'), await help('-h'), await help()];
-    const named = [...commands.keys(), '--local', '--stack <name>', '-h, --help'];
-    expect(missingIn(text, named)).toEqual([]);
     expect([short, bare]).toEqual([text, text]);
+    const lines = text.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(34);
+    expect(lines.filter((line) => /^[A-Z][\w ]+:$/.test(line))).toEqual([
+      'Options:',
+      'People:',
+      'Login Apps:',
+      'Back offices:',
+      'The deployment:',
+    ]);
+    expect(missingIn(text, ['--local', '--stack <name>', '-h, --help'])).toEqual([]);
+    expect(text).not.toContain('probes');
+  });
+
+  test('of a noun names its commands, but none of the machinery', async () => {
+    const shown = [...commands.values()].filter((command) => !machinery.includes(command));
+    const byNoun = Map.groupBy(shown, ({ words }) => words.split(' ')[0] ?? '');
+    const top = await help('--help');
+    expect(missingIn(top, [...byNoun.keys()])).toEqual([]);
+    for (const [noun, ofNoun] of byNoun) {
+      const text = await help(noun, '--help');
+      const names = ofNoun.map(({ words }) => words);
+      expect(missingIn(text, names)).toEqual([]);
+      const hidden = machinery.map(({ words }) => words);
+      expect(missingIn(text, hidden)).toEqual(hidden);
+    }
+    expect(missingIn(await help('release', '-h'), ['release show', 'release back'])).toEqual([]);
+  });
+
+  test.each(machinery)('of $words is there, too', async ({ words, summary }) => {
+    const text = await help(...words.split(' '), '--help');
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(summary);
   });
 
   test('of a command names its flags, and changes nothing', async () => {

@@ -4,7 +4,7 @@ import { setTimestamp, updateOwnItem } from '../../storage/items.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { named } from '../../storage/lists.ts';
 import { choice, defineCommands, existing, optional } from '../command.ts';
-import { readPage } from '../pages.ts';
+import { readPage, sortedByName } from '../pages.ts';
 import { account, accountId, after, name, namePrefix, secretOf, secretTo } from './shared.ts';
 
 async function disable(account_id: string, disabled: boolean) {
@@ -32,7 +32,8 @@ const accountShown = ({
 
 async function accountsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(accountsList, after, prefix);
-  return { accounts: items.map((item) => accountShown(accounts.accountItem.parse(item))), ...page };
+  const shown = items.map((item) => accountShown(accounts.accountItem.parse(item)));
+  return { accounts: sortedByName(shown), ...page };
 }
 
 const access = choice(['read', 'read-write'], 'Whether it may only search, or also write');

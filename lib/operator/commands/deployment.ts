@@ -37,6 +37,7 @@ export const deploymentCommands = defineCommands({
   },
   // For `check`, which tries a deployment out as a client and an account of its own.
   'probes create': {
+    isMachinery: true,
     summary:
       'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
     flags: {},
@@ -46,6 +47,7 @@ export const deploymentCommands = defineCommands({
     },
   },
   'probes remove': {
+    isMachinery: true,
     summary: 'Remove a probe, if a check has left one behind',
     flags: { 'login-app': loginAppId, client, account: accountId },
     run: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
@@ -60,6 +62,7 @@ export const deploymentCommands = defineCommands({
   // For `release back` and `release forward`, which work without the operator function, as it may
   // be broken too.
   'release note': {
+    isMachinery: true,
     summary: 'Note in the audit log which versions you have set live, if release could not',
     flags: { versions: versions('The functions, each with the version that is live from now on') },
     example: '--versions issue-token:11,add-comment:7',

@@ -17,7 +17,7 @@ import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { named } from '../../storage/lists.ts';
 import { noncePath, tokenPath } from '../../tokens/issuer.ts';
 import { choice, defineCommands, existing, id, onOff } from '../command.ts';
-import { readPage } from '../pages.ts';
+import { readPage, sortedByName } from '../pages.ts';
 import { clientShown } from './clients.ts';
 import { after, existingOf, loginApp, loginAppId, name, namePrefix, secretTo } from './shared.ts';
 
@@ -47,10 +47,8 @@ const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({
 
 async function loginAppsPage(after: string | undefined, prefix = '') {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
-  return {
-    login_apps: items.map((item) => loginAppShown(loginApps.loginAppItem.parse(item))),
-    ...page,
-  };
+  const shown = items.map((item) => loginAppShown(loginApps.loginAppItem.parse(item)));
+  return { login_apps: sortedByName(shown), ...page };
 }
 
 export const loginAppCommands = defineCommands({

@@ -107,6 +107,7 @@ export const loginUserCommands = defineCommands({
       existing(await deleteLoginUser(id, 'operator'), 'Login User'),
   },
   'login-users finish-deletions': {
+    isMachinery: true,
     summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
     flags: {},
     run: (_, operator) => finishDeletions({ caller: 'operator', operator }),
