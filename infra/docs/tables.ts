@@ -12,7 +12,7 @@ import {
 import { protocolOf } from '../../lib/providers/providers.ts';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { byPath } from '../endpoints.ts';
-import { readSettings, settingNames } from '../settings/settings.ts';
+import { settingsSchema } from '../settings/setting-records.ts';
 import { tags } from './openapi/document.ts';
 
 export type Table = [head: string[], rows: string[][]];
@@ -39,7 +39,17 @@ export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, 
       providerIds.map((id) => [code(id), protocolOf(id).title, sentTo(id)]),
     ],
   },
-  'docs/settings.md': { settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf()] },
+  'docs/settings.md': {
+    settings: [
+      ['Setting', 'Meaning', 'Allowed', 'Default'],
+      Object.entries(settingsSchema.entries).map(([name, { meaning, allowed, defaultText }]) => [
+        code(name),
+        meaning,
+        allowed,
+        defaultText,
+      ]),
+    ],
+  },
   'docs/events.md': {
     'published-events': [
       ['Type', 'Published when', 'Fields of its own'],
@@ -86,36 +96,6 @@ export const tables = (endpoints: AnyEndpoint[]): Record<string, Record<string, 
     ],
   },
 });
-
-/** The rows of the table of settings, from the docstrings and the error messages. */
-function settingRowsOf(): string[][] {
-  const source = readFileSync('infra/settings/settings.ts', 'utf8');
-  return settingNames.map((name) => {
-    const [, docstring] = new RegExp(`/\\*\\* (.*) \\*/\n  ${name}: v\\.`).exec(source) ?? [];
-    if (!docstring) throw new Error(`The setting ${name} lacks a docstring of one line.`);
-    const [meaning = '', standard = ''] = docstring.split(/\.? @default /);
-    return [
-      code(name),
-      meaning,
-      allowedFor(name),
-      /^\S+$/.test(standard) ? code(standard) : standard,
-    ];
-  });
-}
-
-/**
- * The values that a setting may have, in the words of its error message. No setting can be a
- * function.
- */
-function allowedFor(name: string): string {
-  try {
-    readSettings({ [name]: () => {} });
-  } catch (error) {
-    const [, allowed] = /must be (.*)\.$/.exec(String(error)) ?? [];
-    if (allowed) return allowed;
-  }
-  throw new Error(`The setting ${name} does not say what it must be.`);
-}
 
 /**
  * Sorts the endpoints of a group: the token first, then from general to particular, deletions last.

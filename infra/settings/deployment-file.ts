@@ -2,13 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { placeOfJsonError } from '../operator/files/place-of-json-error.ts';
-import {
-  deploymentName,
-  readSettings,
-  type Settings,
-  SettingsError,
-  type SettingsFile,
-} from './settings.ts';
+import { readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
+import { deploymentName } from './values.ts';
 
 export const deploymentFolder = join(import.meta.dirname, '../../deployments');
 
@@ -45,7 +40,7 @@ export function readDeployment(
       `must be ${stack}, since there is a file deployments/${file}`,
     );
   }
-  const { success, issues, output: stack } = v.safeParse(deploymentName, context.deployment);
+  const { success, issues, output: stack } = v.safeParse(deploymentName.schema, context.deployment);
   if (!success) throw new SettingsError('deployment', issues[0].message);
   if (context.stack !== undefined && context.stack !== stack)
     throw new SettingsError(
