@@ -24,20 +24,14 @@ export interface SignedParts {
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function requestSigner(region: string, service: string) {
-  let made: { of: string; key: KeyObject } | undefined;
+  let latest: { secret: string; scope: string; key: KeyObject } | undefined;
 
   function signingKey(secret: string, scope: string): KeyObject {
-    const of = `${secret} ${scope}`;
-    if (made?.of !== of) {
-      const first = createSecretKey(`AWS4${secret}`, 'utf8');
-      made = {
-        of,
-        key: scope
-          .split('/')
-          .reduce((key, part) => createSecretKey(hmac(key, part).digest()), first),
-      };
-    }
-    return made.key;
+    if (latest?.secret === secret && latest.scope === scope) return latest.key;
+    let key = createSecretKey(`AWS4${secret}`, 'utf8');
+    for (const part of scope.split('/')) key = createSecretKey(hmac(key, part).digest());
+    latest = { secret, scope, key };
+    return key;
   }
 
   return (parts: SignedParts, { accessKeyId, secretAccessKey, sessionToken }: Credentials) => {
@@ -54,10 +48,12 @@ export function requestSigner(region: string, service: string) {
       ...(parts.target !== undefined && { 'x-amz-target': parts.target }),
     };
     const names = Object.keys(signed).join(';');
-    const lines = Object.entries(signed).map(([name, value]) => `${name}:${value}\n`);
+    const headers = Object.entries(signed).map(([name, value]) => `${name}:${value}`);
     const path = parts.path.split('/').map(encodeURIComponent).join('/');
-    const request = `POST\n${path}\n\n${lines.join('')}\n${names}\n${payload}`;
-    const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(request)}`;
+    const query = '';
+    // A blank line ends the headers.
+    const canonicalRequest = ['POST', path, query, ...headers, '', names, payload].join('\n');
+    const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonicalRequest)].join('\n');
     const signature = hmac(signingKey(secretAccessKey, scope), text).digest('hex');
     const credential = `Credential=${accessKeyId}/${scope}`;
     return {
