@@ -6,6 +6,11 @@ import type { ProviderId } from './provider-ids.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
 import type { MergeResult, SettingsInput } from './settings/input.ts';
 
+/** The parsed parameters of a form. */
+export type FormOf<Entries extends v.ObjectEntries> = v.InferOutput<
+  v.ObjectSchema<Entries, undefined>
+>;
+
 const withoutCode = 'with provider credentials';
 
 /**
@@ -47,13 +52,12 @@ export function protocol<
    */
   verify: (
     settings: v.InferOutput<Settings>,
-    form: v.InferOutput<v.ObjectSchema<Entries, undefined>>,
+    form: FormOf<Entries>,
   ) => Promise<VerifiedIdentity | undefined>;
   /** Calls each endpoint of the settings with a made-up credential. */
   check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
 }) {
   const { settings } = described;
-  const credential = v.object(entries);
   const readings = new WeakMap<object, Promise<v.InferOutput<Settings>>>();
   /**
    * The settings of a record, decrypted and parsed once for each.
@@ -93,8 +97,8 @@ export function protocol<
         ...entries,
         ...after,
       }),
-    verify: async (stored: StoredSettings, form: object) =>
-      verify(await read(stored), v.parse(credential, form)),
+    verify: async (stored: StoredSettings, form: FormOf<Entries>) =>
+      verify(await read(stored), form),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };
 }

@@ -1,9 +1,11 @@
 import { annotateLog } from '../log/request-fields.ts';
+import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { withoutVerdict } from './calls/without-verdict.ts';
-import type { AuthorizationCode } from './codes/token-endpoint.ts';
 import { oauth1 } from './oauth1/protocol.ts';
 import { oauth2, verifyAuthorizationCode } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
+import type { codeParameters, credentialParameters } from './parameters.ts';
+import type { FormOf } from './protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
 import { revokedOnFailure } from './provider-token.ts';
 import {
@@ -31,49 +33,87 @@ interface Protocols {
 export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
   protocols[protocolNames[provider]];
 
-/** A credential in a form, with the parameters that bind it to one request. */
-export interface Credential
-  extends Partial<Record<keyof AuthorizationCode | 'id_token', string | undefined>> {
-  provider: ProviderId;
-}
+/** Parsed parameters by the protocol of the provider whose credential they have. */
+type CredentialForms = {
+  [Name in ProtocolName]: FormOf<(typeof credentialParameters)[Name]>;
+};
+
+/** Parsed parameters of provider credentials. */
+export type CredentialForm = CredentialForms[ProtocolName] & { provider: ProviderId };
+
+/** Parsed parameters of an authorization code. */
+export type CodeForm = FormOf<typeof codeParameters>;
+
+type Caller = CredentialCaller & PublicCaller;
 
 /**
  * The person for whom a provider of the Login App issued a credential.
  * @throws ServiceError, ProviderFailure
  */
 export async function verifyCredential(
-  caller: CredentialCaller & PublicCaller,
-  credential: Credential,
-) {
-  const { provider } = credential;
-  annotateLog({ provider });
-  requireAllowedProvider(caller, provider);
-  requireNonceOfPublicClient(caller, credential);
-  const useNonce = await checkNonce(caller, credential.nonce);
-  const stored = await findProviderSettings(caller.loginAppId, provider);
-  if (!stored) throw notSetUp(provider);
-  const identity = await verifyAtProvider(caller, stored, credential).catch((error: unknown) => {
-    throw withoutVerdict(error);
-  });
-  if (!identity) throw notSetUp(provider);
-  await revokedOnFailure({ loginAppId: caller.loginAppId, provider }, identity, () =>
-    useNonce(identity),
+  caller: Caller,
+  form: CredentialForm,
+): Promise<VerifiedIdentity> {
+  annotateLog({ provider: form.provider });
+  requireAllowedProvider(caller, form.provider);
+  requireNonceOfPublicClient(caller, form);
+  return verifyAtProvider(caller, form, (stored) =>
+    verifyBy(protocolNames[form.provider], stored, form),
   );
-  return identity;
 }
 
 /**
- * The person of a code, or else of the credential itself; undefined without settings for it.
+ * The person of an authorization code, which is exchanged at the provider.
  * @throws ServiceError, ProviderFailure
  */
+export async function verifyCode(caller: Caller, form: CodeForm): Promise<VerifiedIdentity> {
+  annotateLog({ provider: form.provider });
+  requireAllowedProvider(caller, form.provider);
+  const isOfPublicClient = caller.proofKey !== undefined;
+  return verifyAtProvider(caller, form, (stored) =>
+    verifyAuthorizationCode(stored, form, isOfPublicClient),
+  );
+}
+
+type Verification = (stored: StoredSettings) => Promise<VerifiedIdentity | undefined>;
+
+/**
+ * Verifies by the settings of the Login App, with the nonce of the request if the service made it.
+ * @param verify gives undefined without settings for what is presented
+ */
 async function verifyAtProvider(
-  { proofKey }: PublicCaller,
+  caller: Caller,
+  { provider, nonce }: { provider: ProviderId; nonce?: string | undefined },
+  verify: Verification,
+): Promise<VerifiedIdentity> {
+  const { loginAppId } = caller;
+
+  // 1. The nonce is one that may be used.
+  const useNonce = await checkNonce(caller, nonce);
+
+  // 2. The provider, or a key of its issuer, tells who the person is.
+  const stored = await findProviderSettings(loginAppId, provider);
+  if (!stored) throw notSetUp(provider);
+  const identity = await verify(stored).catch((error: unknown) => {
+    throw withoutVerdict(error);
+  });
+  if (!identity) throw notSetUp(provider);
+
+  // 3. The nonce counts for this person alone from now on.
+  await revokedOnFailure({ loginAppId, provider }, identity, () => useNonce(identity));
+  return identity;
+}
+
+/** Verifies a form by the protocol that its parameters belong to. */
+function verifyBy<Name extends ProtocolName>(
+  name: Name,
   stored: StoredSettings,
-  credential: Credential,
-) {
-  const { provider, id_token, authorization_code } = credential;
-  if (id_token !== undefined || authorization_code === undefined)
-    return protocolOf(provider).verify(stored, credential);
-  const code = { ...credential, authorization_code, isOfPublicClient: proofKey !== undefined };
-  return verifyAuthorizationCode(stored, code);
+  form: CredentialForms[Name],
+): ReturnType<Verification> {
+  const table: { [One in ProtocolName]: VerifierOf<One> } = protocols;
+  return table[name].verify(stored, form);
+}
+
+interface VerifierOf<Name extends ProtocolName> {
+  verify: (stored: StoredSettings, form: CredentialForms[Name]) => ReturnType<Verification>;
 }

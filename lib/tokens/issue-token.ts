@@ -4,14 +4,21 @@ import { logEvent } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { type GrantType, grantTypes } from '../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
+import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { logIn } from '../people/sessions/log-in.ts';
 import { putSession } from '../people/sessions/new-session.ts';
 import { refreshSession } from '../people/sessions/refresh-session.ts';
 import { storeFetchedKeys } from '../providers/jwt/issuer-keys.ts';
 import { codeParameters } from '../providers/parameters.ts';
-import { providerIds } from '../providers/provider-ids.ts';
+import { type ProviderId, providerIds } from '../providers/provider-ids.ts';
 import { revokedOnFailure } from '../providers/provider-token.ts';
-import { type Credential, protocolOf, verifyCredential } from '../providers/providers.ts';
+import {
+  type CodeForm,
+  type CredentialForm,
+  protocolOf,
+  verifyCode,
+  verifyCredential,
+} from '../providers/providers.ts';
 import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form-parameters.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
 import { isPlainText } from '../schema/plain-text.ts';
@@ -82,8 +89,8 @@ const clientCredentials = v.pipe(
  * Every grant by its type. The form of a request, the metadata and the dispatch follow this table.
  */
 const grants = {
-  provider_credentials: { schema: providerCredentials, issue: startSession },
-  provider_authorization_code: { schema: providerAuthorizationCode, issue: startSession },
+  provider_credentials: { schema: providerCredentials, issue: logInByCredential },
+  provider_authorization_code: { schema: providerAuthorizationCode, issue: logInByCode },
   refresh_token: { schema: refreshToken, issue: refresh },
   client_credentials: { schema: clientCredentials, issue: issueToClient },
 } satisfies Record<GrantType, unknown>;
@@ -157,19 +164,36 @@ async function issueToClient(client: AuthenticatedClient, form: { scope?: string
   return issueAccessToken<typeof token_use>({ token_use, aud, sub: client_id, client_id });
 }
 
+/** The parameters of every login. */
+interface LoginForm {
+  provider: ProviderId;
+  session_name?: string | undefined;
+}
+
+async function logInByCredential(
+  client: AuthenticatedClient,
+  form: CredentialForm & LoginForm,
+): Promise<TokenResponse> {
+  return startSession(client, form, await verifyCredential(client, form));
+}
+
+async function logInByCode(
+  client: AuthenticatedClient,
+  form: CodeForm & LoginForm,
+): Promise<TokenResponse> {
+  return startSession(client, form, await verifyCode(client, form));
+}
+
 /**
- * Logs in the person of a credential. The session is stored last, so a login that fails leaves
- * none.
+ * Logs in a verified person. The session is stored last, so a login that fails leaves none.
  */
 async function startSession(
   client: AuthenticatedClient,
-  { session_name, ...credential }: Credential & { session_name?: string | undefined },
+  { provider, session_name }: LoginForm,
+  identity: VerifiedIdentity,
 ): Promise<TokenResponse> {
-  const { provider } = credential;
-  const identity = await verifyCredential(client, credential);
-  await revokedOnFailure({ loginAppId: client.loginAppId, provider }, identity, () =>
-    useProof(client),
-  );
+  const { loginAppId } = client;
+  await revokedOnFailure({ loginAppId, provider }, identity, () => useProof(client));
   const session = await logIn(client, provider, identity, session_name);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);

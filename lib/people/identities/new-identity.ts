@@ -10,7 +10,13 @@ import {
 } from '../../login-users/login-user.ts';
 import { codeParameters } from '../../providers/parameters.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import { type Credential, protocolOf, verifyCredential } from '../../providers/providers.ts';
+import {
+  type CodeForm,
+  type CredentialForm,
+  protocolOf,
+  verifyCode,
+  verifyCredential,
+} from '../../providers/providers.ts';
 import { choiceProblem, forbidden, parameters } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 import { updateItem } from '../../storage/items.ts';
@@ -38,6 +44,18 @@ const codeFormSchema = v.pipe(
   v.title('AuthorizationCodeIdentity'),
 );
 
+/** A parsed form, with the kind of what it presents. */
+export type IdentityForm = ({ by: 'credential' } & CredentialForm) | ({ by: 'code' } & CodeForm);
+
+const readCode = v.pipe(
+  codeFormSchema,
+  v.transform((form): IdentityForm => ({ ...form, by: 'code' })),
+);
+const readCredential = v.pipe(
+  credentialFormSchema,
+  v.transform((form): IdentityForm => ({ ...form, by: 'credential' })),
+);
+
 /** Whether a form has a code alone. An id token of a provider of id tokens may come with a code. */
 function isCodeAlone(form: object): boolean {
   if (!('authorization_code' in form)) return false;
@@ -52,7 +70,7 @@ function isCodeAlone(form: object): boolean {
 export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
-  v.lazy((form) => (isCodeAlone(Object(form)) ? codeFormSchema : credentialFormSchema)),
+  v.lazy((form) => (isCodeAlone(Object(form)) ? readCode : readCredential)),
   jsonSchema(
     v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest')),
   ),
@@ -78,7 +96,7 @@ type PersonsClient = Pick<AuthenticatedUser, 'client_id' | 'proof_key' | 'client
 export async function verifyNewIdentity(
   user: LoginUser,
   { client_id, proof_key, client_providers }: PersonsClient,
-  credential: Credential,
+  form: IdentityForm,
 ): Promise<VerifiedIdentity> {
   const { rejected_credentials = 0, rejected_since = 0 } = user;
   const secondsLeft = rejected_since + windowSeconds - epochSeconds();
@@ -89,15 +107,25 @@ export async function verifyNewIdentity(
   const { login_app_id: loginAppId, login_user_id: linksTo } = user;
   const client = { clientId: client_id, proofKey: proof_key, providers: client_providers };
   const caller = { loginAppId, ...client, linksTo };
-  const identity = await verifyCredential(caller, credential).catch(async (error) => {
+  try {
+    if (form.by === 'code') return await verifyCode(caller, form);
+    const identity = await verifyCredential(caller, form);
+    requireExchange(form, identity);
+    return identity;
+  } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_grant') await countRejection(user);
     throw error;
-  });
-  // A code that the settings of the issuer don't exchange is not ignored.
-  const { id_token, authorization_code } = credential;
-  if (!identity.code && id_token !== undefined && authorization_code !== undefined)
+  }
+}
+
+/**
+ * A code beside an id token is not ignored where the settings of its issuer don't exchange it.
+ * @throws ServiceError `invalid_request`
+ */
+function requireExchange(form: CredentialForm, { code }: VerifiedIdentity): void {
+  const hasCode = 'authorization_code' in form && form.authorization_code !== undefined;
+  if (hasCode && code === undefined)
     throw invalid(`The parameter id_token must not be supplied ${withCode}.`);
-  return identity;
 }
 
 /**

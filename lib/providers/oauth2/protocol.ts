@@ -55,22 +55,20 @@ export const oauth2 = protocol({
  */
 export async function verifyAuthorizationCode(
   stored: StoredSettings,
-  { nonce, isOfPublicClient, ...code }: AuthorizationCode & { isOfPublicClient: boolean },
+  code: AuthorizationCode,
+  isOfPublicClient: boolean,
 ): Promise<VerifiedIdentity | undefined> {
   const settings = await oauth2.read(stored);
   const { authorization_code: exchange } = settings;
   if (!exchange) return undefined;
-  if (isOfPublicClient) requireBoundCode(exchange, { nonce, ...code });
+  if (isOfPublicClient) requireBoundCode(exchange, code);
   if (exchange.pkce === 'required' && code.code_verifier === undefined)
     throw invalid('The parameter code_verifier is required for this provider.');
   if (exchange.id_token) {
-    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, {
-      nonce,
-      ...code,
-    });
+    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, code);
     return { ...person, revocableToken: revocable(exchange, refresh_token) };
   }
-  if (nonce !== undefined)
+  if (code.nonce !== undefined)
     throw invalid(
       'The parameter nonce must not be supplied, since the settings of this provider use no id token.',
     );

@@ -3,6 +3,7 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { logFailure } from '../../log/log.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
+import type { Profile } from '../../login-users/profile.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { verificationDeadline } from '../calls/call-provider.ts';
 import { profileIn, rejected } from '../calls/credential.ts';
@@ -11,7 +12,7 @@ import { type AuthorizationCode, checkExchange } from '../codes/token-endpoint.t
 import { checkKeys } from '../jwt/issuer-keys.ts';
 import { trustedIssuerOf } from '../jwt/verify-jwt.ts';
 import { credentialParameters } from '../parameters.ts';
-import { protocol } from '../protocol.ts';
+import { type FormOf, protocol } from '../protocol.ts';
 import { type Issuer, mergeIssuers, oidcSettingsSchema } from './settings.ts';
 import { verifyCode, verifyIdToken } from './verify.ts';
 
@@ -35,30 +36,40 @@ export const oidc = protocol({
   },
 });
 
-type LoginForm = v.InferOutput<v.ObjectSchema<typeof credentialParameters.oidc, undefined>>;
+type LoginForm = FormOf<typeof credentialParameters.oidc>;
 
-/** The person of an id token, and what its issuer's settings accept beside it. */
-async function verifyLogin(
-  issuers: Issuer[],
-  { authorization_code, code_verifier, redirect_uri, user, ...credential }: LoginForm,
-): Promise<VerifiedIdentity> {
+/** The person of an id token, and what its issuer's settings accept with it. */
+async function verifyLogin(issuers: Issuer[], form: LoginForm): Promise<VerifiedIdentity> {
   const signal = verificationDeadline();
-  const verified = await verifyIdToken(issuers, credential);
-  const issuer = trustedIssuerOf(credential.id_token, issuers);
-  const { code_exchange: exchange, user_profile } = issuer;
-  const told = user_profile && user !== undefined && validated(userSchema, user, invalidRequest);
-  const identity = { ...verified, told_by_app: told ? profileIn(told, user_profile) : undefined };
+  const { id_token, access_token, nonce } = form;
+  const verified = await verifyIdToken(issuers, { id_token, access_token, nonce });
+  const issuer = trustedIssuerOf(id_token, issuers);
+  const identity = { ...verified, told_by_app: claimsFromApp(issuer, form.user) };
+
+  const { authorization_code, code_verifier, redirect_uri } = form;
+  const exchange = issuer.code_exchange;
   if (exchange && authorization_code !== undefined) {
     const code = { authorization_code, code_verifier, redirect_uri };
     return withRevocableToken(identity, issuer, exchange, code, signal);
   }
+
   // An error, since the caller counts on what they protect.
-  const useless = Object.entries({ code_verifier, redirect_uri }).find(
-    ([, value]) => value !== undefined,
-  );
-  if (useless)
-    throw invalid(`The parameter ${useless[0]} must not be supplied with provider credentials.`);
+  if (code_verifier !== undefined) throw needless('code_verifier');
+  if (redirect_uri !== undefined) throw needless('redirect_uri');
   return identity;
+}
+
+const needless = (name: string): ServiceError =>
+  invalid(`The parameter ${name} must not be supplied with provider credentials.`);
+
+/**
+ * Claims about the person that the app tells; undefined where the settings accept none.
+ * @throws ServiceError `invalid_request`
+ */
+function claimsFromApp({ user_profile }: Issuer, user: string | undefined): Profile | undefined {
+  if (user_profile === undefined || user === undefined) return undefined;
+  const told = validated(userSchema, user, invalidRequest);
+  return profileIn(told, user_profile);
 }
 
 const isShort = (text: string) => Buffer.byteLength(text) <= 2048;
