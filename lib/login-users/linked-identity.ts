@@ -30,7 +30,8 @@ export const loginClaimsSchema = v.object({
 });
 export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 
-export interface RevocableToken {
+/** A provider's refresh token, which is stored to be revoked when the identity is no longer theirs. */
+export interface ProviderToken {
   text: string;
   /**
    * The issuer whose settings name the revocation endpoint; absent where the provider has only one.
@@ -41,7 +42,7 @@ export interface RevocableToken {
 /** An identity that a provider has just verified. */
 export interface VerifiedIdentity extends Identity {
   /** The provider's refresh token, if the settings keep it to be revoked. */
-  revocableToken?: RevocableToken | undefined;
+  providerToken?: ProviderToken | undefined;
   /**
    * Whether the code that came with an id token gave a token to revoke; absent if there was no
    * code, or none is exchanged.
@@ -86,7 +87,7 @@ export const identityAttributes = {
   profile: (identityId: string) => `profile_of_${identityId}` as const,
   toldByApp: (identityId: string) => `told_by_app_of_${identityId}` as const,
   codeFailed: (identityId: string) => `code_failed_of_${identityId}` as const,
-  storedToken: (identityId: string) => `kept_token_of_${identityId}` as const,
+  providerToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
 
 export type IdentityAttributes = {
@@ -95,7 +96,7 @@ export type IdentityAttributes = {
   [profile: ReturnType<typeof identityAttributes.profile>]: Profile | undefined;
   [told: ReturnType<typeof identityAttributes.toldByApp>]: Profile;
   [failed: ReturnType<typeof identityAttributes.codeFailed>]: true | undefined;
-  [storedToken: ReturnType<typeof identityAttributes.storedToken>]: object;
+  [token: ReturnType<typeof identityAttributes.providerToken>]: object;
 };
 
 /** An identity index item: where its identity logs in. */
@@ -115,7 +116,7 @@ export const identityIndexItem = v.object({
  */
 export const attributesWithoutToken = (identityId: string): string[] =>
   Object.values(identityAttributes)
-    .filter((nameOf) => nameOf !== identityAttributes.storedToken)
+    .filter((nameOf) => nameOf !== identityAttributes.providerToken)
     .map((nameOf) => nameOf(identityId));
 
 /**
@@ -172,7 +173,7 @@ export function identityDetails(item: Item, identityId: string) {
     told_by_app: item[names.toldByApp(identityId)],
   });
   const hasFailed = item[names.codeFailed(identityId)] === true;
-  const hasToken = item[names.storedToken(identityId)] !== undefined;
+  const hasToken = item[names.providerToken(identityId)] !== undefined;
   /** False when the latest code was not exchanged and there is no earlier token to revoke. */
   const provider_revocation = hasFailed && !hasToken ? (false as const) : undefined;
   return { ...details, provider_revocation };

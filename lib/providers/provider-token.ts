@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { RevocableToken, VerifiedIdentity } from '../login-users/linked-identity.ts';
+import type { ProviderToken, VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { revocationSchema } from './codes/settings.ts';
 import { logRevocation, revokeProviderToken } from './codes/token-endpoint.ts';
 import type { ProviderId } from './provider-ids.ts';
@@ -19,13 +19,13 @@ export interface TokenPlace {
  */
 export const revokeToken = (
   place: TokenPlace,
-  token: RevocableToken,
+  token: ProviderToken,
   { login_user_id, signal }: { login_user_id?: string; signal?: AbortSignal | undefined } = {},
 ): Promise<boolean> => logRevocation(revoke(place, token, signal), login_user_id);
 
 async function revoke(
   { loginAppId, provider }: TokenPlace,
-  { text, issuer }: RevocableToken,
+  { text, issuer }: ProviderToken,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const settings = await findProviderSettings(loginAppId, provider);
@@ -44,13 +44,13 @@ async function revoke(
  */
 export async function revokedOnFailure<Result>(
   place: TokenPlace,
-  { revocableToken }: VerifiedIdentity,
+  { providerToken }: VerifiedIdentity,
   step: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await step();
   } catch (error) {
-    if (revocableToken) await revokeToken(place, revocableToken);
+    if (providerToken) await revokeToken(place, providerToken);
     throw error;
   }
 }

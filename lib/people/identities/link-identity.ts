@@ -88,7 +88,7 @@ export async function linkIdentity(
   try {
     return await retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
   } catch (error) {
-    await revokeUnlessStored(verified.revocableToken, login_user_id, place);
+    await revokeUnlessStored(verified.providerToken, login_user_id, place);
     throw error;
   }
 }
@@ -108,7 +108,7 @@ async function updateVerified(
   { identity_id }: UserIdentity,
 ): Promise<UserIdentity | undefined> {
   const owner = { login_user_id, identity_id };
-  const tokenChange = await decideOnToken(owner, place, verified.revocableToken);
+  const tokenChange = await decideOnToken(owner, place, verified.providerToken);
   const { done } = await updateItem(loginUserItem(login_user_id), {
     set: { ...attributesOfVerified(identity_id, verified), ...tokenChange.set },
     copy: tokenChange.copy,
@@ -160,7 +160,7 @@ async function writeLink(link: Link, user: LoginUser, before: Before) {
     subject: verified.subject,
     linked_at: timestamp(),
   };
-  const tokenChange = await decideOnToken(link, place, verified.revocableToken);
+  const tokenChange = await decideOnToken(link, place, verified.providerToken);
   const details = { ...attributesOfVerified(identity_id, verified), ...tokenChange.set };
   const change = changeOfIdentities(user, { added: [identity] });
   const gains = update(loginUserItem(login_user_id), {

@@ -26,7 +26,7 @@ export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
 function tokensToRevoke(item: Item): string[] {
   const isDeleted = item.deleted_at !== undefined;
   const identities = isDeleted ? [] : identitiesIn(item);
-  const needed = identities.map(({ identity_id }) => identityAttributes.storedToken(identity_id));
+  const needed = identities.map(({ identity_id }) => identityAttributes.providerToken(identity_id));
   return Object.keys(item)
     .filter(isStoredToken)
     .filter((attribute) => !needed.some((start) => attribute.startsWith(start)));

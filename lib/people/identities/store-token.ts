@@ -2,7 +2,7 @@ import { newId } from '../../foundation/ids.ts';
 import {
   type IdentityAttributes,
   identityAttributes,
-  type RevocableToken,
+  type ProviderToken,
 } from '../../login-users/linked-identity.ts';
 import { loginUserItem } from '../../login-users/login-user.ts';
 import { revokeToken, type TokenPlace } from '../../providers/provider-token.ts';
@@ -28,7 +28,7 @@ export interface TokenChange {
   set: IdentityAttributes;
   copy: Record<string, string>;
   /** A token that can't be stored. Whoever makes the change revokes it afterwards. */
-  refused: RevocableToken | undefined;
+  refused: ProviderToken | undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ export interface TokenChange {
 export async function decideOnToken(
   owner: Owner,
   place: TokenPlace,
-  token: RevocableToken | undefined,
+  token: ProviderToken | undefined,
 ): Promise<TokenChange> {
   if (token === undefined) return { set: {}, copy: {}, refused: undefined };
 
@@ -46,7 +46,7 @@ export async function decideOnToken(
   const decision = decide(token, stored);
   if (decision === 'revoke') return { set: {}, copy: {}, refused: token };
 
-  const attribute = identityAttributes.storedToken(owner.identity_id);
+  const attribute = identityAttributes.providerToken(owner.identity_id);
   const set: IdentityAttributes = {};
   set[attribute] = await encryptToken(token, place);
   // The earlier token moves to an attribute of its own.
@@ -67,12 +67,12 @@ async function readStoredTokens(owner: Owner, loginAppId: string): Promise<Store
   const { login_user_id, identity_id } = owner;
   const item = (await readItem(loginUserItem(login_user_id))) ?? {};
   const count = Object.keys(item).filter(isStoredToken).length;
-  const latest = item[identityAttributes.storedToken(identity_id)];
+  const latest = item[identityAttributes.providerToken(identity_id)];
   if (latest === undefined) return { count, hasLatest: false, latestText: undefined };
   return { count, hasLatest: true, latestText: await textOf(latest, loginAppId) };
 }
 
-function decide({ text }: RevocableToken, stored: StoredTokens): Decision {
+function decide({ text }: ProviderToken, stored: StoredTokens): Decision {
   const { count, hasLatest, latestText } = stored;
   const hasRoom = count < mostStored;
   if (Buffer.byteLength(text) > longestToken) return 'revoke';
@@ -96,7 +96,7 @@ export async function revokeRefused(
  * may be done although its answer was an error.
  */
 export async function revokeUnlessStored(
-  token: RevocableToken | undefined,
+  token: ProviderToken | undefined,
   login_user_id: string,
   place: TokenPlace,
 ): Promise<void> {
@@ -108,7 +108,7 @@ export async function revokeUnlessStored(
 /** Whether a person has a token, as far as the store answers. */
 async function isStoredFor(
   loginUserId: string,
-  { text }: RevocableToken,
+  { text }: ProviderToken,
   { loginAppId }: TokenPlace,
 ): Promise<boolean> {
   const found = await readItem(loginUserItem(loginUserId)).catch(() => undefined);

@@ -68,7 +68,7 @@ export async function logIn(
     annotateLog({ login_user_id: owner.login_user_id });
 
     // 2. What is stored of the owner decides where the provider's refresh token goes.
-    const tokenChange = await decideOnToken(owner, place, verified.revocableToken);
+    const tokenChange = await decideOnToken(owner, place, verified.providerToken);
 
     // 3. One conditional write on the expected owner records and counts the login.
     const prefix = newSessionPrefix();
@@ -89,7 +89,7 @@ export async function logIn(
   try {
     return await retryOnConflict(logInOnce, 'Others keep linking and unlinking the identity.');
   } catch (error) {
-    await revokeUnlessStored(verified.revocableToken, owner.login_user_id, place);
+    await revokeUnlessStored(verified.providerToken, owner.login_user_id, place);
     throw error;
   }
 }

@@ -66,7 +66,7 @@ export async function verifyAuthorizationCode(
     throw invalid('The parameter code_verifier is required for this provider.');
   if (exchange.id_token) {
     const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, code);
-    return { ...person, revocableToken: revocable(exchange, refresh_token) };
+    return { ...person, providerToken: revocable(exchange, refresh_token) };
   }
   if (code.nonce !== undefined)
     throw invalid(
@@ -79,7 +79,7 @@ export async function verifyAuthorizationCode(
       ? verifyAccessToken(settings, access_token, signal)
       : verifyExchanged(settings, access_token, signal),
   );
-  return person && { ...person, revocableToken: revocable(exchange, refresh_token) };
+  return person && { ...person, providerToken: revocable(exchange, refresh_token) };
 }
 
 /**

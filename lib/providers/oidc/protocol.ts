@@ -50,7 +50,7 @@ async function verifyLogin(issuers: Issuer[], form: LoginForm): Promise<Verified
   const exchange = issuer.code_exchange;
   if (exchange && authorization_code !== undefined) {
     const code = { authorization_code, code_verifier, redirect_uri };
-    return withRevocableToken(identity, issuer, exchange, code, signal);
+    return withProviderToken(identity, issuer, exchange, code, signal);
   }
 
   // An error, since the caller counts on what they protect.
@@ -84,7 +84,7 @@ const userSchema = v.message(
  * depend on the code: if it gives no token of the same person, the log says why.
  * @throws ServiceError `invalid_request` for a redirect URI that is not in the settings
  */
-async function withRevocableToken(
+async function withProviderToken(
   identity: VerifiedIdentity,
   issuer: Issuer,
   exchange: NonNullable<Issuer['code_exchange']>,
@@ -100,7 +100,7 @@ async function withRevocableToken(
       throw new ProviderFailure('unexpected_answer', exchange.token_url, 'no refresh token');
     return {
       ...identity,
-      revocableToken: { text: refresh_token, issuer: issuer.issuer },
+      providerToken: { text: refresh_token, issuer: issuer.issuer },
       code: 'exchanged',
     };
   } catch (error) {
