@@ -18,17 +18,23 @@ const asksFirst = / (delete|revoke)$|^identities remove$/;
  * @throws Error if not answered yes
  */
 export async function confirm(line: CommandLine, target: Target, call: Call, terminal: Terminal) {
-  const { words, flags } = line;
   if (line.isConfirmed) return;
-  const { 'login-app': loginApp, provider } = flags;
-  const shown = () => call('providers show', { 'login-app': loginApp, provider });
-  const removed = words === 'providers set' ? issuersRemovedBy(flags, await shown()) : [];
-  if (!asksFirst.test(words) && removed.length === 0) return;
-  const effect = removed.length > 0 ? `removes ${removed.join(', ')}` : 'takes effect at once';
+  const { words, flags } = line;
+  const removedIssuers = words === 'providers set' ? await issuersRemoved(flags, call) : [];
+  const removesIssuers = removedIssuers.length > 0;
+  if (!asksFirst.test(words) && !removesIssuers) return;
+  const effect = removesIssuers ? `removes ${removedIssuers.join(', ')}` : 'takes effect at once';
   if (!terminal.stdin.isTTY) throw new Error(`${words} ${effect}: add --yes to confirm it.`);
-  const what = removed.length > 0 ? ` ${effect}` : await describeFlags(flags, call);
+  const what = removesIssuers ? ` ${effect}` : await describeFlags(flags, call);
   const where = target.local ? 'the stack on this machine' : `the deployed stack ${target.stack}`;
   await ask(`${words}${what}, on ${where}.`, terminal);
+}
+
+/** The issuers that `providers set` would remove from the stored settings. */
+async function issuersRemoved(flags: CommandLine['flags'], call: Call): Promise<string[]> {
+  const { 'login-app': loginApp, provider } = flags;
+  const stored = await call('providers show', { 'login-app': loginApp, provider });
+  return issuersRemovedBy(flags, stored);
 }
 
 /**
@@ -46,10 +52,12 @@ async function firstLine(stdin: NodeJS.ReadableStream): Promise<string> {
   return '';
 }
 
+/** A Login App, with its tokens, or an account. */
 const namedSchema = v.looseObject({
   name: v.string(),
   tokens: v.optional(v.array(v.looseObject({ token_id: v.string(), name: v.string() })), []),
 });
+type Named = v.InferOutput<typeof namedSchema>;
 
 /**
  * The flags as they are typed, with the names of Login Apps, their tokens and accounts: ` --account
@@ -60,17 +68,27 @@ async function describeFlags(flags: CommandLine['flags'], call: Call): Promise<s
   for (const [flag, noun] of Object.entries({ 'login-app': 'login-apps', account: 'accounts' })) {
     const id = flags[flag];
     if (id === undefined) continue;
-    const shown = v.safeParse(
-      namedSchema,
-      await call(`${noun} show`, { [flag]: id }).catch(() => undefined),
-    );
-    if (!shown.success) continue;
-    names.set(id, shown.output.name);
-    for (const { token_id, name } of shown.output.tokens) names.set(token_id, name);
+    const shown = await findNamed(`${noun} show`, { [flag]: id }, call);
+    if (shown === undefined) continue;
+    names.set(id, shown.name);
+    for (const { token_id, name } of shown.tokens) names.set(token_id, name);
   }
-  const typed = Object.entries(flags).map(([flag, value]) => {
+  let typed = '';
+  for (const [flag, value] of Object.entries(flags)) {
     const name = names.get(value);
-    return ` --${flag} ${String(value)}${name === undefined ? '' : ` (${name})`}`;
-  });
-  return typed.join('');
+    typed += ` --${flag} ${String(value)}`;
+    if (name !== undefined) typed += ` (${name})`;
+  }
+  return typed;
+}
+
+/** What a command shows; undefined if it fails, since a question can do without the name. */
+async function findNamed(
+  words: string,
+  flags: Record<string, unknown>,
+  call: Call,
+): Promise<Named | undefined> {
+  const result = await call(words, flags).catch(() => undefined);
+  const named = v.safeParse(namedSchema, result);
+  return named.success ? named.output : undefined;
 }

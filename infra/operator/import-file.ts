@@ -1,35 +1,14 @@
-import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 import type { Grouping } from '../../lib/operator/command.ts';
-import { type ImportLine, importResultSchema } from '../../lib/schema/import-lines.ts';
+import type { ImportLine } from '../../lib/schema/import-lines.ts';
+import { type IdMap, readIdMap, requireWritable, withNewId, writeIdMap } from './id-map.ts';
+import { batchResultSchema, ImportSummary } from './import-summary.ts';
 import type { CommandLine } from './parse-command-line.ts';
-import { mostLines, mostNamed, type ReadLine, readLines } from './read-lines.ts';
+import { mostLines, type ReadLine, readLines } from './read-lines.ts';
 import type { Output } from './readable.ts';
-
-/** A line of a map of ids: the former and the new id of an access request. */
-const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
-
-/** An issuer, or namespace, of some lines, and whether the provider settings name it. */
-const issuerSchema = v.object({
-  provider: v.string(),
-  issuer: v.string(),
-  known: v.boolean(),
-  lines: v.number(),
-});
-
-/**
- * The outcome of a batch: with ids for access requests, and with issuers for a dry run of people.
- */
-const batchResultSchema = v.object({
-  ...importResultSchema.entries,
-  ids: v.optional(v.array(idPairSchema), []),
-  issuers: v.optional(v.array(issuerSchema), []),
-});
 
 /** The characters of a batch after which the next group begins a new one: Lambda accepts 6 MB. */
 const mostCharacters = 500_000;
-/** The most reasons that are told apart: some name lines. */
-const mostReasons = 200;
 
 interface ImportOptions {
   file: string;
@@ -54,63 +33,30 @@ export async function runImport(
   const { 'ids-from': idsFrom } = files;
   const idsTo = isDryRun ? undefined : files['ids-to'];
   const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
+  // Before the first batch: new ids that can't be written would be lost.
   if (idsTo !== undefined) requireWritable('--ids-to', idsTo);
-  const ids = idsTo === undefined ? new Map<string, number>() : readIdMap('--ids-to', idsTo);
-  const issuers = new Map<string, v.InferOutput<typeof issuerSchema>>();
-  const reasons = new Map<string, { reason: string; count: number; lines: number[] }>();
-  const ignored = new Map<string, number>();
-  const counts = { lines: 0, added: 0, already_there: 0, refused: 0 };
-  const refuse = (line: number, given: string): void => {
-    const reason = reasons.has(given) || reasons.size < mostReasons ? given : 'Other reasons.';
-    const known = reasons.get(reason) ?? { reason, count: 0, lines: [] };
-    known.count += 1;
-    if (known.lines.length < mostNamed) known.lines.push(line);
-    reasons.set(reason, known);
-    counts.refused += 1;
-  };
+  const newIds: IdMap = idsTo === undefined ? new Map() : readIdMap('--ids-to', idsTo);
+  const summary = new ImportSummary();
+  const { counts } = summary;
   for await (const batch of batchesOf(readLines(file, rewrite, grouping))) {
-    for (const { line, reason } of batch) if (reason !== null) refuse(line, reason);
-    const accepted = batch.filter(({ reason }) => reason === null);
-    const lines = accepted.map(({ line, text, repetition }) => ({ line, text, repetition }));
-    const result = await send(lines)
+    const accepted: ImportLine[] = [];
+    for (const { line, text, repetition, reason } of batch) {
+      if (reason === null) accepted.push({ line, text, repetition });
+      else summary.refuse(line, reason);
+    }
+    const result = await send(accepted)
       .then((answer) => v.parse(batchResultSchema, answer))
       .catch(({ message }: Error) => {
         const stopped = `The import stopped after ${counts.lines} lines. Run the command again to continue.`;
         throw new Error(`${stopped} ${message}`);
       });
-    for (const { line, reason } of result.refused) refuse(line, reason);
-    for (const { id, access_request_id } of result.ids) ids.set(id, access_request_id);
-    for (const { field, lines } of result.ignored)
-      ignored.set(field, (ignored.get(field) ?? 0) + lines);
-    for (const { lines, ...about } of result.issuers) {
-      const name = JSON.stringify(about);
-      issuers.set(name, { ...about, lines: (issuers.get(name)?.lines ?? 0) + lines });
-    }
-    counts.lines += batch.length;
-    counts.added += result.added;
-    counts.already_there += result.repeated;
-    progress(counts.lines / (batch[0]?.total ?? 1), counts.lines);
+    for (const { id, access_request_id } of result.ids) newIds.set(id, access_request_id);
+    summary.add(result, batch.length);
+    const linesOfFile = batch[0]?.total ?? 1;
+    progress(counts.lines / linesOfFile, counts.lines);
   }
-  if (idsTo !== undefined) {
-    const pairs = [...ids].map(([id, access_request_id]) =>
-      JSON.stringify({ id, access_request_id }),
-    );
-    replaceContent(idsTo, pairs.map((pair) => `${pair}\n`).join(''));
-  }
-  const ignored_fields = [...ignored].map(([field, lines]) => ({ field, lines }));
-  const summary = {
-    ...counts,
-    reasons: [...reasons.values()],
-    ignored_fields: ignored_fields.length > 0 ? ignored_fields : undefined,
-    ids_file: idsTo,
-  };
-  if (issuers.size === 0) return summary;
-  const counted = [...issuers.values()];
-  return {
-    ...summary,
-    issuers: counted,
-    unknown_issuers: counted.filter(({ known }) => !known).length,
-  };
+  if (idsTo !== undefined) writeIdMap(idsTo, newIds);
+  return summary.shown(idsTo);
 }
 
 /** Lines, as many as a batch may have. A group is never divided. */
@@ -129,59 +75,6 @@ async function* batchesOf(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLi
   }
   if (batch.length > 0) yield batch;
 }
-
-const { O_RDWR, O_CREAT, O_NOFOLLOW, O_TRUNC } = constants;
-/**
- * Opens a file, or creates it, but follows no symbolic link: what that names may be another file of
- * the operator.
- */
-const unfollowed = O_RDWR | O_CREAT | O_NOFOLLOW;
-
-/**
- * Creates a file if it is missing, before the import begins.
- * @throws Error for one that cannot be written
- */
-function requireWritable(flag: string, file: string): void {
-  try {
-    closeSync(openSync(file, unfollowed));
-  } catch (error) {
-    const isLink = Object(error).code === 'ELOOP';
-    const why = isLink ? 'is a symbolic link: name the file itself' : 'cannot be written';
-    throw new Error(`${flag}: the file ${file} ${why}.`);
-  }
-}
-
-function replaceContent(file: string, content: string): void {
-  const descriptor = openSync(file, unfollowed | O_TRUNC);
-  writeFileSync(descriptor, content);
-  closeSync(descriptor);
-}
-
-/**
- * Reads a map of new ids by the former ones.
- * @param flag that names the file
- * @throws Error when it cannot be read
- */
-function readIdMap(flag: string, file: string): Map<string, number> {
-  try {
-    const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    const pairs = lines.map((line) => v.parse(idPairSchema, JSON.parse(line)));
-    return new Map(pairs.map(({ id, access_request_id }) => [id, access_request_id]));
-  } catch (error) {
-    const why = 'code' in Object(error) ? 'cannot be read' : 'is no map of ids';
-    throw new Error(`${flag}: the file ${file} ${why}.`);
-  }
-}
-
-/** Gives a line the new id of its access request. A line that is no event stays as it is. */
-const withNewId = (ids: Map<string, number>) => (text: string) => {
-  const event = v.safeParse(v.pipe(v.string(), v.parseJson()), text).output;
-  if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
-  const access_request_id = ids.get(String(event.access_request_id));
-  if (access_request_id === undefined)
-    return { reason: 'The map of ids lacks its access_request_id.' };
-  return { text: JSON.stringify({ ...event, access_request_id }) };
-};
 
 export const progressOn = (stream: Output) => (share: number, lines: number) => {
   const end = share === 1 ? '\n' : '';

@@ -11,13 +11,14 @@ export const isShown = (words: string): boolean => / (list|show|find)$/.test(wor
  * become ISO times.
  */
 export function readable({ next, ...fields }: Row): string {
-  const single: string[][] = [];
-  const lists: string[] = [];
+  const fieldLines: string[][] = [];
+  const tables: string[] = [];
   for (const [name, value] of Object.entries(fields)) {
-    if (!isRows(value)) single.push([name, cell(value, name)]);
-    else lists.push(value.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : tableOf(value));
+    if (!isRows(value)) fieldLines.push([name, cell(value, name)]);
+    else if (value.length > 0) tables.push(tableOf(value));
+    else tables.push(`No ${name.replaceAll('_', ' ')}.`);
   }
-  const parts = single.length > 0 ? [columns(single), ...lists] : lists;
+  const parts = fieldLines.length > 0 ? [columns(fieldLines), ...tables] : tables;
   if (typeof next === 'string')
     parts.push(`More follow: repeat the command with --after ${harmless(next)}`);
   return parts.join('\n\n');
@@ -34,23 +35,38 @@ function tableOf(rows: Row[]): string {
   return columns([heading, ...rows.map((row) => names.map((name) => cell(row[name], name)))]);
 }
 
+/** Lines of cells as a text, each column as wide as its longest cell. */
 function columns(lines: string[][]): string {
-  const widths = (lines[0] ?? []).map((_, column) =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  const padded = lines.map((line) => line.map((text, column) => text.padEnd(widths[column] ?? 0)));
-  return padded.map((line) => line.join('  ').trimEnd()).join('\n');
+  const [first = []] = lines;
+  const widths = first.map((_, column) => {
+    const lengths = lines.map((line) => line[column]?.length ?? 0);
+    return Math.max(...lengths);
+  });
+  const texts = lines.map((line) => {
+    const cells = line.map((text, column) => text.padEnd(widths[column] ?? 0));
+    return cells.join('  ').trimEnd();
+  });
+  return texts.join('\n');
 }
 
 /** Whether a number in a field of this name is a time, in epoch seconds. */
 const isTime = (name: string): boolean => /_(at|from)$/.test(name);
 
+/**
+ * The value of a field, on one line.
+ * @param name of the field: some numbers are times
+ */
 function cell(value: unknown, name: string): string {
-  if (value === undefined || value === null || value === '') return '-';
+  const isMissing = value === undefined || value === null || value === '';
+  if (isMissing) return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number' && isTime(name)) return isoTime(value);
-  if (Array.isArray(value)) return value.map((member) => cell(member, name)).join(', ') || 'none';
-  return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
+  if (Array.isArray(value)) {
+    const members = value.map((member) => cell(member, name));
+    return members.join(', ') || 'none';
+  }
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return harmless(text);
 }
 
 const steeringCharacters = new RegExp(steeringCharacter, 'gu');
@@ -59,11 +75,12 @@ const steeringCharacters = new RegExp(steeringCharacter, 'gu');
  * `\u202e`; two of these for a character outside the basic plane.
  * @see RFC 8259 section 7
  */
-const escaped = (character: string): string =>
-  character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
+function escaped(character: string): string {
+  const codeUnits = character.split('');
+  return codeUnits.map((unit) => `\\u${hexOf(unit.charCodeAt(0))}`).join('');
+}
+
+const hexOf = (codeUnit: number): string => codeUnit.toString(16).padStart(4, '0');
 
 /** A text of one line in which no character can steer a terminal. */
 export const harmless = (text: string): string => text.replaceAll(steeringCharacters, escaped);

@@ -9,32 +9,42 @@ import { readLoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { choice, found, id, number, onOff, optional, text } from '../command.ts';
 
+// Ids as they are typed, and flags of the same name whose command gets what the id stands for.
 export const loginAppId = id('la_…', 'The Login App', 'login-apps list or login-apps find');
 export const loginApp = found(loginAppId, 'Login App', readLoginApp);
+
 export const accountId = id('ac_…', 'The account', 'accounts list or accounts find');
 export const account = found(accountId, 'account', readAccount);
+
 const accessRequestId = number('The id of the access request');
 export const accessRequest = found(accessRequestId, 'access request', readAccessRequest);
-export const loginUserId = id(
-  'lu_…',
-  'The Login User: the sub of their tokens',
-  'login-users find',
-);
+
+const subHelp = 'The Login User: the sub of their tokens';
+export const loginUserId = id('lu_…', subHelp, 'login-users find');
 export const loginUser = found(loginUserId, 'Login User', readLoginUser);
+
+export const client = id('la_….c_…', 'The client', 'clients list');
+export const secretOf = (from: string) => id('sec_…', 'The secret', from);
+
 export const provider = choice(providerIds, 'The provider');
 export const platform = choice(platforms, 'The platform');
-export const secretOf = (from: string) => id('sec_…', 'The secret', from);
+export const name = text('A name for people to recognise it by');
+
+/** The beginning of a name, for `find`. */
+export const namePrefix = text('How its name begins, in upper or lower case');
+
+/** The help of a flag that takes the `next` of a page, whatever the flag is called. */
+export const nextPage = 'The "next" of the previous page';
+export const after = optional(text(nextPage));
+
+/** For commands that import a file. */
+export const dryRun = onOff('Change nothing: compare the lines with what is there, and count them');
+
+/** The flag for a file, of commands that create a secret. */
 export const secretTo = {
   'secret-to':
     'Write the secret to this new file, which only you can read, instead of showing it (optional)',
 };
-/** For imports. */
-export const dryRun = onOff('Change nothing: compare the lines with what is there, and count them');
-export const nextPage = 'The "next" of the previous page';
-export const after = optional(text(nextPage));
-export const namePrefix = text('How its name begins, in upper or lower case');
-export const name = text('A name for people to recognise it by');
-export const client = id('la_….c_…', 'The client', 'clients list');
 
 /**
  * Returns what a Login App has.
@@ -46,6 +56,6 @@ export function existingOf<Found>(
   kind: string,
 ) {
   if (found) return found;
-  const known = [...names].join(', ') || 'none';
-  throw new ServiceError('not_found', `The Login App has no ${kind}; it has ${known}.`);
+  const existing = [...names].join(', ') || 'none';
+  throw new ServiceError('not_found', `The Login App has no ${kind}; it has ${existing}.`);
 }

@@ -1,0 +1,64 @@
+import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
+import * as v from 'valibot';
+
+/** A line of a map of ids: the former and the new id of an access request. */
+export const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
+
+/** The new ids of access requests by their former ones. */
+export type IdMap = Map<string, number>;
+
+const { O_RDWR, O_CREAT, O_NOFOLLOW, O_TRUNC } = constants;
+/**
+ * Opens a file, or creates it, but follows no symbolic link: what that names may be another file of
+ * the operator.
+ */
+const unfollowed = O_RDWR | O_CREAT | O_NOFOLLOW;
+
+/**
+ * Creates a file if it is missing, before the import begins.
+ * @throws Error for one that cannot be written
+ */
+export function requireWritable(flag: string, file: string): void {
+  try {
+    closeSync(openSync(file, unfollowed));
+  } catch (error) {
+    const isLink = Object(error).code === 'ELOOP';
+    const why = isLink ? 'is a symbolic link: name the file itself' : 'cannot be written';
+    throw new Error(`${flag}: the file ${file} ${why}.`);
+  }
+}
+
+/** Writes a map of ids, in place of what the file holds. */
+export function writeIdMap(file: string, ids: IdMap): void {
+  const pairs = [...ids].map(([id, access_request_id]) => ({ id, access_request_id }));
+  const content = pairs.map((pair) => `${JSON.stringify(pair)}\n`).join('');
+  const descriptor = openSync(file, unfollowed | O_TRUNC);
+  writeFileSync(descriptor, content);
+  closeSync(descriptor);
+}
+
+/**
+ * Reads a map of new ids by the former ones.
+ * @param flag that names the file
+ * @throws Error when it cannot be read
+ */
+export function readIdMap(flag: string, file: string): IdMap {
+  try {
+    const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+    const pairs = lines.map((line) => v.parse(idPairSchema, JSON.parse(line)));
+    return new Map(pairs.map(({ id, access_request_id }) => [id, access_request_id]));
+  } catch (error) {
+    const why = 'code' in Object(error) ? 'cannot be read' : 'is no map of ids';
+    throw new Error(`${flag}: the file ${file} ${why}.`);
+  }
+}
+
+/** Gives a line the new id of its access request. A line that is no event stays as it is. */
+export const withNewId = (ids: IdMap) => (text: string) => {
+  const event = v.safeParse(v.pipe(v.string(), v.parseJson()), text).output;
+  if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
+  const access_request_id = ids.get(String(event.access_request_id));
+  if (access_request_id === undefined)
+    return { reason: 'The map of ids lacks its access_request_id.' };
+  return { text: JSON.stringify({ ...event, access_request_id }) };
+};
