@@ -32,9 +32,9 @@ export function alarmTopic(service: Construct, deployment: Deployment, existing?
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
     }),
   );
-  // A rotation that failed as a whole, even if its function was not invoked. The account needs a
-  // trail in CloudTrail. @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events
-  // with Amazon EventBridge"
+  // It tells of a rotation that failed as a whole, even if its function was not invoked. The
+  // account needs a trail in CloudTrail.
+  // @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
   new Rule(scope, 'FailedRotations', {
     description: 'RotationFailure: see docs/watching.md',
     eventPattern: {
@@ -66,8 +66,7 @@ export interface Watched {
 
 /**
  * An alarm: its name, its metric, the least value at which it goes off, and in how many of the last
- * periods.
- * @default 1 of 1
+ * periods: `[3, 5]` is in three of the last five. Without them, it is in the last one.
  */
 type AlarmRow = [
   name: string,
@@ -94,11 +93,10 @@ const fewestOfVersion = 5;
 export function makeAlarms(stack: Stack, watched: Watched) {
   const { measurements, settings } = watched;
   const scope = new Construct(stack, 'Alarms');
-  const alarmOf = (
-    [name, metric, threshold, [some, last] = [1, 1]]: AlarmRow,
-    alarmName?: string,
-  ) =>
-    new cloudwatch.Alarm(scope, name, {
+  const alarmOf = (row: AlarmRow, alarmName?: string) => {
+    const [name, metric, threshold, periods = [1, 1]] = row;
+    const [some, last] = periods;
+    return new cloudwatch.Alarm(scope, name, {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
       threshold,
@@ -107,6 +105,7 @@ export function makeAlarms(stack: Stack, watched: Watched) {
       treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
       ...definedOnly({ alarmName }),
     });
+  };
   const errors = rate(
     '5xx',
     measurements.serverErrors,
@@ -124,8 +123,8 @@ export function makeAlarms(stack: Stack, watched: Watched) {
   return {
     all,
     /**
-     * About the whole API, which a new version may harm by what it writes, and, silently, about the
-     * version.
+     * The alarms that roll a new version back: that of the whole API, which it may harm by what it
+     * writes, and its own, which notify nobody.
      */
     rollingBack: (served: EndpointFunction): cloudwatch.Alarm[] => {
       const { version } = served.lambda.currentVersion;
@@ -309,10 +308,10 @@ function aboutEvents({ measurements, settings, audit, publishing }: Watched): Al
   ];
 }
 
-const errorsOf = (lambdas: IFunction[]): cloudwatch.IMetric =>
-  sum(
-    'Errors',
-    Object.fromEntries(
-      lambdas.map((lambda, place) => [`errors${place}`, lambda.metricErrors(perMinute)]),
-    ),
-  );
+function errorsOf(lambdas: IFunction[]): cloudwatch.IMetric {
+  const metrics = lambdas.map((lambda, index) => [
+    `errors${index}`,
+    lambda.metricErrors(perMinute),
+  ]);
+  return sum('Errors', Object.fromEntries(metrics));
+}

@@ -91,19 +91,22 @@ export class Edge extends Stack {
   #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: Settings): CfnWebACL {
     const shown = { cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false };
     // Blocks an address that sends more requests that meet all conditions in five minutes.
-    const block = (name: string, metric: string, limit: number, statements: Condition[]) => ({
-      name,
-      statement: {
-        rateBasedStatement: {
-          limit,
-          aggregateKeyType: 'IP',
-          evaluationWindowSec: 300,
-          ...(statements.length > 0 && { scopeDownStatement: { andStatement: { statements } } }),
+    const block = (name: string, metric: string, limit: number, statements: Condition[]) => {
+      const scopeDownStatement = { andStatement: { statements } };
+      return {
+        name,
+        statement: {
+          rateBasedStatement: {
+            limit,
+            aggregateKeyType: 'IP',
+            evaluationWindowSec: 300,
+            ...(statements.length > 0 && { scopeDownStatement }),
+          },
         },
-      },
-      action: { block: {} },
-      visibilityConfig: { ...shown, metricName: `${stack}-${metric}` },
-    });
+        action: { block: {} },
+        visibilityConfig: { ...shown, metricName: `${stack}-${metric}` },
+      };
+    };
     const counted = edgeAllowedAddresses ? this.#outside(edgeAllowedAddresses) : [];
     const rules = [block('RatePerAddress', 'rate-per-address', edgeRateLimit, counted)];
     if (edgeTokenRateLimit !== undefined) {
@@ -124,13 +127,19 @@ export class Edge extends Stack {
    * Conditions that requests from other addresses meet. A set has addresses of one version of IP.
    */
   #outside(addresses: string[]): Condition[] {
-    return ['IPV4', 'IPV6'].map((ipAddressVersion) => {
+    const isIpv6 = (address: string): boolean => address.includes(':');
+    const addressesOf = {
+      IPV4: addresses.filter((address) => !isIpv6(address)),
+      IPV6: addresses.filter(isIpv6),
+    };
+    return Object.entries(addressesOf).map(([ipAddressVersion, members]) => {
       const set = new CfnIPSet(this, `Allowed${ipAddressVersion}`, {
         scope: 'CLOUDFRONT',
         ipAddressVersion,
-        addresses: addresses.filter((one) => one.includes(':') === (ipAddressVersion === 'IPV6')),
+        addresses: members,
       });
-      return { notStatement: { statement: { ipSetReferenceStatement: { arn: set.attrArn } } } };
+      const inSet: Condition = { ipSetReferenceStatement: { arn: set.attrArn } };
+      return { notStatement: { statement: inSet } };
     });
   }
 
@@ -164,8 +173,9 @@ export class Edge extends Stack {
       recordFields,
     });
     delivery.addResourceDependency(source);
+    // The CDK passes the filter as it is: CloudFormation has no schema of it.
     // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log
-    // group" The CDK passes the filter as it is: CloudFormation has no schema of it.
+    // group"
     const block = { ActionCondition: { Action: 'BLOCK' } };
     new CfnLoggingConfiguration(scope, 'Blocked', {
       resourceArn: webAcl.attrArn,
@@ -209,6 +219,18 @@ const tokenRequests = [
  * Fields of CloudFront's access log: neither paths, which hold ids of devices, nor queries, which
  * may hold anything.
  */
-const recordFields =
-  `date time x-edge-location x-edge-request-id c-ip cs-method sc-status sc-bytes cs-bytes
-  time-taken x-edge-detailed-result-type cs-protocol-version ssl-protocol`.split(/\s+/);
+const recordFields = [
+  'date',
+  'time',
+  'x-edge-location',
+  'x-edge-request-id',
+  'c-ip',
+  'cs-method',
+  'sc-status',
+  'sc-bytes',
+  'cs-bytes',
+  'time-taken',
+  'x-edge-detailed-result-type',
+  'cs-protocol-version',
+  'ssl-protocol',
+];

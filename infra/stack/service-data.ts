@@ -61,6 +61,7 @@ export function deadLetterQueue(
   return queue;
 }
 
+/** A key attribute of the table or an index. */
 const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 
 /**
@@ -81,6 +82,10 @@ export function serviceTable(
     readUnitsPerSecond: warmReadUnits,
     writeUnitsPerSecond: warmWriteUnits,
   });
+  const hasWarmThroughput = Object.keys(warm).length > 0;
+  const encryption = key
+    ? { encryptionKey: key }
+    : { encryption: dynamodb.TableEncryption.AWS_MANAGED };
   // Not RetainExceptOnCreate: the protection would keep a failed first deployment from deleting it.
   const removalPolicy = removalPolicyOf(settings);
   const created = new dynamodb.Table(scope, 'Table', {
@@ -89,23 +94,27 @@ export function serviceTable(
     stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
     timeToLiveAttribute: table.timeToLive,
     billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
-    ...(key ? { encryptionKey: key } : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
+    ...encryption,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     deletionProtection: removalPolicy === RETAIN,
     removalPolicy,
     ...definedOnly({ maxWriteRequestUnits: maxWriteUnits }),
-    ...(Object.keys(warm).length > 0 && { warmThroughput: warm }),
+    ...(hasWarmThroughput && { warmThroughput: warm }),
   });
-  for (const [indexName, { sortKey, projection }] of Object.entries(table.localIndexes)) {
-    const projectionType = dynamodb.ProjectionType[projection];
-    created.addLocalSecondaryIndex({ indexName, sortKey: text(sortKey), projectionType });
+  for (const [indexName, index] of Object.entries(table.localIndexes)) {
+    created.addLocalSecondaryIndex({
+      indexName,
+      sortKey: text(index.sortKey),
+      projectionType: dynamodb.ProjectionType[index.projection],
+    });
   }
-  for (const [indexName, { partitionKey, sortKey, projection }] of Object.entries(
-    table.globalIndexes,
-  )) {
-    const projectionType = dynamodb.ProjectionType[projection];
-    const keys = { partitionKey: text(partitionKey), sortKey: text(sortKey) };
-    created.addGlobalSecondaryIndex({ indexName, ...keys, projectionType });
+  for (const [indexName, index] of Object.entries(table.globalIndexes)) {
+    created.addGlobalSecondaryIndex({
+      indexName,
+      partitionKey: text(index.partitionKey),
+      sortKey: text(index.sortKey),
+      projectionType: dynamodb.ProjectionType[index.projection],
+    });
   }
   return created;
 }
@@ -137,10 +146,10 @@ export function serviceSecrets(
   });
   // Rotations write key sets that begin with this text.
   const generateSecretString = { passwordLength: 64, excludePunctuation: true };
-  const sourceOf = (what: string, id: string): Secret =>
+  const secretFor = (derived: string, id: string): Secret =>
     new Secret(scope, id, {
       ...kept,
-      description: `What ${what} is derived from`,
+      description: `What ${derived} is derived from`,
       generateSecretString,
     });
   return {
@@ -149,7 +158,7 @@ export function serviceSecrets(
       description: 'The keys that sign access tokens; written by their rotation alone',
       ...kept,
     }),
-    'refresh-tokens': sourceOf('the key of refresh tokens', 'RefreshTokens'),
-    'provider-settings': sourceOf('the key that encrypts provider settings', 'ProviderSettings'),
+    'refresh-tokens': secretFor('the key of refresh tokens', 'RefreshTokens'),
+    'provider-settings': secretFor('the key that encrypts provider settings', 'ProviderSettings'),
   };
 }

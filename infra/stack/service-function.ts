@@ -119,9 +119,8 @@ export class ServiceFunction<
     const { warm = 0, inlineRights = false, ...props } = special;
     const { secrets: readable = [], seconds = 10 } = access;
     const { summary } = 'document' in access ? access.document : access;
-    const asked = access.asksLoginHook ? settings.loginHook : undefined;
-    const hook =
-      asked && !asked.startsWith('arn:') ? arnOf(this, 'lambda', 'function', asked) : asked;
+    const hook = access.asksLoginHook ? loginHookArn(this, settings) : undefined;
+    const hookSeconds = hook ? settings.loginHookSeconds : 0;
     this.key = key;
     this.access = access;
     this.log = namedLogGroup(this, 'Log', logGroupNameOf(this, key), settings, shared.key);
@@ -131,65 +130,46 @@ export class ServiceFunction<
       : new FunctionRole(this, 'Role');
     this.log.grantWrite(role);
 
+    const secretIds = Object.fromEntries(
+      readable.map((name) => [secretVariables[name], secrets[name].secretArn]),
+    );
+    const hookVariables = hook ? loginHookVariables(this, hook, settings) : {};
     this.lambda = new NodejsFunction(this, 'Function', {
       description: summary,
-      ...(isInstalled
-        ? { code: Code.fromAsset(join(root, bundlesFolder, key)), handler: 'index.handler' }
-        : { entry: join(root, 'functions', `${key}.ts`), bundling }),
+      ...codeOf(key),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data
       // needs less.
       memorySize: 1024,
-      timeout: Duration.seconds(seconds + (hook ? settings.loginHookSeconds : 0)),
+      timeout: Duration.seconds(seconds + hookSeconds),
       role,
       logGroup: this.log,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       ...props,
       environment: {
         TABLE_NAME: table.tableName,
-        ...Object.fromEntries(
-          readable.map((name) => [secretVariables[name], secrets[name].secretArn]),
-        ),
+        ...secretIds,
         ...shared.environment,
-        ...(hook && {
-          LOGIN_HOOK: hook,
-          AWS_ENDPOINT_URL_LAMBDA: `https://lambda.${Stack.of(this).region}.${Stack.of(this).urlSuffix}`,
-          LOGIN_HOOK_ON: settings.loginHookOn,
-          LOGIN_HOOK_SECONDS: String(settings.loginHookSeconds),
-        }),
+        ...hookVariables,
         // Lambda publishes a version with another number only if the function has changed.
         ...(warm > 0 && { PROVISIONED_CONCURRENCY: String(warm) }),
       },
-      currentVersionOptions:
-        warm > 0
-          ? // An alias that shifts weights can't have it. An earlier version would stay warm and cost as much.
-            // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a
-            // weighted alias"
-            { provisionedConcurrentExecutions: warm, removalPolicy: RemovalPolicy.DESTROY }
-          : // Earlier versions stay for `release back`, but none of a deployment that was rolled back.
-            { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
+      currentVersionOptions: warm > 0 ? warmVersion(warm) : coldVersion,
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(pascal(key));
 
     if (settings.tracing)
       acknowledge(this, 'IAM5[Resource::*]', 'X-Ray has no resources to limit a role to');
-    const onTable = ({ action, keys }: TableRight): PolicyStatement =>
-      new PolicyStatement({
-        actions: [`dynamodb:${action}`],
-        resources: action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn],
-        conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } },
-      });
     const tableRights = tableRightsOf(access);
-    for (const right of tableRights) role.addToPrincipalPolicy(onTable(right));
-    if (role instanceof FunctionRole)
-      for (const right of tableRightsOf({ table: formerRights[key] ?? {} }))
-        role.keepFormer(onTable(right));
+    for (const right of tableRights) role.addToPrincipalPolicy(statementOf(right, table));
+    if (role instanceof FunctionRole) {
+      const former = tableRightsOf({ table: formerRights[key] ?? {} });
+      for (const right of former) role.keepFormer(statementOf(right, table));
+    }
     if (tableRights.length > 0) {
-      const writes = tableRights.some(
-        ({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action),
-      );
-      allowKey(role, table.encryptionKey, writes ? 'write' : 'read', 'dynamodb');
+      const onlyReads = tableRights.every(({ action }) => readActions.includes(action));
+      allowKey(role, table.encryptionKey, onlyReads ? 'read' : 'write', 'dynamodb');
     }
     if (hook) allow(role, ['lambda:InvokeFunction'], [hook]);
     for (const name of readable) {
@@ -197,6 +177,55 @@ export class ServiceFunction<
       allowKey(role, secrets[name].encryptionKey, 'read', 'secretsmanager');
     }
   }
+}
+
+/** The bundle of the installed package, or the file of the clone, which the CDK bundles. */
+function codeOf(key: string): Pick<NodejsFunctionProps, 'code' | 'handler' | 'entry' | 'bundling'> {
+  if (!isInstalled) return { entry: join(root, 'functions', `${key}.ts`), bundling };
+  const code = Code.fromAsset(join(root, bundlesFolder, key));
+  return { code, handler: 'index.handler' };
+}
+
+/** Earlier versions stay for `release back`, but none of a deployment that was rolled back. */
+const coldVersion = { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE };
+
+/**
+ * The options of a version with warm instances. The version has them, since an alias that shifts
+ * weights can't. It is deleted after the next one: it would stay warm and cost as much.
+ * @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
+ */
+const warmVersion = (instances: number) => ({
+  provisionedConcurrentExecutions: instances,
+  removalPolicy: RemovalPolicy.DESTROY,
+});
+
+/** The ARN of the login hook, which the settings may name without account and region. */
+function loginHookArn(scope: Construct, { loginHook }: Settings): string | undefined {
+  if (loginHook === undefined || loginHook.startsWith('arn:')) return loginHook;
+  return arnOf(scope, 'lambda', 'function', loginHook);
+}
+
+function loginHookVariables(scope: Construct, hook: string, settings: Settings) {
+  const { region, urlSuffix } = Stack.of(scope);
+  return {
+    LOGIN_HOOK: hook,
+    AWS_ENDPOINT_URL_LAMBDA: `https://lambda.${region}.${urlSuffix}`,
+    LOGIN_HOOK_ON: settings.loginHookOn,
+    LOGIN_HOOK_SECONDS: String(settings.loginHookSeconds),
+  };
+}
+
+const readActions: TableAction[] = ['GetItem', 'BatchGetItem', 'Query'];
+
+/** Lets a function do one action on the items whose partition keys have these forms. */
+function statementOf({ action, keys }: TableRight, table: TableInUse): PolicyStatement {
+  // Only a query can name an index.
+  const indexes = action === 'Query' ? indexArnsOf(table) : [];
+  return new PolicyStatement({
+    actions: [`dynamodb:${action}`],
+    resources: [table.tableArn, ...indexes],
+    conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } },
+  });
 }
 
 /**

@@ -19,39 +19,49 @@ export class Watching extends NestedStack {
     super(scope, id, { description: 'Alarms, dashboard and deployment groups' });
     const { all: alarms, rollingBack } = makeAlarms(this, watched);
     this.alarmsOfNewVersion = rollingBack;
-    const { measurements: of } = watched;
+    const { measurements } = watched;
+    const { total, by } = measurements;
     // Widgets that don't fit in a row of 24 columns begin another.
     new cloudwatch.Dashboard(this, 'Dashboard').addWidgets(
       new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms, width: 24 }),
-      graph('Requests', of.requests, of.clientErrors, of.serverErrors),
-      graph('Latency, ms', of.latency(cloudwatch.Stats.p(50)), of.latency(cloudwatch.Stats.p(99))),
-      graph('Throttles', of.ofFunctions('Throttles'), of.tableThrottles),
-      graph('Tokens issued, by grant', of.by('TokensIssued', 'grant_type')),
-      graph('Tokens issued, by provider', of.by('TokensIssued', 'provider')),
+      graph(
+        'Requests',
+        measurements.requests,
+        measurements.clientErrors,
+        measurements.serverErrors,
+      ),
+      graph(
+        'Latency, ms',
+        measurements.latency(cloudwatch.Stats.p(50)),
+        measurements.latency(cloudwatch.Stats.p(99)),
+      ),
+      graph('Throttles', measurements.ofFunctions('Throttles'), measurements.tableThrottles),
+      graph('Tokens issued, by grant', by('TokensIssued', 'grant_type')),
+      graph('Tokens issued, by provider', by('TokensIssued', 'provider')),
       graph(
         'Refresh tokens repeated, replayed and reused',
-        of.total('RefreshTokensRepeated'),
-        of.total('RefreshTokensReplayed'),
-        of.total('RefreshTokensReused'),
+        total('RefreshTokensRepeated'),
+        total('RefreshTokensReplayed'),
+        total('RefreshTokensReused'),
       ),
-      graph('Rejected token requests, by error', of.by('TokensRefused', 'error')),
-      graph('Rejected token requests, by reason', of.by('TokensRefused', 'reason')),
-      graph('Rejected token requests, by provider', of.by('TokensRefused', 'provider')),
+      graph('Rejected token requests, by error', by('TokensRefused', 'error')),
+      graph('Rejected token requests, by reason', by('TokensRefused', 'reason')),
+      graph('Rejected token requests, by provider', by('TokensRefused', 'provider')),
       graph(
         'Latency of providers, p99, ms',
-        of.by('ProviderLatency', 'provider', cloudwatch.Stats.p(99)),
+        by('ProviderLatency', 'provider', cloudwatch.Stats.p(99)),
       ),
-      graph('Provider failures', of.by('ProviderFailures', 'provider')),
-      graph('Table, units consumed', of.consumedReads, of.consumedWrites),
-      graph('Devices registered', of.by('DevicesRegistered', 'outcome')),
-      graph('Searches', of.total('Searches')),
-      graph('Other requests refused, by reason', of.by('RequestsRefused', 'reason')),
-      graph('5xx, by function and version', of.by('ServerErrors', ['function', 'version'])),
-      graph('Secrets that could not be read', of.total('StaleSecrets')),
+      graph('Provider failures', by('ProviderFailures', 'provider')),
+      graph('Table, units consumed', measurements.consumedReads, measurements.consumedWrites),
+      graph('Devices registered', by('DevicesRegistered', 'outcome')),
+      graph('Searches', total('Searches')),
+      graph('Other requests refused, by reason', by('RequestsRefused', 'reason')),
+      graph('5xx, by function and version', by('ServerErrors', ['function', 'version'])),
+      graph('Secrets that could not be read', total('StaleSecrets')),
       graph(
         'Login hook failures; changes of streams of events',
-        of.total('LoginHookFailures'),
-        of.total('ProviderStreamsUpdated'),
+        total('LoginHookFailures'),
+        total('ProviderStreamsUpdated'),
       ),
     );
   }
