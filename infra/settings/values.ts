@@ -13,7 +13,7 @@ export const limited = <const Schema extends v.GenericSchema>(allowed: string, s
   schema: v.message(schema, `must be ${allowed}`),
 });
 
-/** What a setting is for people: the cells of its row in `docs/settings.md`. */
+/** The texts of a setting for people: the cells of its row in `docs/settings.md`. */
 interface SettingText {
   meaning: string;
   allowed: string;
