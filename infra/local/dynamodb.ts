@@ -8,22 +8,8 @@ import {
   paginateScan,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import dynalite from 'dynalite';
 import { table } from '../../lib/storage/table.ts';
 import { localAws } from '../operator/call/invoke-function.ts';
-import { type LoopbackServer, listen } from './loopback-server.ts';
-import { addTransactions } from './transactions.ts';
-
-/**
- * Starts DynamoDB in this process: in memory, or in a folder, where it undoes a transaction that a
- * kill has interrupted.
- */
-export async function startDynalite(path?: string): Promise<LoopbackServer> {
-  const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path });
-  const undoInterrupted = addTransactions(server, path !== undefined);
-  await undoInterrupted();
-  return listen(server, 0);
-}
 
 const keys = (partitionKey: string, sortKey: string): KeySchemaElement[] => [
   { AttributeName: partitionKey, KeyType: 'HASH' },
@@ -41,14 +27,8 @@ const indexesOf = (indexes: Record<string, Index>) =>
     }),
   );
 
-/**
- * Creates the service's table and waits for it.
- * @returns the ARN of its stream; undefined for a store without streams
- */
-export async function createTable(
-  client: DynamoDBClient,
-  TableName: string,
-): Promise<string | undefined> {
+/** Creates the service's table and waits for it. */
+export async function createTable(client: DynamoDBClient, TableName: string): Promise<void> {
   const KeySchema = keys(table.partitionKey, table.sortKey);
   const LocalSecondaryIndexes = indexesOf(table.localIndexes);
   const GlobalSecondaryIndexes = indexesOf(table.globalIndexes);
@@ -56,7 +36,7 @@ export async function createTable(
   const names = new Set(
     keySchemas.flatMap((one) => one.KeySchema.map(({ AttributeName }) => AttributeName)),
   );
-  const { TableDescription } = await client.send(
+  await client.send(
     new CreateTableCommand({
       TableName,
       BillingMode: 'PAY_PER_REQUEST',
@@ -74,7 +54,6 @@ export async function createTable(
     { client, minDelay: 0.05, maxDelay: 0.05, maxWaitTime: 60 },
     { TableName },
   );
-  return TableDescription?.LatestStreamArn;
 }
 
 export const deleteTable = (client: DynamoDBClient, name: string): Promise<unknown> =>

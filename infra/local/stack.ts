@@ -6,20 +6,18 @@ import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
 import { type AwsEndpoint, invokeFunction } from '../operator/call/invoke-function.ts';
 import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
 import { reviveDemo, seedDemo } from './demo.ts';
-import { copyTable, createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
-import { followStream } from './follow-stream.ts';
+import { copyTable, createTable, deleteTable, localDynamoDb } from './dynamodb.ts';
+import { startEmbeddedStore } from './embedded-store.ts';
 import { gateway, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
 import { otherData } from './local-files.ts';
 import { loadLoginHook } from './login-hook.ts';
 import { type LoopbackServer, loopback, serve } from './loopback-server.ts';
+import { publishChanges } from './publish-changes.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
 
 const serviceSecrets = ['refresh-tokens', 'provider-settings'];
-
-/** Starts a store that keeps its data in a folder, if one is named. */
-type StoreStarter = (path?: string) => Promise<LoopbackServer>;
 
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
@@ -35,15 +33,16 @@ export interface StackOptions {
    */
   knownAs?: string;
   /**
-   * Starts the store.
+   * Another store, whose changes are not published.
    * @default the embedded one
    */
-  startStore?: StoreStarter | undefined;
+  otherStore?: LoopbackServer | undefined;
   /** Keeps the data for the next start; without it they end with the process. */
   data?: LocalData | undefined;
   /** Takes a line for each request. */
   print?: (line: string) => void;
-  bus?: Bus;
+  /** Receivers of what is published. Without them, nothing is. */
+  bus?: Bus | undefined;
 }
 
 /**
@@ -51,16 +50,19 @@ export interface StackOptions {
  * @throws listen errors: EADDRINUSE
  */
 export async function startStack(options: StackOptions) {
-  const { port, host, knownAs = loopback, startStore = startDynalite, data, bus } = options;
+  const { port, host, knownAs = loopback, otherStore, data, bus } = options;
   const { print = () => {} } = options;
   const listening = { host, print };
+  const changes = bus && publishChanges();
+  const startStore = async (): Promise<LoopbackServer> =>
+    otherStore ?? startEmbeddedStore({ path: data?.tableFolder, takeChange: changes?.add });
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, print), port, listening);
   const base_url = api.url.replace(loopback, knownAs);
   const stackUrls = [...new Set([api.url, base_url])];
-  const [aws, sandbox, { store, dynamoDb, table_name, streamArn }] = await Promise.all([
+  const [aws, sandbox, { store, dynamoDb, table_name }] = await Promise.all([
     startLocalAws(functions, { ...bus, print, secretsFile: data?.secretsFile }),
     startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder, {
       ...listening,
@@ -94,8 +96,7 @@ export async function startStack(options: StackOptions) {
 
   const call = async (key: string, event: object) =>
     functions.get(key)?.(event, { awsRequestId: randomUUID() });
-  const endStream =
-    streamArn && followStream(store.url, streamArn, (event) => call('publish-events', event));
+  changes?.begin((event) => call('publish-events', event));
   const scheduled = ['finish-deletions', 'expire-access-requests'];
   const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
@@ -112,12 +113,11 @@ export async function startStack(options: StackOptions) {
     /** The API's routes; more may be added. */
     routes,
     awsEndpoint: aws.endpoint,
-    /** Whether events are published: whether the store has streams. */
-    publishes: endStream !== undefined,
     close: async () => {
       clearInterval(schedule);
-      if (endStream) await endStream();
-      await Promise.all([api, aws, sandbox].map((server) => server.close()));
+      await api.close();
+      await changes?.end();
+      await Promise.all([aws, sandbox].map((server) => server.close()));
       if (!data) await deleteTable(dynamoDb, table_name);
       await store.close();
       save(true);
@@ -129,11 +129,11 @@ export async function startStack(options: StackOptions) {
  * Starts the store and opens the stack's table in it.
  * @throws Error when the kept table is damaged
  */
-async function openStore(startStore: StoreStarter, data: LocalData | undefined) {
+async function openStore(startStore: () => Promise<LoopbackServer>, data: LocalData | undefined) {
   const open = async () => {
-    const store = await startStore(data?.tableFolder);
+    const store = await startStore();
     const dynamoDb = localDynamoDb(store.url);
-    return { store, dynamoDb, ...(await openTable(dynamoDb, data)) };
+    return { store, dynamoDb, table_name: await openTable(dynamoDb, data) };
   };
   if (!data?.saved) return open();
   // dynalite cannot say that its files are damaged: it throws where nothing catches it.
@@ -148,20 +148,23 @@ async function openStore(startStore: StoreStarter, data: LocalData | undefined) 
   }
 }
 
-/** The table that was kept, or a new one, with its stream if the store has streams. */
-async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) {
+/** The name of the table that was kept, or of a new one. */
+async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined): Promise<string> {
   const saved = data?.saved;
   if (saved?.stopped) {
     await dynamoDb.send(new DescribeTableCommand({ TableName: saved.table_name }));
     data?.save({ ...saved, stopped: false });
-    return { table_name: saved.table_name };
+    return saved.table_name;
   }
   const table_name = `login-service-${randomUUID()}`;
-  if (!saved) return { table_name, streamArn: await createTable(dynamoDb, table_name) };
+  if (!saved) {
+    await createTable(dynamoDb, table_name);
+    return table_name;
+  }
   await copyTable(dynamoDb, saved.table_name, table_name);
   data.save({ ...saved, table_name });
   await deleteTable(dynamoDb, saved.table_name);
-  return { table_name };
+  return table_name;
 }
 
 /**

@@ -6,7 +6,6 @@ import type { Bus } from './aws.ts';
 import { type Demo, tryIt } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import { localDynamoDb } from './dynamodb.ts';
-import { startDynamoDbLocal } from './dynamodb-local/start-dynamodb-local.ts';
 import { forwardEvents } from './forward-events.ts';
 import { gateway, type Route } from './gateway.ts';
 import { loadRoutes, setEnvironment } from './load-functions.ts';
@@ -34,9 +33,13 @@ async function main(): Promise<void> {
     EVENTS_TO,
   } = readStartSettings(process.env);
   process.env.LOG_LEVEL ??= 'ERROR';
-  if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT || EVENTS_TO))
+  if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT))
     throw new Error(
-      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN, DYNAMODB_ENDPOINT and EVENTS_TO.',
+      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.',
+    );
+  if (DYNAMODB_ENDPOINT && EVENTS_TO)
+    throw new Error(
+      'EVENTS_TO gets what changes in the embedded store. Leave out DYNAMODB_ENDPOINT.',
     );
   if (JOIN && EVENTS_TO)
     throw new Error('The stack that JOIN names publishes the events: set EVENTS_TO at that stack.');
@@ -60,9 +63,15 @@ async function main(): Promise<void> {
     },
     takeDeadLetter: (message) => print(`dead letter ${message}`),
   };
-  const options: StackOptions = { port, host: HOST, knownAs, print, bus, data };
-  if (EVENTS_TO) options.startStore = startStoreWithStreams;
-  if (DYNAMODB_ENDPOINT) options.startStore = () => useDynamoDb(DYNAMODB_ENDPOINT);
+  const options: StackOptions = {
+    port,
+    host: HOST,
+    knownAs,
+    print,
+    data,
+    otherStore: DYNAMODB_ENDPOINT ? await useDynamoDb(DYNAMODB_ENDPOINT) : undefined,
+    bus: EVENTS_TO ? bus : undefined,
+  };
   const stack = JOIN
     ? await joinStack(fromCaller(JOIN), port, { host: HOST, print })
     : await startStack(options).catch((error) => {
@@ -86,8 +95,8 @@ async function main(): Promise<void> {
   local.writeLocalFiles(files, { url: demo.base_url, aws_endpoint: awsEndpoint }, demo);
   print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
   print(`Read about its API and try it out at ${demo.base_url}/docs.`);
-  if ('publishes' in stack)
-    print(stack.publishes ? 'It publishes events, each of which is printed here.' : noEvents);
+  if (EVENTS_TO) print('It publishes events, each of which is printed here.');
+  else if (!JOIN && !DYNAMODB_ENDPOINT) print(howToSeeEvents);
   if (knownAs !== loopback) print(onNetwork(demo.sandbox_url.replace(loopback, knownAs)));
   print(
     `Its ids and secrets are in ${files.demo}. Ctrl-C stops it. Paste this into another shell:\n`,
@@ -133,16 +142,6 @@ function portFor(
   );
 }
 
-/**
- * DynamoDB Local.
- * @throws Error when Java or Maven is missing
- */
-const startStoreWithStreams = () =>
-  startDynamoDbLocal(print).catch((cause) => {
-    if (cause.code !== 'ENOENT') throw cause;
-    throw new Error(`EVENTS_TO needs Java 17 and Maven: ${cause.message}.`, { cause });
-  });
-
 /** Milliseconds for which a DynamoDB is asked. */
 const patience = 5_000;
 
@@ -163,7 +162,7 @@ async function useDynamoDb(url: string) {
   }
 }
 
-const noEvents = `It publishes no events, since its store has no streams. EVENTS_TO=terminal ${startCommand} takes one that has (see docs/events.md).`;
+const howToSeeEvents = `EVENTS_TO=terminal ${startCommand} prints the events that it publishes (see docs/events.md).`;
 
 /**
  * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox,

@@ -1,17 +1,13 @@
-// Transactions for the embedded store, which has none. They are served in front of it: one at a
-// time, while every other call waits. When a write is refused, those before it are undone.
+// Transactions for the embedded store, which has none. They are served in front of it, while every
+// other call waits. When a write is refused, those before it are undone.
 
-import { randomUUID } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { table } from '../../lib/storage/table.ts';
-import { readBody } from './loopback-server.ts';
 
 /** Items and keys in DynamoDB's JSON. */
-const itemSchema = v.record(v.string(), v.record(v.string(), v.unknown()));
-type Item = v.InferOutput<typeof itemSchema>;
+export const itemSchema = v.record(v.string(), v.record(v.string(), v.unknown()));
+export type Item = v.InferOutput<typeof itemSchema>;
 
 const writeSchema = v.object({
   TableName: v.string(),
@@ -48,7 +44,7 @@ interface Write {
   image: Item | undefined;
 }
 
-interface Answer {
+export interface Answer {
   status: number;
   body: Record<string, unknown>;
 }
@@ -68,85 +64,52 @@ const journalKey: Item = {
 const journalSchema = v.array(v.object({ key: itemSchema, image: v.optional(itemSchema) }));
 
 /**
- * Lets a server of the embedded store serve `TransactWriteItems`, too.
- * @param isKept whether the store's data outlive this process
- * @returns what undoes a transaction that a kill has interrupted, to be called before anything else
- *   is
+ * Serves transactions, one at a time.
+ * @param call the store's own calls
+ * @param isKept whether the store's data outlive this process, and with them half a transaction
  * @see Amazon DynamoDB API reference, `TransactWriteItems`
  */
-export function addTransactions(server: Server, isKept: boolean): () => Promise<void> {
-  const [serveStore] = server.listeners('request') as RequestListener[];
-  if (!serveStore) throw new Error('The store has no listener.');
-  const call = (operation: string, input: object) => callStore(serveStore, operation, input);
+export function transactions(call: StoreCall, isKept: boolean) {
   const answered = new Map<string, { transaction: Transaction; body: object; at: number }>();
-
-  /** Ends when the last transaction has ended. */
-  let gate = Promise.resolve();
-  const underWay = new Set<Promise<unknown>>();
-
-  const listener = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (!String(request.headers['x-amz-target']).endsWith('.TransactWriteItems')) {
-      await gate;
-      const ended = once(response, 'close');
-      underWay.add(ended);
-      ended.finally(() => underWay.delete(ended));
-      return serveStore(request, response);
-    }
-    const before = gate;
-    const { promise, resolve: open } = Promise.withResolvers<void>();
-    gate = promise;
-    await before;
-    await Promise.all(underWay);
-    try {
-      const transaction = v.parse(
-        transactionSchema,
-        JSON.parse((await readBody(request)).toString()),
+  return {
+    /** The answer to a transaction, or to an earlier one with the same token. */
+    async answer(input: unknown): Promise<Answer> {
+      const { success, output: transaction, issues } = v.safeParse(transactionSchema, input);
+      if (!success) return refusal('ValidationException', issues[0].message);
+      const { ClientRequestToken: token } = transaction;
+      const since = Date.now() - tokenLifetime;
+      for (const [name, { at }] of answered) if (at < since) answered.delete(name);
+      const earlier = token === undefined ? undefined : answered.get(token);
+      if (earlier)
+        return isDeepStrictEqual(earlier.transaction, transaction)
+          ? { status: 200, body: { ...earlier.body } }
+          : refusal('IdempotentParameterMismatchException', 'The token came with other writes.');
+      const answer = await transact(transaction, { call, isKept });
+      if (token !== undefined && answer.status === 200)
+        answered.set(token, { transaction, body: answer.body, at: Date.now() });
+      return answer;
+    },
+    /** Undoes a transaction that a kill has interrupted. */
+    async undoInterrupted(): Promise<void> {
+      const { TableNames } = v.parse(
+        v.object({ TableNames: v.array(v.string()) }),
+        (await call('ListTables', {})).body,
       );
-      sendAnswer(response, await answerOnce(transaction));
-    } catch (error) {
-      sendAnswer(response, refusal('ValidationException', String(error)));
-    } finally {
-      open();
-    }
-  };
-  server.removeAllListeners('request');
-  server.on('request', (request, response) => void listener(request, response));
-
-  /** The answer to a transaction, or to an earlier one with the same token. */
-  async function answerOnce(transaction: Transaction): Promise<Answer> {
-    const { ClientRequestToken: token } = transaction;
-    const since = Date.now() - tokenLifetime;
-    for (const [name, { at }] of answered) if (at < since) answered.delete(name);
-    const earlier = token === undefined ? undefined : answered.get(token);
-    if (earlier)
-      return isDeepStrictEqual(earlier.transaction, transaction)
-        ? { status: 200, body: { ...earlier.body } }
-        : refusal('IdempotentParameterMismatchException', 'The token came with other writes.');
-    const answer = await transact(transaction, { call, isKept });
-    if (token !== undefined && answer.status === 200)
-      answered.set(token, { transaction, body: answer.body, at: Date.now() });
-    return answer;
-  }
-
-  return async () => {
-    const { TableNames } = v.parse(
-      v.object({ TableNames: v.array(v.string()) }),
-      (await call('ListTables', {})).body,
-    );
-    for (const TableName of TableNames) {
-      const images = await readJournal(TableName, call);
-      if (images.length === 0) continue;
-      await undo(TableName, images, call);
-      await deleteJournal(TableName, call);
-    }
+      for (const TableName of TableNames) {
+        const images = await readJournal(TableName, call);
+        if (images.length === 0) continue;
+        await undo(TableName, images, call);
+        await deleteJournal(TableName, call);
+      }
+    },
   };
 }
 
-type Call = (operation: string, input: object) => Promise<Answer>;
+/** Asks the store behind the transactions. */
+export type StoreCall = (operation: string, input: object) => Promise<Answer>;
 
 interface Store {
-  call: Call;
-  /** Whether its data outlive this process, and with them half a transaction. */
+  call: StoreCall;
   isKept: boolean;
 }
 
@@ -217,7 +180,7 @@ async function makeWrites(
 }
 
 /** Makes one write, or refuses it if its condition does not hold. */
-async function makeWrite(write: Write, call: Call): Promise<Answer> {
+async function makeWrite(write: Write, call: StoreCall): Promise<Answer> {
   const { operation, input } = write;
   if (operation === undefined) return tryCondition(write, call);
   const { ReturnValuesOnConditionCheckFailure: _, ...content } = input;
@@ -225,7 +188,7 @@ async function makeWrite(write: Write, call: Call): Promise<Answer> {
 }
 
 /** Tries the condition of a write by one that changes nothing. */
-async function tryCondition({ input, key, image }: Write, call: Call): Promise<Answer> {
+async function tryCondition({ input, key, image }: Write, call: StoreCall): Promise<Answer> {
   const { TableName, ConditionExpression } = input;
   if (ConditionExpression === undefined) return { status: 200, body: {} };
   const condition = { TableName, ConditionExpression, ...usedIn(ConditionExpression, input) };
@@ -235,7 +198,7 @@ async function tryCondition({ input, key, image }: Write, call: Call): Promise<A
 }
 
 /** The reasons of a refused transaction that has changed nothing: one for each of its writes. */
-async function reasonsOf(writes: Write[], call: Call): Promise<Record<string, unknown>[]> {
+async function reasonsOf(writes: Write[], call: StoreCall): Promise<Record<string, unknown>[]> {
   const reasons: Record<string, unknown>[] = [];
   for (const write of writes) {
     const tried = await tryCondition(write, call);
@@ -246,24 +209,28 @@ async function reasonsOf(writes: Write[], call: Call): Promise<Record<string, un
 
 const consumedSchema = v.object({ ConsumedCapacity: v.object({ CapacityUnits: v.number() }) });
 
-async function writeJournal(TableName: string, images: object[], call: Call): Promise<void> {
+async function writeJournal(TableName: string, images: object[], call: StoreCall): Promise<void> {
   const Item = { ...journalKey, images: { S: JSON.stringify(images) } };
   const { status, body } = await call('PutItem', { TableName, Item });
   if (status !== 200) throw new Error(`The journal was not written: ${JSON.stringify(body)}`);
 }
 
-const deleteJournal = (TableName: string, call: Call): Promise<Answer> =>
+const deleteJournal = (TableName: string, call: StoreCall): Promise<Answer> =>
   call('DeleteItem', { TableName, Key: journalKey });
 
 /** The images of a transaction that a kill has interrupted, if any. */
-async function readJournal(TableName: string, call: Call) {
+async function readJournal(TableName: string, call: StoreCall) {
   const { body } = await call('GetItem', { TableName, Key: journalKey, ConsistentRead: true });
   const { Item } = v.parse(v.object({ Item: v.optional(itemSchema) }), body);
   return v.parse(journalSchema, JSON.parse(String(Item?.images?.S ?? '[]')));
 }
 
 /** Puts items back as they were. */
-async function undo(TableName: string, images: v.InferOutput<typeof journalSchema>, call: Call) {
+async function undo(
+  TableName: string,
+  images: v.InferOutput<typeof journalSchema>,
+  call: StoreCall,
+) {
   for (const { key, image } of images) {
     const restored = image
       ? await call('PutItem', { TableName, Item: image })
@@ -272,7 +239,14 @@ async function undo(TableName: string, images: v.InferOutput<typeof journalSchem
   }
 }
 
-function keyOf({ Key, Item = {} }: Write['input']): Item {
+/** The key of an item that is written: its own member of the input, or two attributes. */
+export function keyOf({
+  Key,
+  Item = {},
+}: {
+  Key?: Item | undefined;
+  Item?: Item | undefined;
+}): Item {
   const { [table.partitionKey]: pk = {}, [table.sortKey]: sk = {} } = Key ?? Item;
   return { [table.partitionKey]: pk, [table.sortKey]: sk };
 }
@@ -315,40 +289,3 @@ const refusal = (name: string, message: string): Answer => ({
 
 const isNamed = ({ body }: Answer, name: string): boolean =>
   String(body.__type).endsWith(`#${name}`);
-
-function sendAnswer(response: ServerResponse, { status, body }: Answer): void {
-  const headers = {
-    'content-type': 'application/x-amz-json-1.0',
-    'x-amzn-requestid': randomUUID(),
-  };
-  response.writeHead(status, headers).end(JSON.stringify(body));
-}
-
-/**
- * Asks the store in this process, without a connection: a transaction makes many small calls. The
- * store does not check the signature.
- * @param serveStore the store's listener for requests
- */
-function callStore(serveStore: RequestListener, operation: string, input: object): Promise<Answer> {
-  const { promise, resolve } = Promise.withResolvers<Answer>();
-  const request = Object.assign(new EventEmitter(), {
-    method: 'POST',
-    url: '/',
-    headers: {
-      'content-type': 'application/x-amz-json-1.0',
-      'x-amz-target': `DynamoDB_20120810.${operation}`,
-      'x-amz-date': '20260101T000000Z',
-      authorization:
-        'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
-    },
-  });
-  const response = {
-    statusCode: 200,
-    setHeader: () => {},
-    end: (body: string) => resolve({ status: response.statusCode, body: JSON.parse(body) }),
-  };
-  Reflect.apply(serveStore, undefined, [request, response]);
-  request.emit('data', Buffer.from(JSON.stringify(input)));
-  request.emit('end');
-  return promise;
-}

@@ -99,12 +99,8 @@ execFileSync('tsc', ['--project', join(import.meta.dirname, 'tsconfig.json')], {
 for (const readAtRunTime of [
   'README.md',
   'infra/docs/page/browser',
-  'infra/local/dynamodb-local',
   'infra/local/sam/reach-host.mjs',
 ])
-  cpSync(join(root, readAtRunTime), join(dist, readAtRunTime), {
-    recursive: true,
-    filter: (path) => !/dynamodb-local\/.*\.ts$/.test(path),
-  });
+  cpSync(join(root, readAtRunTime), join(dist, readAtRunTime), { recursive: true });
 bundleFunctions();
 usePackageJson();

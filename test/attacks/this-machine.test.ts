@@ -6,7 +6,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Demo } from '../../infra/local/demo.ts';
-import { startDynalite } from '../../infra/local/dynamodb.ts';
+import { startEmbeddedStore } from '../../infra/local/embedded-store.ts';
 import {
   localFiles,
   readStackFile,
@@ -23,7 +23,7 @@ import { startService } from '../support/start-service.ts';
 const running = localFiles(process.env.SERVICE_DIR ?? '');
 const { aws_endpoint: endpoint } = readStackFile(running);
 const demo: Demo = JSON.parse(readFileSync(running.demo, 'utf8'));
-const store = await startDynalite();
+const store = await startEmbeddedStore();
 afterAll(() => store.close());
 
 /** Sends a request, even with a header that fetch would not. */

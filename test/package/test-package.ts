@@ -62,7 +62,7 @@ runCheck(async (cleanUps) => {
       const { stdout } = await execa('tar', ['-tzf', tarball]);
       const files = stdout.split('\n');
       const known =
-        /^package\/(package\.json|README\.md|docs\/[\w-]+\.md|dist\/(package\.json|README\.md|docs\/openapi\.json|bundles\/[\w-]+\/index\.mjs|(functions|infra|lib)\/.*(\.js|\.d\.ts|\/examples\.json)|infra\/docs\/page\/browser\/.*|infra\/local\/(sam\/reach-host\.mjs|dynamodb-local\/(\w+\.java|pom\.xml))))$/;
+        /^package\/(package\.json|README\.md|docs\/[\w-]+\.md|dist\/(package\.json|README\.md|docs\/openapi\.json|bundles\/[\w-]+\/index\.mjs|(functions|infra|lib)\/.*(\.js|\.d\.ts|\/examples\.json)|infra\/docs\/page\/browser\/.*|infra\/local\/sam\/reach-host\.mjs))$/;
       assert.deepEqual(
         files.filter((file) => !known.test(file)),
         [],

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { deliver } from '../../infra/local/follow-stream.ts';
 import type { StreamRecord } from '../../lib/publishing/changes.ts';
+import { deliver } from '../dynamodb-local/follow-stream.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { recordOf } from '../support/stream-records.ts';
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
+import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { startEmbeddedStore } from '../../infra/local/embedded-store.ts';
 
 describe('the embedded store, killed within a transaction', () => {
   const run = promisify(execFile);
@@ -16,9 +17,10 @@ describe('the embedded store, killed within a transaction', () => {
    */
   const program = `
     const [folder, place, when] = process.argv.slice(1);
-    const { startDynalite, localDynamoDb, createTable } = await import('${root}/infra/local/dynamodb.ts');
+    const { localDynamoDb, createTable } = await import('${root}/infra/local/dynamodb.ts');
+    const { startEmbeddedStore } = await import('${root}/infra/local/embedded-store.ts');
     const { PutItemCommand, TransactWriteItemsCommand } = await import('@aws-sdk/client-dynamodb');
-    const { url } = await startDynalite(folder);
+    const { url } = await startEmbeddedStore({ path: folder });
     const client = localDynamoDb(url);
     await createTable(client, 'test');
     const item = (sk, text) => ({ pk: { S: 'a' }, sk: { S: sk }, text: { S: text } });
@@ -62,7 +64,7 @@ describe('the embedded store, killed within a transaction', () => {
           stdout: '',
         }));
         isDone ||= stdout === 'done';
-        const store = await startDynalite(folder);
+        const store = await startEmbeddedStore({ path: folder });
         const client = localDynamoDb(store.url);
         texts = [];
         for (const sk of ['new', 'changed', 'old', 'JOURNAL']) {

@@ -1,10 +1,10 @@
 import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { startOwnTable } from '../support/own-table.ts';
+import { startOwnTable, startStore } from '../support/own-table.ts';
 import { isWrite, type StoreAnswer, startStoreProxy } from '../support/store-proxy.ts';
 
-const { url } = await startOwnTable();
-const proxy = await startStoreProxy(url);
+await startOwnTable();
+const proxy = await startStoreProxy(await startStore());
 afterAll(() => proxy.close());
 process.env.AWS_ENDPOINT_URL_DYNAMODB = proxy.url;
 const { check, put, remove, update, writeTogether } = await import(

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { startDynalite } from '../../infra/local/dynamodb.ts';
 import { localDirectory } from '../../infra/local/local-files.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { startService } from './start-service.ts';
@@ -20,9 +19,6 @@ export default async function setUp(): Promise<void> {
   const synthesis = new Worker(join(import.meta.dirname, 'synthesis-thread.ts'));
   started.defer(async () => void (await synthesis.terminate()));
   [process.env.SYNTHESIS_URL] = await once(synthesis, 'message');
-  const store = await startDynalite();
-  started.defer(store.close);
-  process.env.STORE_URL = store.url;
   const workerServices = await serve(startWorkerService);
   started.defer(workerServices.close);
   process.env.WORKER_SERVICES_URL = workerServices.url;

@@ -1,22 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from '@jest/globals';
-import {
-  createTable,
-  deleteTable,
-  localDynamoDb,
-  startDynalite,
-} from '../../infra/local/dynamodb.ts';
+import { createTable, deleteTable, localDynamoDb } from '../../infra/local/dynamodb.ts';
+import type { EmbeddedStore } from '../../infra/local/embedded-store.ts';
 import { localSecrets } from '../../infra/local/local-secrets.ts';
-import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { clock } from '../../lib/foundation/clock.ts';
 
+export type TestStore = Pick<EmbeddedStore, 'url'> & Partial<Pick<EmbeddedStore, 'ask'>>;
+
 /**
- * The store of a test: the one that `DYNAMODB_ENDPOINT` names, that of jest's main process, or else
- * one in this process.
+ * What all test files of this worker share: loaded by Node itself, since jest would load it anew
+ * for each file.
  */
-export async function startStore(): Promise<LoopbackServer> {
-  const url = process.env.DYNAMODB_ENDPOINT || process.env.STORE_URL;
-  return url ? { url, close: async () => {} } : startDynalite();
+export const ofWorker: typeof import('./worker-store.ts') = process
+  .getBuiltinModule('node:module')
+  .createRequire(import.meta.url)('./worker-store.ts');
+
+/** The store of a test: the one that `DYNAMODB_ENDPOINT` names, or else that of this worker. */
+export async function startStore(): Promise<TestStore> {
+  const url = process.env.DYNAMODB_ENDPOINT;
+  return url ? { url } : ofWorker.workerStore();
 }
 
 export type OwnTable = Awaited<ReturnType<typeof startOwnTable>>;
@@ -42,7 +45,6 @@ export async function startOwnTable() {
   afterAll(async () => {
     await deleteTable(dynamoDb, tableName);
     dynamoDb.destroy();
-    await store.close();
   });
   return { url: store.url, tableName, dynamoDb };
 }

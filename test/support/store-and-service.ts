@@ -1,10 +1,6 @@
-import { once } from 'node:events';
-import { createServer, Server } from 'node:http';
-import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { afterAll, afterEach } from '@jest/globals';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
-import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
-import { startStore } from './own-table.ts';
+import { ofWorker, startStore, type TestStore } from './own-table.ts';
 import { type Service, serviceOf } from './service.ts';
 import {
   type FollowedService,
@@ -33,7 +29,7 @@ export async function startServiceWithStore(
   options: { movableClock?: boolean } = {},
 ): Promise<ServiceWithStore<RunningService>> {
   const store = await startStore();
-  const proxy = await startStoreProxy(store.url);
+  const proxy = await startStoreProxy(store);
   const running = await startService({ ...environment, DYNAMODB_ENDPOINT: proxy.url }, options);
   return withStore(running, proxy, store, running.stop);
 }
@@ -47,7 +43,7 @@ export async function sharedServiceWithStore(): Promise<ServiceWithStore<Followe
   if (!WORKER_SERVICES_URL)
     throw new Error('WORKER_SERVICES_URL is not set; jest sets it before the tests.');
   const store = await startStore();
-  const proxy = await startStoreProxy(store.url, await lastingServer());
+  const proxy = await startStoreProxy(store, await ofWorker.workerServer());
   const query = new URLSearchParams({ worker: JEST_WORKER_ID, store: proxy.url });
   const response = await fetch(`${WORKER_SERVICES_URL}?${query}`);
   const answer = await response.text();
@@ -56,31 +52,10 @@ export async function sharedServiceWithStore(): Promise<ServiceWithStore<Followe
   return withStore(running, proxy, store, async () => running.resetClock());
 }
 
-/**
- * A server of this process that outlives the test file: the address at which the worker's service
- * finds its store.
- */
-async function lastingServer(): Promise<Server> {
-  const name = 'store of the service of this jest worker';
-  const known = getEnvironmentData(name);
-  if (known instanceof Server) return known;
-  const server = createServer().listen(0, '127.0.0.1').unref();
-  server.keepAliveTimeout = 0;
-  // After the last file, the service still wants to delete its table: an answer that never came
-  // would keep it running.
-  server.on(
-    'request',
-    (_, response) => server.listenerCount('request') === 1 && response.destroy(),
-  );
-  setEnvironmentData(name, server);
-  await once(server, 'listening');
-  return server;
-}
-
 function withStore<Running extends FollowedService>(
   running: Running,
   proxy: StoreProxy,
-  store: LoopbackServer,
+  store: TestStore,
   end: () => Promise<void>,
 ): ServiceWithStore<Running> {
   const dynamoDb = localDynamoDb(store.url);
@@ -93,7 +68,6 @@ function withStore<Running extends FollowedService>(
     await end();
     dynamoDb.destroy();
     await proxy.close();
-    await store.close();
   });
   const { demo, directory } = running;
   return {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import {
   Agent,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestListener,
   request as requestTo,
@@ -9,6 +10,7 @@ import {
 } from 'node:http';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { table } from '../../lib/storage/table.ts';
+import type { TestStore } from './own-table.ts';
 
 export interface StoreCall {
   /** `GetItem`, `Query` … */
@@ -83,19 +85,17 @@ const failure: StoreAnswer = {
  * read of the table that is not consistent, which the store in memory always is.
  * @param listening a server that answers as the proxy; by default it starts one
  */
-export async function startStoreProxy(endpoint: string, listening?: Server) {
+export async function startStoreProxy(store: TestStore, listening?: Server) {
   let calls: StoreCall[] = [];
   /** The calls that have failed and may be sent once more, by the SDK: that one fails, too. */
   const failed = new Set<string>();
   const agent = new Agent({ keepAlive: true });
-  const forward = (request: IncomingMessage, call: StoreCall) =>
-    callStore(endpoint, agent, request, call);
+  const forward = ({ headers }: IncomingMessage, call: StoreCall) =>
+    callStore(store, agent, headers, call);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [api = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
+    const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
     const body = JSON.parse((await readBody(request)).toString() || '{}');
     const call = { operation, body, units: 0, bytes: 0 };
-    // The local stack reads the stream all the time; those are no calls of the service.
-    if (api.startsWith('DynamoDBStreams')) return send(response, await forward(request, call));
     const name = nameOf(call);
     if (failed.delete(name)) return send(response, failure);
     calls.push(call);
@@ -168,13 +168,29 @@ const measured = new Set([...reads, ...writes]);
 
 /** Has the store do a call and say what it cost. */
 async function callStore(
-  endpoint: string,
+  { url, ask }: TestStore,
   agent: Agent,
-  { headers }: IncomingMessage,
+  headers: IncomingHttpHeaders,
   call: StoreCall,
 ): Promise<StoreAnswer> {
   const measure = measured.has(call.operation) && { ReturnConsumedCapacity: 'TOTAL' };
-  const request = requestTo(endpoint, {
+  const asked = { headers, body: JSON.stringify({ ...call.body, ...measure }) };
+  const answer = await (ask ? ask(asked) : askAt(url, agent, asked));
+  const body = JSON.parse(answer.body || '{}');
+  const consumed: { CapacityUnits: number }[] = [body.ConsumedCapacity ?? []].flat();
+  const { ConsumedCapacity: _, ...content } = body;
+  call.bytes = Buffer.byteLength(JSON.stringify(content));
+  call.units = consumed.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0);
+  return { status: answer.status, body };
+}
+
+/** Asks a store in another process. */
+async function askAt(
+  url: string,
+  agent: Agent,
+  { headers, body }: { headers: IncomingHttpHeaders; body: string },
+) {
+  const request = requestTo(url, {
     method: 'POST',
     agent,
     headers: {
@@ -184,14 +200,10 @@ async function callStore(
       authorization: String(headers.authorization),
     },
   });
-  request.end(JSON.stringify({ ...call.body, ...measure }));
+  request.end(body);
   const [response]: IncomingMessage[] = await once(request, 'response');
-  const body = JSON.parse((response && (await readBody(response)).toString()) || '{}');
-  const consumed: { CapacityUnits: number }[] = [body.ConsumedCapacity ?? []].flat();
-  const { ConsumedCapacity: _, ...content } = body;
-  call.bytes = Buffer.byteLength(JSON.stringify(content));
-  call.units = consumed.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0);
-  return { status: response?.statusCode ?? 500, body };
+  const text = response ? (await readBody(response)).toString() : '';
+  return { status: response?.statusCode ?? 500, body: text };
 }
 
 const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>

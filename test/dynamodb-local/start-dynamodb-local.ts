@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { installed } from '../local-files.ts';
-import type { LoopbackServer } from '../loopback-server.ts';
+import { installed } from '../../infra/local/local-files.ts';
+import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
 
 const pom = join(import.meta.dirname, 'pom.xml');
 const main = join(import.meta.dirname, 'StartDynamoDbLocal.java');

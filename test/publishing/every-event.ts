@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { decodeJwt } from 'jose';
+import { publishedEvents } from '../../lib/publishing/published-events.ts';
+import { type Arrived, problemsOf } from '../support/bus-stand-in.ts';
+import { eventually, newPerson, newPhone } from '../support/people.ts';
+import { type Service, unique } from '../support/service.ts';
+
+type Published = Pick<Arrived, 'DetailType' | 'Detail'>;
+
+/**
+ * Does at a service whatever is published, and checks that each type of event arrives: by its
+ * schema, and those of one device in order.
+ * @param arrived all events that have arrived so far
+ */
+export async function checkEveryEvent(service: Service, arrived: () => Published[]) {
+  const person = await newPerson(service);
+  const { body: refreshed } = await service.refresh(person.refreshToken);
+  assert.equal(typeof refreshed.access_token, 'string');
+  const phone = await newPhone(service);
+  await service.relate(phone, (await newPerson(service)).token);
+  await service.relate(phone, person.token);
+  await service.operate('devices', 'disable', { device: phone });
+  const { id } = (await service.createAccessRequest({ body: { approvals_needed: 1 } })).body;
+  const review = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.', status: 'approved' };
+  await service.addEvent('reviews', review, { id });
+  const { account } = person;
+  const linked = await account.linkAt('provider_a', unique('linked'));
+  await account.unlink(linked.body.id);
+  const another = await service.logIn(person.subject);
+  await account.endSession(String(decodeJwt(another.body.access_token).sid));
+  const { base_url, sandbox_url, login_app } = service.demo;
+  const to = `${base_url}/v2/marketing/providers/provider_f/notifications?login_app_id=${login_app.login_app_id}`;
+  const hijacked = {
+    to,
+    event: 'account-disabled',
+    reason: 'hijacking',
+    subject: person.subject,
+  };
+  await fetch(`${sandbox_url}/provider_f/notifications?${new URLSearchParams(hijacked)}`, {
+    method: 'POST',
+  });
+  for (const verb of ['logout', 'block', 'delete']) {
+    await service.operate('login-users', verb, { 'login-user': person.loginUserId });
+  }
+
+  const isOurs = ({ Detail }: Published): boolean =>
+    [Detail.login_user_id, Detail.device_id].some(
+      (one) => one === person.loginUserId || one === phone,
+    ) || Detail.access_request_id === id;
+  const typesOf = (events: Published[]) =>
+    [...new Set(events.map(({ DetailType }) => DetailType))].toSorted();
+  const due = Object.keys(publishedEvents).toSorted();
+  const events = await eventually(
+    () => arrived().filter(isOurs),
+    (found) => typesOf(found).length >= due.length,
+  );
+  assert.deepEqual(typesOf(events), due);
+  assert.deepEqual(events.flatMap(problemsOf), []);
+  const sequences = events
+    .filter(({ Detail }) => Detail.device_id !== undefined)
+    .map(({ Detail }) => String(Detail.sequence));
+  assert.deepEqual(sequences, sequences.toSorted());
+}
