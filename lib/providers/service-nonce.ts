@@ -67,15 +67,19 @@ export const isServiceNonce = (text: unknown): boolean =>
  */
 export async function checkNonce(caller: CredentialCaller, nonce: string | undefined) {
   const { loginAppId, proofKey } = caller;
-  if (nonce === undefined || (proofKey === undefined && !isServiceNonce(nonce)))
-    return async () => {};
+  const isPublic = proofKey !== undefined;
+  if (nonce === undefined) return usesNothing;
+  if (!isPublic && !isServiceNonce(nonce)) return usesNothing;
   const end = await endOfNonce('login', loginAppId, nonce);
   if (end === undefined) throw unusable();
   return async (person: Identity) => {
-    if (!(await useForOne(useOf(caller, person), end, 'nonce', loginAppId, nonce)))
-      throw unusable();
+    const use = useOf(caller, person);
+    const isUsable = await useForOne(use, end, 'nonce', loginAppId, nonce);
+    if (!isUsable) throw unusable();
   };
 }
+
+const usesNothing = async (): Promise<void> => {};
 
 /** The one use of a nonce: whose key or client it is, and who logs in or links what. */
 const useOf = (
