@@ -82,7 +82,7 @@ async function describeFlags(flags: CommandLine['flags'], call: Call): Promise<s
   return typed;
 }
 
-/** What a command shows; undefined if it fails, since a question can do without the name. */
+/** The answer of a command; undefined if it fails, since a question can do without the name. */
 async function findNamed(
   words: string,
   flags: Record<string, unknown>,
