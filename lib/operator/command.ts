@@ -155,25 +155,35 @@ export const choice = <const Choices extends readonly string[]>(of: Choices, hel
  */
 export const subset = <Member extends string>(of: readonly Member[], help: string) => {
   const message = `must be all, none, or some of ${of.join(', ')}, separated by commas`;
-  const isSome = (value: string) =>
-    value.split(',').every((member) => of.some((one) => one === member));
   const isSubset = v.check(
-    (value: string) => ['all', 'none'].includes(value) || isSome(value),
+    (value: string) => value === 'all' || value === 'none' || areMembers(of, value),
     message,
   );
-  const membersOf = (value: string) => of.filter((member) => value.split(',').includes(member));
-  const members = v.transform((value: string) => (value === 'all' ? undefined : membersOf(value)));
+  const members = v.transform((value: string) =>
+    value === 'all' ? undefined : membersIn(of, value),
+  );
   return flag('subset', 'list', help, v.pipe(anyTextSchema, isSubset, members));
 };
+
 /** Some members of a whole, in its order, given separated by commas. */
 export const some = <Member extends string>(of: readonly Member[], help: string) => {
   const message = `must be some of ${of.join(', ')}, separated by commas`;
-  const areMembers = (value: string) =>
-    value.split(',').every((one) => of.some((member) => member === one));
-  const membersOf = (value: string) => of.filter((member) => value.split(',').includes(member));
-  const schema = v.pipe(anyTextSchema, v.check(areMembers, message), v.transform(membersOf));
-  return flag('subset', 'list', help, schema);
+  const isSome = v.check((value: string) => areMembers(of, value), message);
+  const members = v.transform((value: string) => membersIn(of, value));
+  return flag('subset', 'list', help, v.pipe(anyTextSchema, isSome, members));
 };
+
+/** Whether a text names members of a whole alone, separated by commas. */
+function areMembers(whole: readonly string[], text: string): boolean {
+  return text.split(',').every((name) => whole.includes(name));
+}
+
+/** The members of a whole that a text names, in the order of the whole. */
+function membersIn<Member extends string>(whole: readonly Member[], text: string): Member[] {
+  const names = text.split(',');
+  return whole.filter((member) => names.includes(member));
+}
+
 /** Functions and their versions: `issue-token:11,add-comment:7`. */
 export const versions = (help: string) => {
   const form = /^[a-z-]{1,40}:[1-9]\d{0,9}(,[a-z-]{1,40}:[1-9]\d{0,9})*$/;
@@ -263,15 +273,21 @@ const loggedKinds: Flag['kind'][] = ['id', 'number', 'choice', 'subset', 'switch
 
 /** The flags of a command that go into the log: no text that an operator wrote or pasted. */
 export function loggedFlags(known: Flags, given: Record<string, unknown>): Record<string, unknown> {
-  const logged = Object.entries(known).flatMap(([name, flag]) => {
+  const logged: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(known)) {
     const value = given[name];
-    if (!loggedKinds.includes(flag.kind) || value === undefined || !v.is(flag.schema, value))
-      return [];
-    const field = name.replaceAll('-', '_');
-    const isId = flag.kind === 'id' || flag.kind === 'number';
-    return [[isId && !field.endsWith('id') ? `${field}_id` : field, value]];
-  });
-  return Object.fromEntries(logged);
+    if (value === undefined || !loggedKinds.includes(flag.kind)) continue;
+    // A wrong value may be anything that was pasted.
+    if (v.is(flag.schema, value)) logged[loggedName(name, flag)] = value;
+  }
+  return logged;
+}
+
+/** The field of the log for a flag: `login_app_id` for `login-app`. */
+function loggedName(name: string, { kind }: Flag): string {
+  const field = name.replaceAll('-', '_');
+  const isId = kind === 'id' || kind === 'number';
+  return isId && !field.endsWith('id') ? `${field}_id` : field;
 }
 
 /** The reason that an operator gives, for the audit log alone. */
