@@ -8,18 +8,15 @@ import { clock } from '../../lib/foundation/clock.ts';
 
 export type TestStore = Pick<EmbeddedStore, 'url'> & Partial<Pick<EmbeddedStore, 'ask'>>;
 
-/**
- * What all test files of this worker share: loaded by Node itself, since jest would load it anew
- * for each file.
- */
-export const ofWorker: typeof import('./worker-store.ts') = process
-  .getBuiltinModule('node:module')
-  .createRequire(import.meta.url)('./worker-store.ts');
+declare global {
+  /** What all test files of this worker share; the test environment sets it. */
+  var ofWorker: typeof import('./worker-store.ts');
+}
 
 /** The store of a test: the one that `DYNAMODB_ENDPOINT` names, or else that of this worker. */
 export async function startStore(): Promise<TestStore> {
   const url = process.env.DYNAMODB_ENDPOINT;
-  return url ? { url } : ofWorker.workerStore();
+  return url ? { url } : globalThis.ofWorker.workerStore();
 }
 
 export type OwnTable = Awaited<ReturnType<typeof startOwnTable>>;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach } from '@jest/globals';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
-import { ofWorker, startStore, type TestStore } from './own-table.ts';
+import { startStore, type TestStore } from './own-table.ts';
 import { type Service, serviceOf } from './service.ts';
 import {
   type FollowedService,
@@ -43,7 +43,7 @@ export async function sharedServiceWithStore(): Promise<ServiceWithStore<Followe
   if (!WORKER_SERVICES_URL)
     throw new Error('WORKER_SERVICES_URL is not set; jest sets it before the tests.');
   const store = await startStore();
-  const proxy = await startStoreProxy(store, await ofWorker.workerServer());
+  const proxy = await startStoreProxy(store, await globalThis.ofWorker.workerServer());
   const query = new URLSearchParams({ worker: JEST_WORKER_ID, store: proxy.url });
   const response = await fetch(`${WORKER_SERVICES_URL}?${query}`);
   const answer = await response.text();

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type EmbeddedStore, startEmbeddedStore } from '../../infra/local/embedded-store.ts';
 
-// What the test files of a jest worker share. Jest loads other files anew for each test file; Node
-// itself loads this one, once.
+// What the test files of a jest worker share: the test environment loads this file, once.
 
 let store: Promise<EmbeddedStore> | undefined;
 let server: Promise<Server> | undefined;
