@@ -1,5 +1,6 @@
-import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
+import { readText } from './files/utf8-file.ts';
 
 /** A line of a map of ids: the former and the new id of an access request. */
 export const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
@@ -43,13 +44,13 @@ export function writeIdMap(file: string, ids: IdMap): void {
  * @throws Error when it cannot be read
  */
 export function readIdMap(flag: string, file: string): IdMap {
+  const named = `${flag}: the file ${file}`;
+  const lines = readText(named, file).split('\n').filter(Boolean);
   try {
-    const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
     const pairs = lines.map((line) => v.parse(idPairSchema, JSON.parse(line)));
     return new Map(pairs.map(({ id, access_request_id }) => [id, access_request_id]));
-  } catch (error) {
-    const why = 'code' in Object(error) ? 'cannot be read' : 'is no map of ids';
-    throw new Error(`${flag}: the file ${file} ${why}.`);
+  } catch {
+    throw new Error(`${named} is no map of ids.`);
   }
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import {
   type Flag,
@@ -13,6 +12,7 @@ import { operatorCommand, startCommand } from '../version.ts';
 import { lineOf } from './command-line-errors.ts';
 import { fromCaller } from './files/caller-folder.ts';
 import { placeOfJsonError } from './files/place-of-json-error.ts';
+import { readText } from './files/utf8-file.ts';
 import { addNouns, exampleOf, helpConfiguration, helpOfNouns } from './help.ts';
 import type { Target } from './target.ts';
 
@@ -204,13 +204,8 @@ function convert(name: string, { kind }: Flag, text: string): unknown {
   return JSON.parse(content);
 }
 
-function readGiven(name: string, file: string): string {
-  try {
-    return readFileSync(file === '-' ? standardInput : fromCaller(file), 'utf8');
-  } catch {
-    throw new Error(`--${name}: ${givenAs(file)} cannot be read.`);
-  }
-}
+const readGiven = (name: string, file: string): string =>
+  readText(`--${name}: ${givenAs(file)}`, file === '-' ? standardInput : fromCaller(file));
 
 const givenAs = (file: string): string =>
   file === '-' ? 'standard input' : `the file ${fromCaller(file)}`;

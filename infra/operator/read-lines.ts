@@ -1,16 +1,18 @@
 import { createReadStream } from 'node:fs';
 import * as v from 'valibot';
+import { decodeUtf8 } from '../../lib/foundation/utf8.ts';
 import type { Grouping } from '../../lib/operator/command.ts';
+import { isUtf16, latin1Advice, utf16Problem } from './files/utf8-file.ts';
 
 /** Changes a line before it is sent, or says why it is not sent. */
 type Rewrite = (text: string) => { text: string } | { reason: string };
 
 const longestLine = 250_000;
 /**
- * The UTF-16 code units after which the rest of a line is not read: it is too long even if each
- * character takes two.
+ * The bytes after which the rest of a line is not read: it is too long even if each character takes
+ * four.
  */
-const mostKept = 2 * longestLine + 1;
+const mostKept = 4 * longestLine + 1;
 /**
  * The most lines of a batch, and so of a group: the function should need no more than 10 seconds.
  */
@@ -57,8 +59,10 @@ const rejectConflicts = `
   UPDATE lines SET reason = 'One subject has several external_ids: see lines ' || named || '.'
   FROM conflicts WHERE conflicts.member = lines.member`;
 
+const tooLong = `The line is longer than ${longestLine} characters.`;
+
 const rejectLong = `
-  UPDATE lines SET reason = 'The line is longer than ${longestLine} characters.'
+  UPDATE lines SET reason = '${tooLong}'
   WHERE reason IS NULL AND length(text) > ${longestLine}`;
 
 const tooLarge = `More than ${mostLines} lines, or ${mostCharactersOfGroup} characters, are about one person.`;
@@ -106,10 +110,10 @@ export async function* readLines(
   let line = 0;
   for await (const read of rawLines(file)) {
     line += 1;
-    // White space at the end must not make a line short that was cut.
-    const given = read.length > mostKept ? read : read.trim();
-    if (given === '') continue;
-    const { text, reason } = { text: given, reason: null, ...rewrite?.(given) };
+    const isFirst = line === 1;
+    if (isFirst && isUtf16(bytesOf(read))) throw new Error(`The file ${file} ${utf16Problem}.`);
+    const { text, reason } = readLine(read, rewrite);
+    if (text === '' && reason === null) continue;
     const { group = null, member = null } = groupOf(text, grouping) ?? {};
     insert.run(line, text, reason, group, member);
   }
@@ -117,14 +121,31 @@ export async function* readLines(
   for (const row of database.prepare(readInGroups).iterate()) yield v.parse(lineSchema, row);
 }
 
+/** Decodes a raw line and rewrites it, or says why it is not sent. */
+function readLine(
+  raw: string,
+  rewrite: Rewrite | undefined,
+): { text: string; reason: string | null } {
+  if (raw.length > mostKept) return { text: '', reason: tooLong };
+  const decoded = decodeUtf8(bytesOf(raw));
+  if (decoded === undefined) return { text: '', reason: notUtf8 };
+  const text = decoded.trim();
+  return { text, reason: null, ...rewrite?.(text) };
+}
+
+const notUtf8 = `The line is not UTF-8. Check the file: ${latin1Advice}.`;
+
+/** The bytes of a raw line. */
+const bytesOf = (raw: string): Buffer => Buffer.from(raw, 'latin1');
+
 /**
- * The raw lines of a file; one that is too long is cut. Node's readline would also end them at
- * U+2028 and U+2029, which JSON texts may contain.
+ * The raw lines of a file, with a character for each byte; one that is too long is cut. Node's
+ * readline would also end them at U+2028 and U+2029, which JSON texts may contain.
  */
 async function* rawLines(file: string): AsyncGenerator<string> {
   let line = '';
   try {
-    for await (const chunk of createReadStream(file, 'utf8')) {
+    for await (const chunk of createReadStream(file, 'latin1')) {
       const [end, ...next] = String(chunk).split('\n');
       if (line.length <= mostKept) line += end;
       for (const beginning of next) {

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { decodeUtf8 } from '../../lib/foundation/utf8.ts';
 import { placeOfJsonError } from '../operator/files/place-of-json-error.ts';
+import { encodingProblem } from '../operator/files/utf8-file.ts';
 import { readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
 import { deploymentName } from './values.ts';
 
@@ -55,7 +57,11 @@ function readFile(deployment: string, folder: string): SettingsFile {
   const path = join(folder, `${deployment}.json`);
   if (!existsSync(path))
     throw new SettingsError('deployment', `must name a file: there is no ${file}`);
-  const text = readFileSync(path, 'utf8');
+  const bytes = readFileSync(path);
+  const text = decodeUtf8(bytes);
+  const problem = encodingProblem(bytes);
+  if (text === undefined || problem !== undefined)
+    throw new SettingsError('deployment', `must name a file in UTF-8: ${file} ${problem}`);
   const read = v.safeParse(objectSchema, text);
   if (!read.success) {
     const place = placeOfJsonError(text);

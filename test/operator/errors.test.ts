@@ -90,6 +90,9 @@ const failures: [string[], string][] = [
   ],
 ];
 
+const notUtf8 = (place: string): string =>
+  `is not UTF-8 ${place}; if it is Latin-1 or Windows-1252, save it as UTF-8`;
+
 describe('an operator command that fails says why and changes nothing', () => {
   test.each(failures.map(([words, line]) => ({ name: words.join(' ').slice(0, 90), words, line })))(
     '$name',
@@ -109,6 +112,8 @@ describe('an operator command that fails says why and changes nothing', () => {
 
   test.each([
     ['{"issuer": ', 'line 1, column 12'],
+    // A byte order mark is no part of the text.
+    ['\ufeff{"issuer": ', 'line 1, column 12'],
     ['', 'line 1, column 1'],
     ['{\n  "issuers": [\n    "a",\n  ]\n}', 'line 4, column 3'],
     ['{\n  "app_secret": our-secret,\n  "app_id": "1"\n}', 'line 2, column 17'],
@@ -123,6 +128,16 @@ describe('an operator command that fails says why and changes nothing', () => {
       );
     },
   );
+
+  test.each([
+    ['in Latin-1', Buffer.from('{\n"label": "M\u00fcller"}', 'latin1'), notUtf8('in line 2')],
+    ['with a cut character', Buffer.from('{"a": "\u00fc').subarray(0, -1), notUtf8('in line 1')],
+    ['in UTF-16', Buffer.from('\ufeff{}', 'utf16le'), 'is UTF-16; save it as UTF-8'],
+  ])('a settings file %s', async (_, bytes, problem) => {
+    const file = writeSettings(bytes);
+    const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
+    expect(await failed(...set, file)).toBe(`--settings: the file ${file} ${problem}.`);
+  });
 
   test('the place in a long text that is no JSON takes some twenty tries', () => {
     const parse = jest.spyOn(JSON, 'parse');

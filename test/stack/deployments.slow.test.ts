@@ -8,11 +8,10 @@ import { root, stacksWith, templateWith, watchingWith } from '../support/templat
 
 const folder = mkdtempSync(join(tmpdir(), 'deployments-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const write = (name: string, content: unknown): void =>
-  writeFileSync(
-    join(folder, `${name}.json`),
-    typeof content === 'string' ? content : JSON.stringify(content),
-  );
+function write(name: string, content: unknown): void {
+  const isFinished = typeof content === 'string' || content instanceof Uint8Array;
+  writeFileSync(join(folder, `${name}.json`), isFinished ? content : JSON.stringify(content));
+}
 const read = (context: Record<string, unknown>) => readDeployment(context, folder);
 
 /** A table that is not the stack's own, without its stream. */
@@ -51,6 +50,10 @@ describe('the file of a deployment', () => {
       'deployment must name a JSON object, which deployments/wrong.json does not hold: see its line 3, column 1.',
     ],
     ['[]', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
+    [
+      Buffer.from('{"label": "M\u00fcller"}', 'latin1'),
+      'deployment must name a file in UTF-8: deployments/wrong.json is not UTF-8 in line 1; if it is Latin-1 or Windows-1252, save it as UTF-8.',
+    ],
     [{ somethingElse: 5 }, `somethingElse ${inFile} is unknown; docs/settings.md lists them all`],
     [{ rateLimit: 'often' }, `rateLimit ${inFile} must be a whole number from 1 to 100000.`],
     [{ stack: 'live' }, `stack ${inFile} must not stand in a file.`],

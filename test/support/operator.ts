@@ -127,7 +127,7 @@ export async function failed(...words: string[]): Promise<string> {
 }
 
 /** A settings file with this text; its path. */
-export function writeSettings(text: string): string {
+export function writeSettings(text: string | Uint8Array): string {
   const file = join(mkdtempSync(join(tmpdir(), 'settings-')), 'settings.json');
   writeFileSync(file, text);
   return file;
