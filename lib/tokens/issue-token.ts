@@ -156,7 +156,7 @@ async function refresh(client: AuthenticatedClient, { refresh_token }: { refresh
 }
 
 /** @see RFC 6749 section 4.4.3 */
-async function issueToClient(client: AuthenticatedClient, form: { scope?: string | undefined }) {
+async function issueToClient(client: AuthenticatedClient, form: ScopeForm) {
   const { loginAppId: aud, clientId: client_id, mayReadRecipients } = client;
   const token_use = useOfClient(form);
   if (token_use === 'recipients' && !mayReadRecipients)
@@ -200,27 +200,40 @@ async function startSession(
   return tokens;
 }
 
-const useOfClient = ({ scope = '' }: { scope?: string | undefined }) =>
-  scope.split(' ').includes('recipients') ? 'recipients' : 'login_app';
+type ScopeForm = { scope?: string | undefined };
+
+/** The names in a requested scope. */
+const namesIn = ({ scope = '' }: ScopeForm): string[] =>
+  scope.split(' ').filter((name) => name !== '');
+
+/** The use of a client's own token: it asks for the one that reads recipients by its scope. */
+const useOfClient = (form: ScopeForm) =>
+  namesIn(form).includes('recipients') ? 'recipients' : 'login_app';
 
 /**
  * The scope of the token, if the request asks for another one.
  * @see RFC 6749 section 3.3
  */
 function otherScope(request: TokenRequest): { scope?: TokenUse } {
-  const given = request.grant_type === 'client_credentials' ? useOfClient(request) : 'login_user';
-  const asked = request.scope?.split(' ').filter((name) => name !== '') ?? [];
-  return asked.every((name) => name === given) ? {} : { scope: given };
+  const isOfClient = request.grant_type === 'client_credentials';
+  const granted = isOfClient ? useOfClient(request) : 'login_user';
+  const isAsked = namesIn(request).every((name) => name === granted);
+  return isAsked ? {} : { scope: granted };
 }
 
 const notAllowed = (message: string): ServiceError =>
   new ServiceError('unauthorized_client', message, 'grant_type_not_allowed');
 
-/** Notes the grant and the provider for the log, if they exist. */
+/**
+ * Notes the grant and the provider of a request for the log. Names that the service does not know
+ * could be anything, so they are left out.
+ */
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
   const grant_type = grantTypes.find((type) => type === form.grant_type);
-  if (grant_type) annotateLog({ grant_type });
-  const provider =
-    grant_type?.startsWith('provider_') && providerIds.find((id) => id === form.provider);
-  if (provider) annotateLog({ provider });
+  if (!grant_type) return;
+  annotateLog({ grant_type });
+
+  const hasProvider = grant_type.startsWith('provider_');
+  const provider = providerIds.find((id) => id === form.provider);
+  if (hasProvider && provider) annotateLog({ provider });
 }
