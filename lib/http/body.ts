@@ -7,6 +7,7 @@ import * as v from 'valibot';
 import type { ServiceError } from '../foundation/service-error.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError, validated } from '../schema/validation.ts';
+import { undecodableParameter } from './percent-encoding.ts';
 
 export const formType = 'application/x-www-form-urlencoded';
 
@@ -132,8 +133,9 @@ export const form = <Content>(
 });
 
 /**
- * Refuses a body that is too large, before anybody has to authenticate: a form itself may say who
- * calls. The body of a request that should have none is dropped.
+ * Refuses a body that is too large, and a form that is not UTF-8, before anybody has to
+ * authenticate: a form itself may say who calls. The body of a request that should have none is
+ * dropped.
  * @throws ServiceError of the endpoint
  */
 export const limitBody = (expected: Body<unknown> | undefined): MiddlewareObj<ApiEvent> => ({
@@ -146,7 +148,7 @@ export const limitBody = (expected: Body<unknown> | undefined): MiddlewareObj<Ap
     // Middy's parsers accept no white space before the parameters of a content type.
     if (event.headers['content-type']) event.headers['content-type'] = mediaType(event.headers);
     const body = bodyFor(expected, event);
-    const problem = sizeProblem(event, body.mostBytes);
+    const problem = sizeProblem(event, body.mostBytes) ?? formProblem(event);
     if (problem !== undefined) throw body.makeError([{ field: '', message: problem }]);
   },
 });
@@ -164,6 +166,14 @@ function sizeProblem(event: ApiEvent, mostBytes: number): string | undefined {
     ? `The body has more than ${mostParameters} parameters.`
     : undefined;
 }
+
+function formProblem(event: ApiEvent): string | undefined {
+  if (mediaType(event.headers) !== formType) return undefined;
+  if (!isInUtf8(event)) return notUtf8;
+  return undecodableParameter(textOf(event), 'parameter');
+}
+
+const notUtf8 = 'The body is not UTF-8.';
 
 /**
  * The parsers of forms that an endpoint takes. A form may say who calls, so it is read before
@@ -234,14 +244,14 @@ function typeProblem(expected: Body<unknown>, event: ApiEvent): string | undefin
 
 function jsonProblem(event: ApiEvent): string | undefined {
   if (!jsonType.test(mediaType(event.headers))) return undefined;
-  if (!isInUtf8(event)) return 'The body is not UTF-8.';
+  if (!isInUtf8(event)) return notUtf8;
   return countValues(textOf(event)) > mostValues
     ? `The body has more than ${mostValues} values.`
     : undefined;
 }
 
 /**
- * Whether JSON was UTF-8 (RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the
+ * Whether a body was UTF-8 (for JSON, RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the
  * place of other bytes.
  */
 function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {

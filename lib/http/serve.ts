@@ -31,6 +31,7 @@ import {
   type RunningEndpoint,
 } from './endpoint.ts';
 import { requireOriginSecret } from './origin-secret.ts';
+import { undecodableParameter } from './percent-encoding.ts';
 
 export const ok = <Body>(body: Body, headers?: Record<string, string>) => ({
   status: 200 as const,
@@ -154,6 +155,8 @@ const objectOf = <Entries extends v.ObjectEntries>(entries: Entries | undefined)
  * commas.
  */
 function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string, string[]> {
+  const undecodable = undecodableParameter(rawQueryString, 'query parameter');
+  if (undecodable !== undefined) throw invalid(undecodable);
   const sent = new URLSearchParams(rawQueryString);
   const names = [...new Set(sent.keys())];
   const unknown = names.find((name) => !known.includes(name));

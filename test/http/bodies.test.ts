@@ -152,3 +152,58 @@ test.each([
   const { status, body } = await service.token([['grant_type', 'client_credentials'], ...junk]);
   expect([status, body.error_description]).toEqual([expected, message]);
 });
+
+describe('bytes that are not UTF-8 are refused before they become U+FFFD', () => {
+  const formType = 'application/x-www-form-urlencoded';
+  const withForm = limits.filter(([, type]) => type === formType);
+  const ofParameter = 'The parameter access_token has percent-encoded bytes that are not UTF-8.';
+
+  test.each(withForm)('in a form of %s', async (key) => {
+    const { path, init } = requestOf(filledIn(eventOf(key), values));
+    const answerTo = async (body: string | Buffer) => {
+      const headers = { ...Object(init.headers), 'content-type': formType };
+      return service.call(path, { ...init, headers, body });
+    };
+    for (const encoded of ['m%FCller', '%fc%e4', 'a%C3', '%C3ller', '%ED%A0%80', '%C0%AF']) {
+      const { status, body } = await answerTo(`access_token=${encoded}&a=%C3%BC`);
+      expect([encoded, status, body.error_description]).toEqual([encoded, 400, ofParameter]);
+    }
+    const raw = await answerTo(Buffer.from('access_token=m\xfcller', 'latin1'));
+    expect([raw.status, raw.body.error_description]).toEqual([400, 'The body is not UTF-8.']);
+    const unnamed = await answerTo('%FC=1');
+    const naming = 'A parameter has percent-encoded bytes that are not UTF-8.';
+    expect(unnamed.body.error_description).toBe(naming);
+  });
+
+  test.each(['%C3%BC', 'ü', '%EF%BF%BD', '%', '%8', '%zz', '%F0%9F%98%80'])(
+    'but not what a form has in UTF-8, or literally: %s',
+    async (encoded) => {
+      const { body } = await service.call('/v2/marketing/oauth/token', {
+        method: 'POST',
+        headers: { 'content-type': formType },
+        body: `grant_type=${encoded}`,
+      });
+      expect(body.error_description).not.toContain('UTF-8');
+    },
+  );
+
+  test('in a query', async () => {
+    const { status, body } = await service.call('/v1/rbac/access_requests?text=m%FCller', {
+      headers: Object(requestOf(filledIn(eventOf('search-access-requests'), values)).init.headers),
+    });
+    expect([status, body.error_description]).toEqual([
+      400,
+      'The query parameter text has percent-encoded bytes that are not UTF-8.',
+    ]);
+  });
+
+  test('in HTTP Basic, which then has no credentials', async () => {
+    const pair = Buffer.from('m\xfcller:secret', 'latin1').toString('base64');
+    const { status, body } = await service.call('/v2/marketing/oauth/introspect', {
+      method: 'POST',
+      headers: { authorization: `Basic ${pair}`, 'content-type': formType },
+      body: 'token=x',
+    });
+    expect([status, body.error]).toEqual([401, 'invalid_client']);
+  });
+});

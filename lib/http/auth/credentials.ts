@@ -1,5 +1,6 @@
 import { isId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
+import { decodeUtf8 } from '../../foundation/utf8.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { Authentication } from '../endpoint.ts';
 
@@ -53,7 +54,7 @@ export function basicCredentials(
 ): { user: string; password: string } | undefined {
   const encoded = header?.match(/^Basic +([A-Za-z0-9+/]+={0,2}) *$/i)?.[1];
   if (!encoded || encoded.length > 1024) return undefined;
-  const pair = Buffer.from(encoded, 'base64').toString();
+  const pair = decodeUtf8(Buffer.from(encoded, 'base64')) ?? '';
   const colon = pair.indexOf(':');
   if (colon < 1) return undefined;
   const user = formDecoded(pair.slice(0, colon));
