@@ -64,6 +64,7 @@ export const logEvents = {
   provider_called: line('A provider was called', {
     host: of('the host of the address'),
     milliseconds: of<number>('until the answer was read'),
+    content_type: maybe('the media type of an answer that does not say that it is JSON'),
   }),
   refresh_token_repeated: line(
     'The predecessor of the current refresh token was presented, and got the current one: a response was lost, or somebody else has a copy',

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { jsonSchema } from '../schema/json-schema.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import { type Profile, profileSchema } from './profile.ts';
@@ -12,7 +13,14 @@ export interface Identity {
   subject: string;
 }
 
-const claimText = v.pipe(v.string(), v.nonEmpty(), v.maxLength(255));
+const claimText = v.pipe(
+  v.string(),
+  v.nonEmpty(),
+  v.maxLength(255),
+  // DynamoDB takes no half of a surrogate pair.
+  v.check((text) => text.isWellFormed()),
+  jsonSchema({ type: 'string', minLength: 1, maxLength: 255 }),
+);
 
 /**
  * How a person logged in at their provider.

@@ -1,6 +1,7 @@
 import { requestSigner } from '../foundation/aws-signature.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
-import { readText, responseTo } from '../providers/calls/call-provider.ts';
+import { readText } from '../providers/calls/answer-body.ts';
+import { responseTo } from '../providers/calls/call-provider.ts';
 import { documentClient } from '../storage/client.ts';
 
 let sign: ReturnType<typeof requestSigner> | undefined;

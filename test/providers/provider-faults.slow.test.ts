@@ -89,7 +89,6 @@ const faults: Record<string, Fault> = {
   'sends 10 MB, compressed to a few': compressed((body) => gzipSync(body + ' '.repeat(10_000_000))),
   'cuts what it compressed short': compressed((body) => gzipSync(body).subarray(0, -12)),
   'says that it compressed what it did not': compressed((body) => Buffer.from(body)),
-  'says another content type': spoiltBody((body) => body, { 'content-type': 'text/html' }),
   'redirects to the right answer': {
     listener:
       (scene, { endpoint }) =>

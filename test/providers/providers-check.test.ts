@@ -133,7 +133,13 @@ describe('providers check says what is wrong', () => {
     ],
     [`SCENE/verify answers with status 404. ${isRight}`, verification, 404, {}],
     [`SCENE/user_info ${redirects}.`, userInfo, 302, {}, { location: '/elsewhere' }],
-    [`SCENE/user_info does not answer in JSON. ${isRight}`, userInfo, 200, '<h1>Log in</h1>', html],
+    [
+      `SCENE/user_info does not answer in JSON (text/html). ${isRight}`,
+      userInfo,
+      200,
+      '<h1>Log in</h1>',
+      html,
+    ],
     [acceptsAll, userInfo, 200, { sub: 'alice' }],
     [`SCENE/verify answers with ${tooMuch}. ${isRight}`, verification, 200, 'x'.repeat(70_000)],
     [

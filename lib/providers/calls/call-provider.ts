@@ -3,6 +3,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent, request as requestHttps } from 'node:https';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { logEvent } from '../../log/log.ts';
+import { isJsonType, mediaTypeOf, parseBody, readBytes } from './answer-body.ts';
 import { rejected } from './credential.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
@@ -20,27 +21,36 @@ interface ProviderCall {
 /** The time limit for all calls of one verification together. */
 export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(3_000);
 
+/** An answer of a provider. */
+export interface ProviderAnswer {
+  status: number;
+  /** The JSON, or the text of a JWT; undefined for an answer of 4xx that has neither. */
+  body: unknown;
+  /** The media type, such as `text/plain`; undefined for none. */
+  type: string | undefined;
+}
+
 /**
  * Calls an address of the settings. Follows no redirect, and reads at most 64 KiB.
- * @returns the JSON body, undefined for an answer of 4xx that has none
  * @throws ProviderFailure when there is no usable answer
  */
-export async function callProvider(call: ProviderCall): Promise<{ status: number; body: unknown }> {
+export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> {
   const { url, statusOnly = false, signal } = call;
   const startedAt = performance.now();
+  let type: string | undefined;
   try {
     const response = await responseTo(call);
     const { statusCode: status = 0 } = response;
-    const isRedirect = status >= 300 && status < 400;
-    if (isRedirect || status === 429 || status >= 500) {
+    const failure = failureByStatus(response, url);
+    if (failure) {
       response.destroy();
-      if (isRedirect) throw new ProviderFailure('redirected', url);
-      if (status === 429) throw new ProviderFailure('throttled', url);
-      throw new ProviderFailure('unexpected_status', url, String(status));
+      throw failure;
     }
-    const text = await readText(response);
-    if (text === undefined) throw new ProviderFailure('answer_too_large', url);
-    return { status, body: statusOnly && status < 400 ? undefined : parsed(response, text, url) };
+    type = mediaTypeOf(response);
+    const bytes = await readBytes(response);
+    if (bytes === undefined) throw new ProviderFailure('answer_too_large', url);
+    const isRead = !statusOnly || status >= 400;
+    return { status, body: isRead ? parseBody({ status, type, url }, bytes) : undefined, type };
   } catch (error) {
     if (error instanceof ProviderFailure) throw error;
     if (signal.aborted) throw new ProviderFailure('timed_out', url);
@@ -48,8 +58,26 @@ export async function callProvider(call: ProviderCall): Promise<{ status: number
     throw new ProviderFailure('unreachable', url, code);
   } finally {
     const milliseconds = Math.round(performance.now() - startedAt);
-    logEvent('provider_called', { host: new URL(url).host, milliseconds });
+    // JSON of another type is accepted, and noted.
+    const content_type = type === undefined || isJsonType(type) ? undefined : type;
+    logEvent(
+      'provider_called',
+      definedOnly({ host: new URL(url).host, milliseconds, content_type }),
+    );
   }
+}
+
+/** The failure that the head of an answer alone tells; undefined for none. */
+function failureByStatus({ statusCode: status = 0, headers }: IncomingMessage, url: string) {
+  if (status >= 300 && status < 400) return new ProviderFailure('redirected', url);
+  if (status === 429) return new ProviderFailure('throttled', url);
+  // GitHub limits the requests of an app by a 403, too.
+  const isLimit = headers['retry-after'] !== undefined || headers['x-ratelimit-remaining'] === '0';
+  if (status === 403 && isLimit) return new ProviderFailure('throttled', url);
+  // The provider wants money of our app, whosever credential it is.
+  if (status === 402) return new ProviderFailure('refused_our_app', url, '402');
+  if (status >= 500) return new ProviderFailure('unexpected_status', url, String(status));
+  return undefined;
 }
 
 /**
@@ -98,7 +126,7 @@ export async function responseTo({
  * Calls with a person's credential.
  * @throws ProviderFailure, ServiceError when the provider finds it too long
  */
-export async function presentCredential(call: ProviderCall) {
+export async function presentCredential(call: ProviderCall): Promise<ProviderAnswer> {
   const answer = await callProvider(call);
   // @see RFC 9110 section 15.5, RFC 6585 section 5
   if ([413, 414, 431].includes(answer.status)) throw rejected('credential_too_long');
@@ -115,37 +143,3 @@ export const basicAuthorization = (user: string, password: string): string => {
     .join(':');
   return `Basic ${Buffer.from(encoded).toString('base64')}`;
 };
-
-/** The most bytes of an answer, also after it is unzipped. */
-const maxOutputLength = 64 * 1024;
-
-/** The text of an answer; undefined for one of more than 64 KiB. */
-export async function readText(response: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response) {
-    length += chunk.byteLength;
-    if (length > maxOutputLength) return undefined;
-    chunks.push(chunk);
-  }
-  let bytes = Buffer.concat(chunks);
-  // Some APIs compress every answer, whatever they are asked for.
-  if (response.headers['content-encoding']?.toLowerCase() === 'gzip') {
-    // Not at the top: it would take two milliseconds of each cold start.
-    const { gunzipSync } = await import('node:zlib');
-    bytes = gunzipSync(bytes, { maxOutputLength });
-  }
-  return new TextDecoder().decode(bytes);
-}
-
-function parsed({ statusCode = 0, headers }: IncomingMessage, text: string, url: string): unknown {
-  // The suffix is that of RFC 6839 section 3.1.
-  const isJson = /^application\/([\w.+-]+\+)?json *(;|$)/i.test(headers['content-type'] ?? '');
-  try {
-    if (isJson) return JSON.parse(text);
-  } catch {
-    // Malformed JSON is treated like another content type.
-  }
-  if (statusCode >= 400) return undefined;
-  throw new ProviderFailure('answer_not_json', url);
-}

@@ -9,7 +9,10 @@ const explanations = {
     `${address} redirects, which is not followed: set the address that it leads to, if that is the provider's.`,
   answer_too_large: (address) =>
     `${address} answers with more than 64 KiB: that is not what should be there. Is the address right?`,
-  answer_not_json: (address) => `${address} does not answer in JSON. Is the address right?`,
+  answer_not_json: (address, detail) =>
+    `${address} does not answer in JSON${inBrackets(detail)}. Is the address right?`,
+  answer_not_utf8: (address) =>
+    `${address} answers in bytes that are not UTF-8, as JSON must be: several people could be one. Ask the provider for UTF-8.`,
   throttled: (address) => `${address} takes no more requests of our app now (429).`,
   unexpected_status: (address, detail) =>
     `${address} answers with status ${detail}. Is the address right?`,
@@ -17,6 +20,8 @@ const explanations = {
     `${address} does not answer as it should${inBrackets(detail)}.`,
   refused_our_credentials: (address, detail) =>
     `The provider rejects our own credentials at ${address}${inBrackets(detail)}. Are the app's id and secret right?`,
+  refused_our_app: (address, detail) =>
+    `The provider rejects our app at ${address}${inBrackets(detail)}, whoever the person is. Look at the app's settings at the provider.`,
 } satisfies Record<string, (address: string, detail: string) => string>;
 
 const inBrackets = (detail: string): string => detail && ` (${detail})`;
