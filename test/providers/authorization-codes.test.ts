@@ -349,7 +349,7 @@ test.each<[PresetName, number, { error: string }, { status: number; error: strin
   // https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse
   ['apple', 400, { error: 'invalid_grant' }, invalidGrant],
   ['apple', 400, { error: 'invalid_client' }, unknownError],
-  ['apple', 400, { error: 'unauthorized_client' }, invalidGrant],
+  ['apple', 400, { error: 'unauthorized_client' }, unknownError],
 ])(
   'an error of a code exchange that %s has published: %i %j',
   async (preset, status, body, outcome) => {

@@ -50,4 +50,8 @@ export const laterSettings = [
   'notifications',
   'pkce',
   'nonce_form',
+  'app_errors',
+  'throttled_errors',
+  'proof_secret',
+  'signature',
 ];

@@ -29,7 +29,10 @@ export async function clientSecretOf({
  * @see RFC 6749 section 2.3.1
  */
 export const authenticated = (
-  { client_id, client_authentication }: Revocation,
+  {
+    client_id,
+    client_authentication = 'basic',
+  }: { client_id: string; client_authentication?: Revocation['client_authentication'] | undefined },
   client_secret: string,
   form: Record<string, string>,
 ) =>

@@ -2,6 +2,8 @@ import { createPrivateKey } from 'node:crypto';
 import * as v from 'valibot';
 import { issuerEntries } from '../jwt/issuer.ts';
 import {
+  appErrorEntries,
+  clientAuthentications,
   errorCodesSchema,
   fieldPathSchema,
   oneOf,
@@ -45,9 +47,10 @@ const exchangeEntries = {
     ),
     [],
   ),
-  client_authentication: v.optional(oneOf(['basic', 'form']), 'basic'),
+  client_authentication: v.optional(oneOf(clientAuthentications), 'basic'),
   error_field: v.optional(fieldPathSchema, 'error'),
   refused_errors: v.optional(errorCodesSchema, ['invalid_grant']),
+  ...appErrorEntries,
 };
 
 /**

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
+import { failForOurApp } from '../calls/app-errors.ts';
 import { callProvider, presentCredential, verificationDeadline } from '../calls/call-provider.ts';
 import { rejected, wellFormedCredential } from '../calls/credential.ts';
 import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
@@ -29,6 +30,12 @@ const tokensSchema = v.fallback(
 );
 
 /**
+ * Errors that say that our app may not exchange codes at all.
+ * @see RFC 6749 section 5.2
+ */
+const errorsOfGrants = ['unauthorized_client', 'unsupported_grant_type'];
+
+/**
  * Exchanges an authorization code.
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
@@ -47,11 +54,12 @@ export async function exchangeCode(
     code_verifier,
   });
   const client_secret = await clientSecretOf(exchange);
-  const { status, body } = await presentCredential({
+  const answer = await presentCredential({
     url,
     ...authenticated(exchange, client_secret, parameters),
     signal,
   });
+  const { status, body } = answer;
   const error = valueAtPath(body, exchange.error_field);
   if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
   const told = [
@@ -60,6 +68,7 @@ export async function exchangeCode(
   ].join(', ');
   // Nobody's code causes this error.
   if (error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url, told);
+  failForOurApp({ ...exchange, app_errors: exchange.app_errors ?? errorsOfGrants }, answer, url);
   if (status === 401) throw new ProviderFailure('refused_our_credentials', url, told, status);
   const tokens = v.parse(tokensSchema, body);
   const needed = exchange.id_token ? 'id_token' : 'access_token';

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
+import { failForOurApp } from '../calls/app-errors.ts';
 import { presentCredential, verificationDeadline } from '../calls/call-provider.ts';
 import { rejected, requiredSubject, wellFormedCredential } from '../calls/credential.ts';
 import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
@@ -43,11 +44,13 @@ async function verifyOAuth1(
     key: wellFormedCredential(access_token),
     secret: wellFormedCredential(access_secret),
   };
-  const { status, body } = await presentCredential({
+  const answer = await presentCredential({
     url,
     headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },
     signal: verificationDeadline(),
   });
+  const { status, body } = answer;
+  if (status !== 200) failForOurApp(settings, answer, url);
   if ([401, 403].includes(status)) throw rejected('verification_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status), status);
   return { namespace, subject: requiredSubject(body, url, subject_field) };

@@ -1,5 +1,11 @@
 import * as v from 'valibot';
-import { fieldPathSchema, hostOf, providerUrlSchema, textSchema } from '../settings/fields.ts';
+import {
+  appErrorEntries,
+  fieldPathSchema,
+  hostOf,
+  providerUrlSchema,
+  textSchema,
+} from '../settings/fields.ts';
 
 export const oauth1SettingsSchema = v.pipe(
   v.strictObject({
@@ -8,6 +14,8 @@ export const oauth1SettingsSchema = v.pipe(
     consumer_secret: textSchema,
     subject_field: v.optional(fieldPathSchema, 'id_str'),
     namespace: v.optional(textSchema),
+    error_field: v.optional(fieldPathSchema),
+    ...appErrorEntries,
   }),
   v.transform((settings) => ({
     ...settings,

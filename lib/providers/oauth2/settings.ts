@@ -2,7 +2,9 @@ import * as v from 'valibot';
 import { authorizationCodeSchema } from '../codes/settings.ts';
 import { issuerEntries, notificationEntries } from '../jwt/issuer.ts';
 import {
+  appErrorEntries,
   audiences,
+  clientAuthentications,
   errorCodesSchema,
   fieldPathSchema,
   oneOf,
@@ -12,12 +14,24 @@ import {
 } from '../settings/fields.ts';
 import { authorityIn } from '../settings/namespace.ts';
 
+/** The issuer of a signed user info, which is for our app alone. */
+const signatureSchema = v.strictObject({
+  issuer: issuerEntries.issuer,
+  jwks_uri: issuerEntries.jwks_uri,
+  audiences,
+});
+
 const userInfoSchema = v.strictObject({
   url: providerUrlSchema,
   subject_field: v.optional(fieldPathSchema, 'sub'),
   // The other type is rejected, so that 7 and "7" are never one person.
   subject_type: v.optional(oneOf(['string', 'integer']), 'string'),
   profile,
+  // With it, a call carries Facebook's proof that it comes from our app.
+  proof_secret: v.optional(textSchema),
+  signature: v.optional(signatureSchema),
+  error_field: v.optional(fieldPathSchema),
+  ...appErrorEntries,
 });
 
 const introspectionSchema = v.strictObject({
@@ -25,6 +39,7 @@ const introspectionSchema = v.strictObject({
   url: providerUrlSchema,
   client_id: textSchema,
   client_secret: textSchema,
+  client_authentication: v.optional(oneOf(clientAuthentications)),
   audiences,
 });
 
@@ -45,6 +60,7 @@ const tokenInfoSchema = v.strictObject({
   ),
   error_field: v.optional(fieldPathSchema, 'error'),
   refused_errors: v.optional(errorCodesSchema, []),
+  ...appErrorEntries,
   audiences,
 });
 

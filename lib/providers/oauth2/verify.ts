@@ -1,9 +1,15 @@
+import { createHmac } from 'node:crypto';
 import { errors, type JWTPayload } from 'jose';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { isOfType } from '../../foundation/media-type.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
-import { basicAuthorization, presentCredential } from '../calls/call-provider.ts';
+import { failForOurApp } from '../calls/app-errors.ts';
+import {
+  basicAuthorization,
+  type ProviderAnswer,
+  presentCredential,
+} from '../calls/call-provider.ts';
 import {
   authTimeIn,
   profileIn,
@@ -14,6 +20,7 @@ import {
   wellFormedCredential,
 } from '../calls/credential.ts';
 import { ProviderFailure } from '../calls/provider-failure.ts';
+import { authenticated } from '../codes/client-secret.ts';
 import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../jwt/verify-jwt.ts';
 import { valueAtPath } from '../settings/fields.ts';
 import type { AudienceValidation, OAuth2Settings, UserInfo } from './settings.ts';
@@ -49,25 +56,70 @@ export async function verifyAccessToken(
     .filter((one) => one.status === 'rejected')
     .map(({ reason }) => reason);
   // A rejection counts, even if the other call gave no verdict.
-  throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
+  const rejection = errors.find((error) => !(error instanceof ProviderFailure));
+  // A failure that no credential causes says more than one that a made-up credential could cause.
+  throw rejection ?? errors.find(({ status }) => status === undefined) ?? errors[0];
 }
 
 /**
  * The subject and the profile at the user info endpoint.
  * @throws ServiceError, ProviderFailure
  */
-export async function askUserInfo(
-  { url, subject_field, subject_type, profile }: UserInfo,
-  token: string,
-  signal: AbortSignal,
-) {
-  const headers = { authorization: `Bearer ${token}` };
-  const { status, body } = await presentCredential({ url, headers, signal });
+export async function askUserInfo(userInfo: UserInfo, token: string, signal: AbortSignal) {
+  const { url, subject_field, subject_type, profile } = userInfo;
+  const accept = userInfo.signature ? signedUserInfo : 'application/json';
+  const headers = { authorization: `Bearer ${token}`, accept };
+  const answer = await presentCredential({ url: withProof(userInfo, token), headers, signal });
+  const { status } = answer;
+  if (status !== 200) failForOurApp(userInfo, answer, url);
   if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status), status);
-  const subject = requiredSubject(body, url, subject_field, subject_type);
-  return { subject, profile: profileIn(body, profile) };
+  const claims = await userInfoClaims(userInfo, answer);
+  const subject = requiredSubject(claims, url, subject_field, subject_type);
+  return { subject, profile: profileIn(claims, profile) };
 }
+
+/**
+ * The address of the user info, with the proof that the call comes from our app if the settings
+ * have a secret for one.
+ * @see https://developers.facebook.com/docs/graph-api/securing-requests
+ */
+function withProof({ url, proof_secret }: UserInfo, token: string): string {
+  if (proof_secret === undefined) return url;
+  const address = new URL(url);
+  const proof = createHmac('sha256', proof_secret).update(token).digest('hex');
+  address.searchParams.set('appsecret_proof', proof);
+  return address.href;
+}
+
+/**
+ * The claims of a user info, which is JSON or, for settings with a `signature`, a JWT that the
+ * issuer has signed for our app.
+ * @throws ServiceError, ProviderFailure
+ * @see OpenID Connect Core 1.0, section 5.3.2
+ */
+async function userInfoClaims(
+  { url, signature }: UserInfo,
+  { type, body }: ProviderAnswer,
+): Promise<unknown> {
+  const isSigned = type === signedUserInfo && typeof body === 'string';
+  if (signature === undefined) {
+    if (!isSigned) return body;
+    const detail = `${signedUserInfo}: the settings need user_info.signature`;
+    throw new ProviderFailure('unexpected_answer', url, detail);
+  }
+  if (!isSigned) throw new ProviderFailure('unexpected_answer', url, `no ${signedUserInfo}`);
+  try {
+    const kind = { types: ['jwt', 'userinfo+jwt'], claims: ['iss', 'aud', 'sub'] };
+    const { payload } = await verifiedJwt(signature, body, kind);
+    return payload;
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error;
+    throw new ProviderFailure('unexpected_answer', url, `user info: ${reasonOf(error)}`);
+  }
+}
+
+const signedUserInfo = 'application/jwt';
 
 /** Claims about the person that an access token or its provider tells besides the user info. */
 interface Told {
@@ -98,15 +150,16 @@ export async function validateAudience(
 
 /** @see RFC 7662 section 2 */
 async function introspect(
-  { url, client_id, client_secret, audiences }: ValidationBy<'introspection'>,
+  settings: ValidationBy<'introspection'>,
   token: string,
   signal: AbortSignal,
   isComparable: boolean,
 ): Promise<Told> {
+  const { url, client_secret, audiences } = settings;
+  const form = { token, token_type_hint: 'access_token' };
   const { status, body } = await presentCredential({
     url,
-    form: { token, token_type_hint: 'access_token' },
-    headers: { authorization: basicAuthorization(client_id, client_secret) },
+    ...authenticated(settings, client_secret, form),
     signal,
   });
   // They are about our own credentials, whatever the token. @see RFC 7662, section 2.3
@@ -133,7 +186,9 @@ async function askTokenInfo(
   subjectType: 'string' | 'integer' | undefined,
 ): Promise<string | undefined> {
   const { url, valid_field, subject_field } = settings;
-  const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
+  const answer = await presentCredential({ ...tokenInfoCall(settings, token), signal });
+  const { status, body } = answer;
+  if (status !== 200) failForOurApp(settings, answer, url);
   const hasAppCredential =
     settings.app_token_secret !== undefined || settings.client_secret !== undefined;
   const refusedStatuses = settings.refused_statuses ?? (hasAppCredential ? [] : [400, 401]);
@@ -177,16 +232,29 @@ function tokenInfoCall(settings: ValidationBy<'token_info'>, token: string) {
 
 /**
  * Rejects a token of another app.
+ *
+ * An app that the answer names by a field of its own is the one that asked for the token. Then
+ * `aud` may list other places at which the token may be used, such as the project of the app.
  * @param field where the answer names the app
  */
 function rejectOtherApps(body: unknown, field: string, audiences: string[], url: string): void {
-  const app = valueAtPath(body, field);
+  const app = appIdAsText(valueAtPath(body, field));
   if (!Array.isArray(app) && (typeof app !== 'string' || app === ''))
     throw new ProviderFailure('unexpected_answer', url, 'no app id');
+  const aud = appIdAsText(valueAtPath(body, 'aud'));
+  const azp = appIdAsText(valueAtPath(body, 'azp'));
   const client = field === 'aud' ? undefined : app;
-  const azp = valueAtPath(body, 'azp');
-  const parties = azp === undefined ? [] : [azp];
-  rejectForeign({ client, aud: valueAtPath(body, 'aud'), parties }, audiences);
+  const parties = [client, azp].filter((party) => party !== undefined);
+  rejectForeign({ client, aud, parties }, audiences);
+}
+
+/**
+ * An app id, or a list of them, with numbers as text: some providers number apps. A number beyond
+ * 2^53 stays one, since JSON readers round it.
+ */
+function appIdAsText(app: unknown): unknown {
+  if (Array.isArray(app)) return app.map((one) => (Array.isArray(one) ? one : appIdAsText(one)));
+  return Number.isSafeInteger(app) ? String(app) : app;
 }
 
 /**

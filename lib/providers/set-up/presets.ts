@@ -74,10 +74,25 @@ const codesForIdToken = (
 };
 
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */
-const openId = (issuer: object, tokenUrl: string) => ({
+const openId = (issuer: object, tokenUrl: string, special?: object) => ({
   oidc: () => issuer,
-  codes: (options: PresetOptions) => codesForIdToken(tokenUrl, options, issuer),
+  codes: (options: PresetOptions) => codesForIdToken(tokenUrl, options, issuer, special),
 });
+
+/**
+ * Facebook's limits for an app, a person, a page and a kind of call. They come with a 400.
+ * @see https://developers.facebook.com/docs/graph-api/guides/error-handling
+ */
+const throttledByFacebook = ['4', '17', '32', '341', '613'];
+
+/**
+ * X's errors for an app that is in no project, or may not call this with such a token.
+ * @see https://docs.x.com/x-api/fundamentals/response-codes-and-errors
+ */
+const appErrorsOfX = {
+  error_field: 'title',
+  app_errors: ['Client Forbidden', 'Unsupported Authentication'],
+};
 
 const appleIssuer = knownIssuers.apple.issuer;
 const appleTokenUrl = `${appleIssuer}/auth/token`;
@@ -107,7 +122,16 @@ export const presets = {
       // That of the id tokens, whose `sub` is the same id: a person is one Login User, whatever the
       // app sends.
       namespace: knownIssuers.facebook.issuer,
-      user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
+      user_info: {
+        url: 'https://graph.facebook.com/me?fields=id',
+        subject_field: 'id',
+        // Apps can require it, and it does no harm at others.
+        proof_secret: options['app-secret'],
+        error_field: 'error.code',
+        // A capability that the app lacks, a parameter such as the proof, and an unknown app.
+        app_errors: ['3', '100', '101'],
+        throttled_errors: throttledByFacebook,
+      },
       audience_validation: tokenInfoAt('https://graph.facebook.com/debug_token', options, {
         token_parameter: 'input_token',
         app_token_parameter: 'access_token',
@@ -117,11 +141,16 @@ export const presets = {
         // The error for a token of another app.
         error_field: 'error.code',
         refused_errors: ['100'],
+        app_errors: ['101'],
+        throttled_errors: throttledByFacebook,
         subject_field: 'data.user_id',
       }),
       ...codesAt('https://graph.facebook.com/oauth/access_token', options, {
         error_field: 'error.code',
         refused_errors: ['100'],
+        // A wrong secret, an unknown app, and a redirect URI that the app doesn't allow.
+        app_errors: ['1', '101', '191'],
+        throttled_errors: throttledByFacebook,
       }),
       ...(options.notifications instanceof Object && {
         notifications: { app_secret: options['app-secret'], ...options.notifications },
@@ -140,6 +169,7 @@ export const presets = {
         subject_field: 'sub',
       }),
       ...codesAt('https://oauth2.googleapis.com/token', options, {
+        app_errors: ['unauthorized_client', 'deleted_client'],
         id_token: { ...google, notifications: options.notifications },
       }),
     }),
@@ -151,13 +181,18 @@ export const presets = {
       consumer_key: firstOf(options),
       consumer_secret: options['app-secret'],
       subject_field: 'data.id',
+      ...appErrorsOfX,
     }),
   },
   x: {
     // X doesn't tell whose an access token is, but redeems a code only for the app that it was
     // issued to.
     codes: (options) => ({
-      user_info: { url: 'https://api.x.com/2/users/me', subject_field: 'data.id' },
+      user_info: {
+        url: 'https://api.x.com/2/users/me',
+        subject_field: 'data.id',
+        ...appErrorsOfX,
+      },
       authorization_code: exchangeAt('https://api.x.com/2/oauth2/token', options, {
         client_authentication: 'basic',
         // A code can't be requested without a challenge.
@@ -189,7 +224,10 @@ export const presets = {
         },
       ),
       ...codesAt('https://github.com/login/oauth/access_token', options, {
-        refused_errors: ['bad_verification_code'],
+        // The other one is about a person whose address GitHub has not verified.
+        refused_errors: ['bad_verification_code', 'unverified_user_email'],
+        // GitHub says the latter of a client id that it doesn't know.
+        app_errors: ['incorrect_client_credentials', 'Not Found'],
       }),
     }),
   },
@@ -224,7 +262,10 @@ export const presets = {
     needs: ['tenant'],
     oidc: microsoft,
     codes: (options) =>
-      codesForIdToken(`${microsoftAt(options)}/oauth2/v2.0/token`, options, microsoft(options)),
+      codesForIdToken(`${microsoftAt(options)}/oauth2/v2.0/token`, options, microsoft(options), {
+        // The others tell the person to sign in once more, or to consent.
+        refused_errors: ['invalid_grant', 'interaction_required', 'consent_required'],
+      }),
   },
   'facebook-limited': {
     // No `nonce_form`: some apps send Facebook the nonce, others its hash.
@@ -245,10 +286,18 @@ export const presets = {
   twitch: openId(
     { ...knownIssuers.twitch, nonce_form: 'plain' },
     'https://id.twitch.tv/oauth2/token',
+    {
+      // Twitch has no error codes, only texts.
+      error_field: 'message',
+      refused_errors: ['Invalid authorization code'],
+      app_errors: ['invalid client', 'invalid client secret'],
+    },
   ),
   linkedin: openId(
     { ...knownIssuers.linkedin, nonce_form: 'plain' },
     'https://www.linkedin.com/oauth/v2/accessToken',
+    // LinkedIn's error for a code that is used, expired or unknown, or belongs to another app.
+    { refused_errors: ['invalid_request', 'invalid_grant'] },
   ),
   // No `nonce_form`: some apps send Kakao the nonce, others its hash.
   kakao: openId(knownIssuers.kakao, 'https://kauth.kakao.com/oauth/token'),

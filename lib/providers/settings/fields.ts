@@ -17,6 +17,15 @@ export const providerUrlSchema = v.pipe(
 /** Error codes that a provider answers for a credential that it rejects. */
 export const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
 
+/** Error codes that are not about a credential: faults of our app, and too many requests of it. */
+export const appErrorEntries = {
+  app_errors: v.optional(errorCodesSchema),
+  throttled_errors: v.optional(errorCodesSchema),
+};
+
+/** Forms in which our app authenticates. @see RFC 6749, section 2.3.1 */
+export const clientAuthentications = ['basic', 'form'] as const;
+
 /** One of some words. @__NO_SIDE_EFFECTS__ */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.picklist(words, `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);

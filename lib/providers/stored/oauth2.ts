@@ -9,7 +9,7 @@ import { pkceRules } from '../settings/fields.ts';
 /** Stored settings, as far as they are read without decrypting them. */
 const storedSchema = v.object({
   namespace: v.optional(v.string()),
-  user_info: v.optional(v.object({ url: v.string() })),
+  user_info: v.optional(v.object({ url: v.string(), signature: v.optional(storedIssuerSchema) })),
   // Only the method `jwt` has an issuer.
   audience_validation: v.fallback(v.optional(storedIssuerSchema), undefined),
   authorization_code: v.optional(
@@ -26,10 +26,12 @@ const storedSchema = v.object({
 /** Answers about stored settings of an OAuth 2.0 provider. */
 export const oauth2Stored = {
   issuers: (stored: object): IssuersInSettings => {
-    const { audience_validation, authorization_code } = v.parse(storedSchema, stored);
+    const { user_info, audience_validation, authorization_code } = v.parse(storedSchema, stored);
     const issuers: IssuersInSettings = { idTokens: [], accessTokens: [] };
     if (audience_validation)
       issuers.accessTokens.push({ ...audience_validation, place: 'audience_validation' });
+    if (user_info?.signature)
+      issuers.accessTokens.push({ ...user_info.signature, place: 'user_info.signature' });
     if (authorization_code?.id_token) {
       const audiences = [authorization_code.client_id];
       const place = 'authorization_code.id_token';
