@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
-import { ignoredFields } from '../../lib/schema/ignored-fields.ts';
+import { ignoredFields, leftOutFields } from '../../lib/schema/ignored-fields.ts';
 
 type Reader = Partial<Pick<AnyEndpoint, 'authenticate' | 'body' | 'parameters'>>;
 
@@ -25,7 +25,8 @@ function ignoredInBody({ authenticate, body }: Reader, text: string): string[] {
     ? v.safeParse(jsonSchema, text).output
     : Object.fromEntries(new URLSearchParams(text));
   const { success, output } = v.safeParse(body.schema, sent);
-  const unread = success ? ignoredFields(sent, output) : [];
+  if (!success) return [];
+  const unread = [...ignoredFields(sent, output), ...leftOutFields(sent, output)];
   return unread.filter((name) => !byAuthentication.includes(name));
 }
 

@@ -25,11 +25,28 @@ type BatchResult = v.InferOutput<typeof batchResultSchema>;
 /** The most reasons that are told apart: some name lines. */
 const mostReasons = 200;
 
+/** Adds up the lines that each field was counted in. */
+class FieldLines {
+  readonly #lines = new Map<string, number>();
+
+  add(counted: BatchResult['ignored']): void {
+    for (const { field, lines } of counted)
+      this.#lines.set(field, (this.#lines.get(field) ?? 0) + lines);
+  }
+
+  /** The fields with their lines; undefined for none. */
+  get shown() {
+    const fields = [...this.#lines].map(([field, lines]) => ({ field, lines }));
+    return fields.length > 0 ? fields : undefined;
+  }
+}
+
 /** Counts what became of the lines of a file, and why some were refused. */
 export class ImportSummary {
   readonly counts = { lines: 0, added: 0, already_there: 0, refused: 0 };
   readonly #reasons = new Map<string, { reason: string; count: number; lines: number[] }>();
-  readonly #ignored = new Map<string, number>();
+  readonly #ignored = new FieldLines();
+  readonly #leftOut = new FieldLines();
   readonly #issuers = new Map<string, CountedIssuer>();
 
   /** Counts a line that was refused; the first ones for each reason are named. */
@@ -49,10 +66,8 @@ export class ImportSummary {
    */
   add(result: BatchResult, lines: number): void {
     for (const { line, reason } of result.refused) this.refuse(line, reason);
-    for (const { field, lines } of result.ignored) {
-      const before = this.#ignored.get(field) ?? 0;
-      this.#ignored.set(field, before + lines);
-    }
+    this.#ignored.add(result.ignored);
+    this.#leftOut.add(result.left_out);
     for (const issuer of result.issuers) this.#addIssuer(issuer);
     this.counts.lines += lines;
     this.counts.added += result.added;
@@ -70,11 +85,11 @@ export class ImportSummary {
    * @param idsFile that holds the new ids, if the command wrote one
    */
   shown(idsFile: string | undefined) {
-    const ignored = [...this.#ignored].map(([field, lines]) => ({ field, lines }));
     const summary = {
       ...this.counts,
       reasons: [...this.#reasons.values()],
-      ignored_fields: ignored.length > 0 ? ignored : undefined,
+      ignored_fields: this.#ignored.shown,
+      left_out_fields: this.#leftOut.shown,
       ids_file: idsFile,
     };
     const issuers = [...this.#issuers.values()];

@@ -8,6 +8,7 @@ import {
   refusal,
 } from '../schema/import-lines.ts';
 import { timeField } from '../schema/json-schema.ts';
+import { isMissing, isPlaceholder } from '../schema/placeholders.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { forEachInBatches } from '../storage/batches.ts';
 import { itemKind, readItem, readItems } from '../storage/items.ts';
@@ -28,7 +29,14 @@ import {
   requesterMissing,
 } from './create-access-request.ts';
 import type { Writer } from './event.ts';
-import { newEventSchema, newReviewSchema } from './new-event.ts';
+import { nameField, newEventSchema, newReviewSchema } from './new-event.ts';
+
+/** A title as another system has it: its line breaks become spaces. */
+const titleField = v.pipe(
+  v.string('title must be a string.'),
+  v.transform((text) => text.replaceAll(/\s+/g, ' ').trim()),
+  nameField('title'),
+);
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(
@@ -38,9 +46,17 @@ const importedLineSchema = v.object(
       v.union([v.pipe(v.number(), v.safeInteger()), v.string()], idMessage),
       v.transform(String),
       v.check((id) => id.isWellFormed() && id.length > 0 && id.length <= 200, idMessage),
+      v.check((id) => !isPlaceholder(id), `id ${isMissing}`),
     ),
     created_at: timeField('created_at'),
     ...newAccessRequestFields,
+    title: v.optional(titleField),
+    reference: v.optional(
+      v.pipe(
+        nameField('reference'),
+        v.check((text) => !isPlaceholder(text), `reference ${isMissing}`),
+      ),
+    ),
   },
   keyRequired(),
 );

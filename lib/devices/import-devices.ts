@@ -27,10 +27,11 @@ import { noMobileApplication, registeredAttributes } from './register-device.ts'
 const lineSchema = v.intersect([
   newDeviceSchema,
   v.object({
-    created_at: timeField('created_at'),
+    created_at: v.fallback(timeField('created_at'), undefined),
+    // It decides whether the device gets messages.
     last_seen_at: timeField('last_seen_at'),
     login_user_id: v.optional(v.string('login_user_id must be a string.')),
-    related_at: timeField('related_at'),
+    related_at: v.fallback(timeField('related_at'), undefined),
     installation_shared: v.optional(v.boolean('installation_shared must be true or false.')),
   }),
 ]);

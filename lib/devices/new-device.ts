@@ -1,36 +1,38 @@
 import * as v from 'valibot';
 import { platforms } from '../login-apps/client-metadata.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
+import { isPlaceholderOfInstallation, isPlaceholderOfToken } from '../schema/placeholders.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { type details, environments, tokenTypes } from './device.ts';
-
-/**
- * The canonical form of a language tag; undefined for another text.
- * @see BCP 47, ECMA-402 section 6.2
- */
-function canonicalLocale(tag: string): string | undefined {
-  try {
-    return Intl.getCanonicalLocales(tag)[0];
-  } catch {
-    return undefined;
-  }
-}
+import { languageTagOf } from './locale.ts';
 
 const visibleText = (longest: number, message: string) =>
   v.pipe(v.string(message), v.regex(new RegExp(`^[\\x21-\\x7e]{1,${longest}}$`), message));
 
-const localeField = v.pipe(
-  v.message(
-    v.pipe(v.string(), v.maxLength(100), v.transform(canonicalLocale), v.string()),
-    'locale must be a language tag of at most 100 characters, such as de-AT.',
-  ),
-  jsonSchema({ type: 'string', minLength: 2, maxLength: 100 }),
-  v.description('The language of the app: a language tag (BCP 47).'),
+/**
+ * A detail of a phone that is undefined if it can't be used: no detail keeps a phone from its
+ * messages. Null means none.
+ */
+const detailField = (name: string, text: string, read: (text: string) => string | undefined) =>
+  v.optional(
+    v.pipe(
+      v.nullable(v.string(`${name} must be a string.`)),
+      v.transform((told) => (told === null ? undefined : read(told.trim()))),
+      jsonSchema({ type: ['string', 'null'] }),
+      v.description(text),
+    ),
+  );
+
+const localeField = detailField(
+  'locale',
+  'The language of the app: a language tag (BCP 47) of at most 100 characters. Forms of Android and ICU, such as `de_AT`, become one; another text is left out.',
+  (text) => (text.length <= 100 ? languageTagOf(text) : undefined),
 );
 
-const appVersionField = described(
-  visibleText(64, 'app_version must be 1 to 64 visible ASCII characters.'),
-  'The version of the app.',
+const appVersionField = detailField(
+  'app_version',
+  'The version of the app: 1 to 64 printable ASCII characters. Another text is left out.',
+  (text) => (/^[\x20-\x7e]{1,64}$/.test(text) ? text : undefined),
 );
 
 const installationIdField = described(
@@ -60,8 +62,8 @@ const fields = {
   token_type: v.optional(tokenTypeField),
   token: v.string('token must be a string.'),
   environment: v.optional(environmentField),
-  locale: v.optional(localeField),
-  app_version: v.optional(appVersionField),
+  locale: localeField,
+  app_version: appVersionField,
   installation_id: v.optional(installationIdField),
 } satisfies Record<'platform' | 'token' | keyof typeof details, v.GenericSchema>;
 
@@ -159,6 +161,12 @@ export type NewDevice = v.InferOutput<typeof device>;
 
 const hasKnownKind = v.pick(anyDevice, ['platform', 'token_type']);
 
+/** A device of no known kind, which `anyDevice` never accepts. */
+const wrongDevice = v.pipe(
+  anyDevice,
+  v.custom<NewDevice>(() => false),
+);
+
 const deviceMessage = 'device must be a JSON object with the fields token and platform.';
 
 /**
@@ -167,7 +175,21 @@ const deviceMessage = 'device must be a JSON object with the fields token and pl
  */
 export const newDeviceSchema = v.pipe(
   jsonObject(deviceMessage),
-  v.lazy((input) => (v.is(hasKnownKind, input) ? device : v.pipe(anyDevice, device))),
+  v.lazy((input) => (v.is(hasKnownKind, input) ? device : wrongDevice)),
+  v.forward(
+    v.check(
+      ({ token }) => !isPlaceholderOfToken(token),
+      'token must come from the push service: this is a placeholder for a missing one.',
+    ),
+    ['token'],
+  ),
+  v.forward(
+    v.check(
+      ({ installation_id: id }) => id === undefined || !isPlaceholderOfInstallation(id),
+      'installation_id must be a random id of this installation: many phones have this one.',
+    ),
+    ['installation_id'],
+  ),
   jsonSchema(device),
 );
 

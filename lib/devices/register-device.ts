@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
+import { definedOnly } from '../foundation/defined-only.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import type { Platform } from '../login-apps/client-metadata.ts';
@@ -108,7 +109,7 @@ export function registeredAttributes(loginAppId: string, newDevice: NewDevice, l
     login_app_id: loginAppId,
     platform,
     token,
-    ...v.parse(v.object(details), newDevice),
+    ...v.parse(v.object(details), definedOnly(newDevice)),
     last_seen_at: lastSeenAt,
     expires_at: lastSeenSeconds + deviceLifetimeSeconds,
     list_position: lastSeenAt,

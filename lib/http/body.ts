@@ -5,6 +5,8 @@ import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import type { ServiceError } from '../foundation/service-error.ts';
+import { annotateLog } from '../log/request-fields.ts';
+import { leftOutFields } from '../schema/ignored-fields.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError, validated } from '../schema/validation.ts';
 import { undecodableParameter } from './percent-encoding.ts';
@@ -301,6 +303,9 @@ export const validateBody = <Content>(
     if (!expected) return;
     const body = bodyFor(expected, event);
     const input = body.parser ? event.body : textOf(event);
-    Object.assign(event, { body: validated(body.schema, input, body.makeError) });
+    const content = validated(body.schema, input, body.makeError);
+    const leftOut = leftOutFields(input, content);
+    if (leftOut.length > 0) annotateLog({ left_out: leftOut.join(', ') });
+    Object.assign(event, { body: content });
   },
 });

@@ -278,6 +278,8 @@ export interface RequestFields {
   provider: string;
   login_user_id: string;
   session_id: string;
+  /** The names of optional fields whose value could not be used. */
+  left_out: string;
   /** Set after the line about the error has been written. */
   error: string;
   reason: string;

@@ -55,4 +55,20 @@ const profileEntries = {
 export const profileSchema = v.pipe(v.partial(v.object(profileEntries)), v.title('Profile'));
 export type Profile = v.InferOutput<typeof profileSchema>;
 
+/** The claims of a profile of another system. Those that can't be used are undefined. */
+export const importedProfileSchema = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.transform((told) => v.parse(profileSchema, Object.fromEntries(claimsIn(told)))),
+);
+
+/** Null and an empty text mean no claim. @see OpenID Connect Core 1.0, section 5.3.2 */
+function claimsIn(told: Record<string, unknown>): [name: string, claim: unknown][] {
+  const names = profileFields.filter((name) => Object.hasOwn(told, name));
+  return names.map((name) => {
+    const claim = told[name];
+    const isUsable = claim !== '' && v.is(profileSchema, { [name]: claim });
+    return [name, isUsable ? claim : undefined];
+  });
+}
+
 export const profileFields = v.keyof(v.object(profileEntries)).options;

@@ -59,7 +59,7 @@ export const credentialParameters = {
     ...besideCode,
     user: described(
       optional('user'),
-      'A JSON object of at most 2,048 bytes with claims about the person that the app sends, as Apple gives it at the first login. Only for issuers whose settings have `user_profile`.',
+      'A JSON object of at most 2,048 bytes with claims about the person that the app sends, as Apple gives it at the first login. Only for issuers whose settings have `user_profile`. Anything else is left out.',
     ),
     access_secret: forbidden('access_secret', 'for the OIDC provider'),
   },

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
-import { ignoredFields } from './ignored-fields.ts';
+import { ignoredFields, leftOutFields } from './ignored-fields.ts';
 import { jsonObject, unprocessableEntity, validated } from './validation.ts';
 
 export const importLinesSchema = v.array(
@@ -14,13 +14,18 @@ export const importLinesSchema = v.array(
 );
 export type ImportLine = v.InferOutput<typeof importLinesSchema>[number];
 
+/** A field, and how many lines it is counted in. */
+const fieldCountSchema = v.object({ field: v.string(), lines: v.number() });
+
 export const importResultSchema = v.object({
   added: v.number(),
   /** Lines whose content an earlier import has added. */
   repeated: v.number(),
   refused: v.array(v.object({ line: v.number(), reason: v.string() })),
   /** Fields of accepted lines that mean nothing to an import, each with how many lines have it. */
-  ignored: v.optional(v.array(v.object({ field: v.string(), lines: v.number() })), []),
+  ignored: v.optional(v.array(fieldCountSchema), []),
+  /** Fields of accepted lines whose value could not be used, counted likewise. */
+  left_out: v.optional(v.array(fieldCountSchema), []),
 });
 export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
@@ -38,8 +43,30 @@ export function refusal(error: unknown): LineOutcome {
   throw error;
 }
 
-/** The most ignored fields of a batch that are named. */
-const mostIgnored = 100;
+/** The most fields of a batch that are named. */
+const mostFields = 100;
+
+/** Counts the lines that a field is named for. */
+class FieldCounts {
+  readonly #lines = new Map<string, number>();
+
+  add(fields: string[]): void {
+    for (const field of new Set(fields)) {
+      const isNamed = this.#lines.has(field) || this.#lines.size < mostFields;
+      if (isNamed) this.#lines.set(field, (this.#lines.get(field) ?? 0) + 1);
+    }
+  }
+
+  get shown() {
+    return [...this.#lines].map(([field, lines]) => ({ field, lines }));
+  }
+}
+
+/**
+ * A line without its fields that are null: exports of databases have null for what is missing.
+ */
+const withoutNulls = (line: object): object =>
+  Object.fromEntries(Object.entries(line).filter(([, value]) => value !== null));
 
 /**
  * Reads JSON objects.
@@ -47,14 +74,9 @@ const mostIgnored = 100;
  *   outcome
  */
 export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
-  const result: ImportResult = { added: 0, repeated: 0, refused: [], ignored: [] };
-  const ignored = new Map<string, { field: string; lines: number }>();
-  const noteIgnored = (field: string): void => {
-    const counted = ignored.get(field) ?? { field, lines: 0 };
-    counted.lines += 1;
-    if (ignored.size < mostIgnored) ignored.set(field, counted);
-    result.ignored = [...ignored.values()];
-  };
+  const result: ImportResult = { added: 0, repeated: 0, refused: [], ignored: [], left_out: [] };
+  const ignored = new FieldCounts();
+  const leftOut = new FieldCounts();
   const note = (line: number, outcome: LineOutcome): void => {
     if (typeof outcome === 'string') result[outcome] += 1;
     else result.refused.push({ line, ...outcome });
@@ -63,8 +85,10 @@ export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], s
   const read = lines.flatMap(({ line, text, repetition }) => {
     try {
       const object = validated(objectSchema, JSON.parse(text), unprocessableEntity);
-      const content = validated(schema, object, unprocessableEntity);
-      for (const field of new Set(ignoredFields(object, content))) noteIgnored(field);
+      const sent = withoutNulls(object);
+      const content = validated(schema, sent, unprocessableEntity);
+      ignored.add(ignoredFields(sent, content));
+      leftOut.add(leftOutFields(sent, content));
       return [{ line, text, repetition, content }];
     } catch (error) {
       const isJson = !(error instanceof SyntaxError);
@@ -72,5 +96,7 @@ export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], s
       return [];
     }
   });
+  result.ignored = ignored.shown;
+  result.left_out = leftOut.shown;
   return { read, result, note };
 }

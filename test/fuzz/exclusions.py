@@ -50,7 +50,6 @@ REJECTIONS = [
             "The redirect_uri must be one of those in the provider settings.",
             "The parameter redirect_uri must not be supplied with provider credentials.",
             "The parameter code_verifier must not be supplied with provider credentials.",
-            "The parameter user must be a JSON object of at most 2048 bytes.",
             "None of access_token, access_secret, id_token may be supplied with an authorization_code.",
         ),
     ),
@@ -71,7 +70,8 @@ REJECTIONS = [
         lambda body: description_of(body).startswith("The parameter session_name must have 1 to 64 characters"),
     ),
     ("No schema can tell which times are on the calendar and in the future.", 422, naming("expires_at")),
-    ("No schema can tell which texts are language tags.", 422, naming("device.locale")),
+    ("No schema can tell which ids stand for a missing one.", 422, naming("device.token")),
+    ("No schema can tell which ids stand for a missing one.", 422, naming("device.installation_id")),
     (
         "No schema can tell which parameters go together, and which cursors were written.",
         400,

@@ -191,6 +191,7 @@ describe('token_refused', () => {
     ['issued_in_the_future', 'provider_f', claims(`{"iat":${inAnHour}}`), {}],
     ['no_usable_subject', 'provider_f', claims('{"sub":""}'), {}],
     ['no_usable_subject', 'provider_f', claims('{"sub":null}'), {}],
+    ['no_usable_subject', 'provider_f', claims('{"sub":"undefined"}'), {}],
     ['issued_by_another_issuer', 'provider_f', claims('{"iss":"https://accounts.example"}'), {}],
     ['id_token_not_yet_valid', 'provider_f', claims(`{"nbf":${inAnHour}}`), {}],
     ['claim_invalid', 'provider_f', claims('{"iat":null}'), {}],
@@ -306,6 +307,18 @@ describe('the names of what is not kept, never what it says', () => {
   });
 });
 
+test('a detail of a device that cannot be used is named in the lines of its request', async () => {
+  const token = await service.loginAppToken(login_app);
+  const device = {
+    platform: 'android',
+    token: unique('phone'),
+    locale: 'English',
+    app_version: '',
+  };
+  const answer = await service.register(device, token);
+  expect(await lineOf(answer, 'device_registered')).toMatchObject({ left_out: 'device.locale' });
+});
+
 describe('request_refused: a rejected caller, by the id that they claim', () => {
   const device = { platform: 'android', token: unique('phone') };
   const { login_app_id, client_id } = login_app;
@@ -404,6 +417,15 @@ describe('provider_failed: what the provider did, and where', () => {
       '{"sub":7}',
       'user_info (no usable sub)',
     ],
+    ...[null, '', 'null', 'Undefined', '[object Object]'].map(
+      (sub): [string, Target, number, string, string] => [
+        'unexpected_answer',
+        targets.userInfoAfterExchange,
+        200,
+        JSON.stringify({ sub }),
+        'user_info (no usable sub)',
+      ],
+    ),
     ['refused_our_credentials', targets.introspection, 401, '', 'introspection (401)'],
   ])('%s, $name', async (code, target, status, body, place) => {
     const { scene, fields, answer } = await logInWhen(target, { status, body });

@@ -152,7 +152,7 @@ describe('operator login-users import FILE.ndjson', () => {
       line(unique('ext'), '', { provider: 'provider_x' }),
       line(unique('ext'), 'a\u0000'),
       line(unique('ext'), undefined, { namespace: 'both' }),
-      line(unique('ext'), undefined, { profile: { email: 7 } }),
+      line('undefined', '(null)'),
       { external_id: 'only' },
       line(unique('ext')),
     ]);
@@ -169,9 +169,37 @@ describe('operator login-users import FILE.ndjson', () => {
       4: expect.stringMatching(new RegExp(`^provider must be one of .*\\. ${wrongSubject}$`)),
       5: wrongSubject,
       6: 'Either issuer or namespace is required.',
-      7: expect.stringMatching(/^profile may have email, /),
+      7: 'subject is a placeholder for a missing value, such as null. external_id is a placeholder for a missing value, such as null.',
       8: 'provider is required. subject is required.',
     });
+  });
+
+  test('claims that cannot be used keep nobody out: they are left out, and counted', async () => {
+    const [id, other] = [unique('ext'), unique('ext')];
+    const usable = { email: 'alice@example.com', email_verified: true };
+    const profile = { ...usable, name: 'Alice\nExample', picture: 'no address', locale: null };
+    const { code, summary } = await importPeople([
+      line(id, undefined, { profile }),
+      line(other, undefined, { profile: 'Bob' }),
+      line(unique('ext'), undefined, { profile: null }),
+      line(unique('ext'), undefined, { profile: { email: '', name: 7, shoe_size: 7 } }),
+    ]);
+    expect({ code, summary }).toMatchObject({
+      code: 0,
+      summary: {
+        added: 4,
+        ignored_fields: [{ field: 'profile.shoe_size', lines: 1 }],
+        left_out_fields: [
+          { field: 'profile.name', lines: 2 },
+          { field: 'profile.picture', lines: 1 },
+          { field: 'profile', lines: 1 },
+        ],
+      },
+    });
+    const [first] = Object.values(Object((await find(id)).identities));
+    expect(Object(first).profile).toEqual(usable);
+    const [ofOther] = Object.values(Object((await find(other)).identities));
+    expect(ofOther).not.toHaveProperty('profile');
   });
 
   test('a dry run writes nothing, and counts the lines by issuer', async () => {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
+import { definedOnly } from '../../foundation/defined-only.ts';
 import { newId } from '../../foundation/ids.ts';
 import { logEvent } from '../../log/log.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
@@ -16,10 +17,11 @@ import {
   placeAmongPeople,
   whileExisting,
 } from '../../login-users/login-user.ts';
-import { type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
+import { importedProfileSchema, type Profile } from '../../login-users/profile.ts';
 import { canonicalIssuer } from '../../providers/jwt/issuer.ts';
 import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
 import { type ImportLine, type LineOutcome, readLines } from '../../schema/import-lines.ts';
+import { isMissing, isPlaceholder } from '../../schema/placeholders.ts';
 import { isPlainText } from '../../schema/plain-text.ts';
 import { keyRequired } from '../../schema/validation.ts';
 import { forEachInBatches, retryOnConflict } from '../../storage/batches.ts';
@@ -42,10 +44,13 @@ const storableText = (name: string, longest: number) => {
   const message = `${name} must be a string of 1 to ${longest} characters.`;
   const isStorable = (text: string) =>
     isPlainText(text) && text.length > 0 && text.length <= longest;
-  return v.pipe(v.string(message), v.check(isStorable, message));
+  return v.pipe(
+    v.string(message),
+    v.check(isStorable, message),
+    v.check((text) => !isPlaceholder(text), `${name} ${isMissing}`),
+  );
 };
 const issuerOrNamespace = 'Either issuer or namespace is required.';
-const profileRule = `profile may have ${profileFields.join(', ')}, each as OpenID Connect defines it.`;
 
 /** A line: an identity, and the person's id in the system that they come from. */
 const lineSchema = v.pipe(
@@ -56,7 +61,7 @@ const lineSchema = v.pipe(
       namespace: v.exactOptional(storableText('namespace', 2_000)),
       subject: storableText('subject', 255),
       external_id: storableText('external_id', 200),
-      profile: v.exactOptional(v.message(profileSchema, profileRule)),
+      profile: v.fallback(v.optional(importedProfileSchema), undefined),
     },
     keyRequired(),
   ),
@@ -125,7 +130,8 @@ export async function importPeople(loginApp: LoginApp, lines: ImportLine[], opti
 function withNamespace(loginApp: LoginApp, line: number, content: LineContent) {
   const { provider, subject, external_id, profile } = content;
   const { namespace, isKnown } = importedNamespace(loginApp, content);
-  const identity: ImportedIdentity = { line, provider, namespace, subject, profile };
+  const usable = profile && definedOnly(profile);
+  const identity: ImportedIdentity = { line, provider, namespace, subject, profile: usable };
   return { external_id, identity, issuer: content.issuer ?? namespace, isKnown };
 }
 

@@ -4,6 +4,7 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
 import { type LoginClaims, loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { type Profile, profileSchema } from '../../login-users/profile.ts';
+import { isPlaceholder } from '../../schema/placeholders.ts';
 import { type ProfileSetting, valueAtPath } from '../settings/fields.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
@@ -26,13 +27,13 @@ export function wellFormedCredential(credential: string): string {
 
 /**
  * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty,
- * longer than 255 characters (OpenID Connect), not well-formed Unicode, or an integer beyond 2^53,
- * which JSON readers round.
+ * longer than 255 characters (OpenID Connect), not well-formed Unicode, a placeholder such as
+ * `undefined`, or an integer beyond 2^53, which JSON readers round. `0` may be somebody's id.
  */
 export function subjectAt(answer: unknown, path: string, type: 'string' | 'integer' = 'string') {
   const value = valueAtPath(answer, path);
   if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
-  if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
+  if (typeof value !== 'string' || !value.isWellFormed() || isPlaceholder(value)) return undefined;
   return value.length > 0 && value.length <= 255 ? value : undefined;
 }
 

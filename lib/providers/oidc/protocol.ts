@@ -2,9 +2,10 @@ import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { logFailure } from '../../log/log.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import type { Profile } from '../../login-users/profile.ts';
-import { invalidRequest, validated } from '../../schema/validation.ts';
+import { jsonObject } from '../../schema/validation.ts';
 import { verificationDeadline } from '../calls/call-provider.ts';
 import { profileIn, rejected } from '../calls/credential.ts';
 import { ProviderFailure } from '../calls/provider-failure.ts';
@@ -63,20 +64,25 @@ const needless = (name: string): ServiceError =>
   invalid(`The parameter ${name} must not be supplied with provider credentials.`);
 
 /**
- * Claims about the person that the app tells; undefined where the settings accept none.
- * @throws ServiceError `invalid_request`
+ * Claims about the person that the app tells; undefined where the settings accept none. Anything
+ * but an object is noted and left out: no claim is worth a failed login.
  */
 function claimsFromApp({ user_profile }: Issuer, user: string | undefined): Profile | undefined {
   if (user_profile === undefined || user === undefined) return undefined;
-  const told = validated(userSchema, user, invalidRequest);
-  return profileIn(told, user_profile);
+  const { success, output } = v.safeParse(userSchema, user);
+  if (success) return profileIn(output, user_profile);
+  // Some apps send `null` at each login but the first.
+  if (user !== 'null') annotateLog({ left_out: 'user' });
+  return undefined;
 }
 
 const isShort = (text: string) => Buffer.byteLength(text) <= 2048;
 /** The JSON object in which an app tells claims about the person. */
-const userSchema = v.message(
-  v.pipe(v.string(), v.check(isShort), v.parseJson(), v.looseObject({})),
-  'The parameter user must be a JSON object of at most 2048 bytes.',
+const userSchema = v.pipe(
+  v.string(),
+  v.check(isShort),
+  v.parseJson(),
+  jsonObject('It must be a JSON object.'),
 );
 
 /**
