@@ -43,6 +43,11 @@ export interface StackOptions {
   print?: (line: string) => void;
   /** Receivers of what is published. Without them, nothing is. */
   bus?: Bus | undefined;
+  /**
+   * Whether what fills the table with the demo is published, too.
+   * @default false
+   */
+  isDemoPublished?: boolean;
 }
 
 /**
@@ -96,7 +101,8 @@ export async function startStack(options: StackOptions) {
 
   const call = async (key: string, event: object) =>
     functions.get(key)?.(event, { awsRequestId: randomUUID() });
-  changes?.begin((event) => call('publish-events', event));
+  const beginPublishing = () => changes?.begin((event) => call('publish-events', event));
+  if (options.isDemoPublished) beginPublishing();
   const scheduled = ['finish-deletions', 'expire-access-requests'];
   const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
   const schedule = setInterval(runScheduled, 600_000);
@@ -113,6 +119,8 @@ export async function startStack(options: StackOptions) {
     /** The API's routes; more may be added. */
     routes,
     awsEndpoint: aws.endpoint,
+    /** Publishes what changes from now on. */
+    beginPublishing,
     close: async () => {
       clearInterval(schedule);
       await api.close();

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { fromCaller } from '../operator/files/caller-folder.ts';
 import { startCommand } from '../version.ts';
-import type { Bus } from './aws.ts';
+import type { Bus, Envelope } from './aws.ts';
 import { type Demo, tryIt } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import { localDynamoDb } from './dynamodb.ts';
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
     EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, print) : undefined;
   const bus: Bus = {
     takeEvent: (event) => {
-      print(`event ${JSON.stringify(event)}`);
+      print(EVENTS_TO ? `event ${JSON.stringify(event)}` : shortLine(event));
       consumer?.forward(event);
     },
     takeDeadLetter: (message) => print(`dead letter ${message}`),
@@ -70,7 +70,8 @@ async function main(): Promise<void> {
     print,
     data,
     otherStore: DYNAMODB_ENDPOINT ? await useDynamoDb(DYNAMODB_ENDPOINT) : undefined,
-    bus: EVENTS_TO ? bus : undefined,
+    bus: DYNAMODB_ENDPOINT ? undefined : bus,
+    isDemoPublished: EVENTS_TO !== undefined,
   };
   const stack = JOIN
     ? await joinStack(fromCaller(JOIN), port, { host: HOST, print })
@@ -102,6 +103,7 @@ async function main(): Promise<void> {
     `Its ids and secrets are in ${files.demo}. Ctrl-C stops it. Paste this into another shell:\n`,
   );
   print(tryIt(demo));
+  stack.beginPublishing();
 }
 
 const onNetwork = (sandbox: string): string =>
@@ -162,7 +164,18 @@ async function useDynamoDb(url: string) {
   }
 }
 
-const howToSeeEvents = `EVENTS_TO=terminal ${startCommand} prints the events that it publishes (see docs/events.md).`;
+const howToSeeEvents =
+  'It prints a line for each event. EVENTS_TO=terminal prints events whole, EVENTS_TO=http://… posts them (see docs/events.md).';
+
+/** The fields of an event that may say whom or what it is about, the most telling first. */
+const subjectFields = ['device_id', 'login_user_id', 'access_request_id'];
+
+/** The type of an event and its subject: `event login_user.logged_in 4b2f…`. */
+function shortLine({ 'detail-type': type, detail }: Envelope): string {
+  const field = subjectFields.find((name) => detail[name] !== undefined);
+  const subject = field === undefined ? '' : ` ${field} ${detail[field]}`;
+  return `event ${type}${subject}`;
+}
 
 /**
  * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox,
@@ -179,7 +192,14 @@ async function joinStack(directory: string, port: number, listening: ListenOptio
   const api = await serve(gateway(routes, print), port, listening);
   setEnvironment(demo, awsEndpoint);
   await loadRoutes(routes);
-  return { demo: { ...demo, base_url: api.url }, routes, awsEndpoint, close: api.close };
+  return {
+    demo: { ...demo, base_url: api.url },
+    routes,
+    awsEndpoint,
+    // The stack that it joins publishes.
+    beginPublishing: () => {},
+    close: api.close,
+  };
 }
 
 const isTakenPort = (error: unknown): error is Error & { port: number } =>

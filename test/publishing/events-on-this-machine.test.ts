@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { Envelope } from '../../infra/local/aws.ts';
+import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
-import { eventually, newPerson } from '../support/people.ts';
+import { eventually, newPerson, newPhone } from '../support/people.ts';
 import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 import { checkEveryEvent } from './every-event.ts';
@@ -40,6 +42,51 @@ test('a consumer gets each type of event, in order, as the terminal shows it', a
   const running = await start();
   await checkEveryEvent(serviceOf(running.demo, running.directory), arrived);
   expect(printedBy(running.output()).slice(0, received.length)).toEqual(received);
+});
+
+test('without EVENTS_TO, the terminal shows a line for each event, and none of the demo', async () => {
+  const running = await startService({ DYNAMODB_ENDPOINT: '' });
+  ends.push(running.stop);
+  const service = serviceOf(running.demo, running.directory);
+  const { loginUserId } = await newPerson(service);
+  const phone = await newPhone(service);
+  const { id } = (await service.createAccessRequest()).body;
+  expect(await running.interrupt()).toBe(0);
+  const lines = running.output().match(/^event .*$/gm);
+  expect(lines).toEqual([
+    `event login_user.created login_user_id ${loginUserId}`,
+    `event login_user.logged_in login_user_id ${loginUserId}`,
+    `event device.registered device_id ${phone}`,
+    `event access_request.created access_request_id ${id}`,
+  ]);
+});
+
+test('Ctrl-C publishes first what still waits', async () => {
+  const running = await start();
+  const service = serviceOf(running.demo, running.directory);
+  received.length = 0;
+  const phones = await Promise.all(Array.from({ length: 20 }, () => newPhone(service)));
+  expect(await running.interrupt()).toBe(0);
+  const printed = printedBy(running.output()).map(({ detail }) => detail.device_id);
+  expect(printed).toEqual(expect.arrayContaining(phones));
+});
+
+test('writes of a batch are published, each by itself', async () => {
+  const running = await start();
+  const service = serviceOf(running.demo, running.directory);
+  const phones = [await newPhone(service), await newPhone(service)];
+  const { dynamodb_endpoint, table_name } = running.demo;
+  const store = localDynamoDb(dynamodb_endpoint);
+  const { Items = [] } = await store.send(new ScanCommand({ TableName: table_name }));
+  const devices = Items.filter(({ pk }) => phones.some((id) => pk?.S === `DEVICE#${id}`));
+  const disabled_at = { S: '2026-01-31T08:00:00.000Z' };
+  const puts = devices.map((device) => ({ PutRequest: { Item: { ...device, disabled_at } } }));
+  await store.send(new BatchWriteItemCommand({ RequestItems: { [table_name]: puts } }));
+  store.destroy();
+  const isDisabled = ({ DetailType }: { DetailType: string }) => DetailType === 'device.disabled';
+  const events = await eventually(arrived, (found) => found.filter(isDisabled).length === 2);
+  const ids = events.filter(isDisabled).map(({ Detail }) => Detail.device_id);
+  expect(ids.toSorted()).toEqual(phones.toSorted());
 });
 
 test('kept data are no news after a restart; whatever happens next is', async () => {
