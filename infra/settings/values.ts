@@ -14,7 +14,7 @@ export const limited = <const Schema extends v.GenericSchema>(allowed: string, s
 });
 
 /** The texts of a setting for people: the cells of its row in `docs/settings.md`. */
-interface SettingText {
+export interface SettingText {
   meaning: string;
   allowed: string;
   /** The default in Markdown; empty if there is none. */
