@@ -68,6 +68,18 @@ describe('providers check says that all is well with the demo', () => {
     expect([ok, checks]).toEqual([true, [passed(`keys of ${url}`, oneKey)]]);
   });
 
+  test('keys that come as another type than JSON, and as which', async () => {
+    const scene = standIn.openScene();
+    const keySet = await (await fetch(`${scene.url}/elsewhere/jwks`)).text();
+    scene.answer('jwks', { body: keySet, headers: { 'content-type': 'text/plain' } });
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const settings = { audience_validation: { method: 'jwt', issuer: scene.url, audiences: [ourApp] } };
+    await service.setProvider({ login_app_id }, 'provider_a', settings);
+    const { ok, checks } = await check(login_app_id, 'provider_a');
+    const detail = `${oneKey} They are accepted, though they come as text/plain instead of application/json.`;
+    expect([ok, checks]).toEqual([true, [passed(`keys of ${scene.url}`, detail)]]);
+  });
+
   test('no line that it prints holds what the settings hide', async () => {
     const { login_app_id } = service.demo.login_app;
     const printed = await Promise.all(

@@ -5,6 +5,7 @@ import { isSoundRsaKey } from '../../foundation/rsa-key.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
 import { itemKind, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
+import { isJsonType } from '../calls/answer-body.ts';
 import { callProvider, verificationDeadline } from '../calls/call-provider.ts';
 import { check, ProviderFailure } from '../calls/provider-failure.ts';
 import { hostOf, providerUrlSchema } from '../settings/fields.ts';
@@ -121,7 +122,7 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
   if (known) throw known;
   const now = clock.now().getTime();
   try {
-    const keys = { key_set: await fetchIssuerKeys(source), fetched_at: now };
+    const keys = { key_set: (await fetchIssuerKeys(source)).document, fetched_at: now };
     unstored.set(name, { issuer, keys });
     logEvent('provider_keys_fetched', { issuer });
     return keys;
@@ -201,7 +202,8 @@ export async function discoverKeys(issuer: string, signal: AbortSignal): Promise
     'it is no discovery document',
   );
   const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  return (await fetchDocument(discoveryUrl, discovery, signal)).jwks_uri;
+  const { document } = await fetchDocument(discoveryUrl, discovery, signal);
+  return document.jwks_uri;
 }
 
 async function fetchDocument<Schema extends v.GenericSchema>(
@@ -209,17 +211,19 @@ async function fetchDocument<Schema extends v.GenericSchema>(
   schema: Schema,
   signal: AbortSignal,
 ) {
-  const { status, body } = await callProvider({ url, signal });
+  const { status, body, type } = await callProvider({ url, signal });
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   const result = v.safeParse(schema, body);
   if (!result.success)
     throw new ProviderFailure('unexpected_answer', url, result.issues[0].message);
-  return result.output;
+  return { document: result.output, type };
 }
 
 /** Whether an issuer publishes its keys. */
 export const checkKeys = (source: KeySource) =>
   check(`keys of ${source.issuer}`, async () => {
-    const { keys } = await fetchIssuerKeys(source);
-    return { ok: true, detail: `The issuer publishes its keys: ${keys.length}.` };
+    const { document, type = 'no content type' } = await fetchIssuerKeys(source);
+    const found = `The issuer publishes its keys: ${document.keys.length}.`;
+    const note = ` They are accepted, though they come as ${type} instead of application/json.`;
+    return { ok: true, detail: isJsonType(type) ? found : `${found}${note}` };
   });

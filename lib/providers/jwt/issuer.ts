@@ -90,4 +90,8 @@ export type TrustedIssuer = v.InferOutput<v.ObjectSchema<typeof issuerEntries, u
 export const providerSessionOf = (
   { issuer }: Pick<TrustedIssuer, 'issuer'>,
   sid: unknown,
-): string | undefined => (typeof sid === 'string' && sid !== '' ? hashOf(issuer, sid) : undefined);
+): string | undefined => {
+  // The hash of half a surrogate pair is that of any other.
+  const isUsable = typeof sid === 'string' && sid !== '' && sid.isWellFormed();
+  return isUsable ? hashOf(issuer, sid) : undefined;
+};
