@@ -18,7 +18,8 @@ import { requireBoundCode } from '../public-clients.ts';
 import type { StoredSettings } from '../settings/encryption.ts';
 import { keepNamespace } from '../settings/namespace.ts';
 import { type AudienceValidation, type OAuth2Settings, oauth2SettingsSchema } from './settings.ts';
-import { askUserInfo, validateAudience, verifyAccessToken } from './verify.ts';
+import { askUserInfo } from './user-info.ts';
+import { validateAudience, verifyAccessToken } from './verify.ts';
 
 /**
  * An access token, verified by audience validation and user info.

@@ -127,3 +127,5 @@ export const oauth2SettingsSchema = v.pipe(
 export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;
 export type UserInfo = v.InferOutput<typeof userInfoSchema>;
 export type AudienceValidation = v.InferOutput<typeof audienceValidationSchema>;
+/** The settings of one method of audience validation. */
+export type ValidationBy<Method> = Extract<AudienceValidation, { method: Method }>;
