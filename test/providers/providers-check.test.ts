@@ -73,7 +73,9 @@ describe('providers check says that all is well with the demo', () => {
     const keySet = await (await fetch(`${scene.url}/elsewhere/jwks`)).text();
     scene.answer('jwks', { body: keySet, headers: { 'content-type': 'text/plain' } });
     const { login_app_id } = await createLoginApp(service, unique('app'));
-    const settings = { audience_validation: { method: 'jwt', issuer: scene.url, audiences: [ourApp] } };
+    const settings = {
+      audience_validation: { method: 'jwt', issuer: scene.url, audiences: [ourApp] },
+    };
     await service.setProvider({ login_app_id }, 'provider_a', settings);
     const { ok, checks } = await check(login_app_id, 'provider_a');
     const detail = `${oneKey} They are accepted, though they come as text/plain instead of application/json.`;
