@@ -197,7 +197,14 @@ const circumstancesSchema = v.object(
   keyRequired(),
 );
 
-const lineSchema = v.intersect([circumstancesSchema, newEventSchema]);
+const lineSchema = v.pipe(
+  v.intersect([circumstancesSchema, newEventSchema]),
+  // Actors who share an id would count as one in a decision.
+  v.forward(
+    v.check(({ actor_id }) => !isPlaceholder(actor_id), `actor_id ${isMissing}`),
+    ['actor_id'],
+  ),
+);
 const typedSchema = v.object({ type: v.picklist(['comment', 'review']) });
 /** A line of unknown type, for its other errors. */
 const untypedSchema = v.intersect([lineSchema, v.omit(newReviewSchema, ['type', 'status'])]);

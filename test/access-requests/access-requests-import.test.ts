@@ -228,6 +228,35 @@ describe('moving from another system takes two commands', () => {
     });
   });
 
+  test('a title on several lines is on one, null is no value, and a placeholder is no id', async () => {
+    const { account, importFile } = await newImporter();
+    const placeholders = [{ id: 'undefined' }, { id: 5, reference: 'null' }];
+    const titled = { id: 6, title: ' Access to\r\nthe vault\t', reference: null, expires_at: null };
+    const { summary } = await importFile(fileOf([...placeholders, titled]));
+    expect(linesByReason(summary)).toEqual({
+      'id is a placeholder for a missing value, such as null.': [1],
+      'reference is a placeholder for a missing value, such as null.': [2],
+    });
+    const { body } = await service.accessRequests('', account);
+    expect(body.results).toMatchObject([{ title: 'Access to the vault' }]);
+    const [{ id }] = body.results;
+    const event = {
+      access_request_id: id,
+      type: 'review',
+      actor_type: 'custom',
+      status: 'approved',
+    };
+    const events = [
+      { ...event, actor_id: 'undefined' },
+      { ...event, actor_id: 'risk-desk', comment: null },
+    ];
+    const imported = await importOf('events', fileOf(events));
+    expect(imported.summary).toMatchObject({ added: 1, refused: 1 });
+    expect(linesByReason(imported.summary)).toEqual({
+      'actor_id is a placeholder for a missing value, such as null.': [1],
+    });
+  });
+
   test('a symbolic link in the place of a map is followed nowhere, and nothing is imported', async () => {
     const { accessRequests, importFile } = await newImporter();
     const [target, missing] = [join(folder, 'target'), join(folder, 'missing')];
