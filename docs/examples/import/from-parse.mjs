@@ -1,15 +1,20 @@
-import { json } from 'node:stream/consumers';
+import { convert, readJson } from './convert.mjs';
 
-for (const one of (await json(process.stdin)).results) {
-  if (!one.deviceToken || !['ios', 'android'].includes(one.deviceType)) continue;
-  const line = {
-    platform: one.deviceType,
-    token: one.deviceToken,
-    locale: one.localeIdentifier?.replaceAll('_', '-'),
-    app_version: one.appVersion,
-    installation_id: one.installationId,
-    created_at: one.createdAt,
-    last_seen_at: one.updatedAt,
-  };
-  console.log(JSON.stringify(line));
-}
+await convert(async function* (leaveOut) {
+  for (const one of (await readJson()).results) {
+    if (!one.deviceToken) continue;
+    if (!['ios', 'android'].includes(one.deviceType)) {
+      leaveOut(one.deviceType);
+      continue;
+    }
+    yield {
+      platform: one.deviceType,
+      token: one.deviceToken,
+      locale: one.localeIdentifier,
+      app_version: one.appVersion,
+      installation_id: one.installationId,
+      created_at: one.createdAt,
+      last_seen_at: one.updatedAt,
+    };
+  }
+});
