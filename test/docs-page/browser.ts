@@ -94,7 +94,8 @@ export async function execute(operation: Locator): Promise<{ status: number; bod
   if (await clear.isVisible()) await clear.click();
   await operation.getByRole('button', { name: 'Execute' }).click();
   const live = operation.locator('.live-responses-table .response');
-  const status = Number((await live.locator('.response-col_status').innerText()).trim());
+  const status = Number(await live.locator('.response-col_status').textContent());
   const body = live.locator('.response-col_description .highlight-code .microlight').first();
-  return { status, body: (await body.count()) > 0 ? await body.innerText() : '' };
+  const shown = (await body.count()) > 0 ? await body.textContent() : null;
+  return { status, body: shown ?? '' };
 }

@@ -8,7 +8,8 @@ import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
 
 const pom = join(import.meta.dirname, 'pom.xml');
 const main = join(import.meta.dirname, 'StartDynamoDbLocal.java');
-const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
+const copyDependencies =
+  'org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies';
 
 /**
  * Starts Amazon's DynamoDB Local in memory, until this process ends. Needs Java 17 or newer, and

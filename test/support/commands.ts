@@ -12,7 +12,7 @@ export const shown = { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' } a
  * For npm: packages that others depend on come in the versions of the day when they were tested, as
  * from a lock file.
  */
-export const asTested = { npm_config_before: '2026-11-23' };
+export const asTested = { npm_config_before: '2026-11-28' };
 
 /**
  * Runs the tests of these files.

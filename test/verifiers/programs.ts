@@ -155,7 +155,8 @@ export const envoy =
     return verdicts;
   };
 
-const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
+const copyDependencies =
+  'org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies';
 
 /** Spring Security, with Nimbus JOSE + JWT. Needs a JDK, 17 or newer, and Maven. */
 export async function java(): Promise<Verify> {
