@@ -16,17 +16,33 @@ const options = [
   '--no-first-run',
   // Root may not use the sandbox. The only pages are ours.
   ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
-  // No name leads to another machine, whatever asks for it.
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
-/** Starts Debian's chromium, with an empty profile that is removed in the end. */
-export async function startBrowser() {
+/**
+ * Starts Debian's chromium, with an empty profile that is removed in the end.
+ * @param site the port of this machine that is to be http://localhost:8080
+ */
+export async function startBrowser(site: string) {
   const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], {
     encoding: 'utf8',
   }).trim();
-  const browser = await chromium.launch({ executablePath, args: options });
+  // No name leads to another machine, whatever asks for it.
+  const names = `MAP localhost:8080 127.0.0.1:${site}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
+  const args = [...options, `--host-resolver-rules=${names}`];
+  const browser = await chromium.launch({ executablePath, args });
   return {
+    /** Opens a page in a new window of its own, and hands it to the work. */
+    open: async (url: string, work: (page: Page) => Promise<void>) => {
+      const context = await browser.newContext();
+      const problems = watch(context);
+      const page = await context.newPage();
+      await page.goto(url);
+      await work(page);
+      await context.close();
+      // A page that shows an error has its status, and no page here has an icon.
+      const others = problems.filter((one) => !one.startsWith('Failed to load resource'));
+      assert.deepEqual(others, [], 'The page has errors, or calls another machine.');
+    },
     /** Opens a page in a new window and hands it to the work. */
     visit: async (
       url: string,
@@ -54,7 +70,7 @@ function watch(context: BrowserContext): string[] {
   const problems: string[] = [];
   context.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url());
-    if (protocol !== 'data:' && hostname !== '127.0.0.1')
+    if (protocol !== 'data:' && !['127.0.0.1', 'localhost'].includes(hostname))
       problems.push(`a request to ${request.url()}`);
   });
   context.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));

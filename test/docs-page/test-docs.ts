@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core';
 import * as v from 'valibot';
 import { localDirectory } from '../../infra/local/local-files.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
+import { startWebSite, origin as webSiteOrigin } from '../clients/web-site.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
@@ -35,7 +36,19 @@ runCheck(async (cleanUps) => {
   const pictures = localDirectory('docs-page');
   const running = await step('Start the service on this machine', () => startService());
   cleanUps.defer(() => running.stop().then(() => {}));
-  const { visit, ...browser } = await step('Start the browser', startBrowser);
+  const { demo } = running;
+  const webSite = await step('Start the web site of the quickstart', () =>
+    startWebSite({
+      BASE: demo.base_url,
+      CLIENT: `${demo.login_app.client_id}:${demo.login_app.client_secret}`,
+      GOOGLE_CLIENT_ID: 'provider_b-our-app',
+      SIGN_IN_URL: `${demo.sandbox_url}/provider_b/auth`,
+    }),
+  );
+  cleanUps.defer(() => void webSite.stop());
+  const { visit, open, ...browser } = await step('Start the browser', () =>
+    startBrowser(webSite.port),
+  );
   cleanUps.use(browser);
   const page = `${running.demo.base_url}/docs`;
   const { check, conclude } = countedChecks('docs');
@@ -54,6 +67,22 @@ runCheck(async (cleanUps) => {
         assert.equal(status, 200, `${name}, ${sent.grant_type}: ${body}`);
         assert.match(body, /"access_token": "eyJ/);
       }
+    }),
+  );
+
+  await check('a person signs in at the web quickstart, cancels once, and signs out', () =>
+    open(webSiteOrigin, async (tab) => {
+      const signIn = tab.getByRole('link', { name: 'Sign in with Google' });
+      await signIn.click();
+      await tab.getByRole('button', { name: 'Cancel' }).click();
+      await tab.getByText('You did not allow the sign-in').waitFor();
+      await tab.getByRole('link', { name: 'Back' }).click();
+      await signIn.click();
+      await tab.getByRole('button', { name: 'Sign in' }).click();
+      await tab.getByText('Hello, lu_').waitFor();
+      assert.equal(new URL(tab.url()).origin, webSiteOrigin);
+      await tab.getByRole('button', { name: 'Sign out' }).click();
+      await signIn.waitFor();
     }),
   );
 

@@ -14,6 +14,7 @@ import {
   profile,
   validity,
 } from './sandbox-provider.ts';
+import { redirectUris, signIn, signInPath } from './sign-in-page.ts';
 
 interface IdentityServerOptions {
   /** The URL that it is mounted at. */
@@ -25,10 +26,15 @@ interface IdentityServerOptions {
   idOf?: ((subject: string) => string) | undefined;
 }
 
-export const redirectUri = 'https://app.example/callback';
-
 const scope = 'openid';
 const alg = 'ES256';
+
+/** A code for a person, which goes to the first redirect URI by default. */
+interface CodeQuery
+  extends Pick<CredentialsQuery, 'subject' | 'audience' | 'expired' | 'nonce' | 'reusable'> {
+  code_challenge?: string | undefined;
+  redirect_uri?: string;
+}
 
 /** An OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser. */
 export async function createIdentityServer(options: IdentityServerOptions) {
@@ -49,7 +55,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
    * Gives each token a grant of its own: a replayed code ends its grant, and should end no other
    * token.
    */
-  async function granted({ subject, audience, expired }: CredentialsQuery) {
+  async function granted({ subject, audience, expired }: CodeQuery) {
     const properties = {
       accountId: subject,
       clientId: options.apps[audience].id,
@@ -59,6 +65,19 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     grant.addOIDCScope(scope);
     return { ...properties, scope, grantId: await grant.save() };
   }
+
+  const issueAuthorizationCode = async (query: CodeQuery): Promise<string> => {
+    const { nonce, code_challenge: codeChallenge, redirect_uri = redirectUris[0] } = query;
+    const code = {
+      redirectUri: redirect_uri,
+      nonce,
+      codeChallenge,
+      codeChallengeMethod: codeChallenge && 'S256',
+    };
+    const grant = await granted(query);
+    if (query.reusable === 'true') reusableGrants.add(grant.grantId);
+    return new provider.AuthorizationCode({ ...grant, ...code }).save();
+  };
 
   return {
     /**
@@ -72,18 +91,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
     issueAccessToken: async (query: CredentialsQuery): Promise<string> =>
       new provider.AccessToken(await granted(query)).save(),
-    issueAuthorizationCode: async (query: CredentialsQuery): Promise<string> => {
-      const { nonce, code_challenge: codeChallenge } = query;
-      const code = {
-        redirectUri,
-        nonce,
-        codeChallenge,
-        codeChallengeMethod: codeChallenge && 'S256',
-      };
-      const grant = await granted(query);
-      if (query.reusable === 'true') reusableGrants.add(grant.grantId);
-      return new provider.AuthorizationCode({ ...grant, ...code }).save();
-    },
+    issueAuthorizationCode,
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
     /** An unexpired access token. */
@@ -94,6 +102,10 @@ export async function createIdentityServer(options: IdentityServerOptions) {
      * @param path below the issuer's own
      */
     answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+      if (path === signInPath)
+        return signIn(options.apps['our-app'].id, request, response, (subject, asked) =>
+          issueAuthorizationCode({ ...asked, subject, audience: 'our-app' }),
+        );
       // As Express mounts it: oidc-provider then finds the prefix of the URLs that it publishes.
       const belowIssuer = path + (request.url ?? '').replace(/^[^?]*/, '');
       Object.assign(request, { originalUrl: request.url, url: belowIssuer });
@@ -130,7 +142,7 @@ function configurationOf(
       client_id: id,
       client_secret: secret,
       id_token_signed_response_alg: alg,
-      redirect_uris: [redirectUri],
+      redirect_uris: redirectUris,
       grant_types: ['authorization_code', 'refresh_token'],
     })),
     jwks: { keys: [jwk] },

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { AccessToken } from 'oidc-provider';
 import { sendJson } from '../loopback-server.ts';
-import { createIdentityServer, redirectUri } from './identity-server.ts';
+import { createIdentityServer } from './identity-server.ts';
 import {
   type App,
   epochSeconds,
@@ -9,6 +9,7 @@ import {
   profile,
   type SandboxProvider,
 } from './sandbox-provider.ts';
+import { redirectUris } from './sign-in-page.ts';
 
 /** The differences between OAuth 2.0 providers. */
 interface Kind {
@@ -122,7 +123,7 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
         token_url: `${url}/token`,
         client_id: ours.id,
         client_secret: ours.secret,
-        redirect_uris: [redirectUri],
+        redirect_uris: redirectUris,
         pkce: 'verified',
       },
       notifications: kind.signsRequests && {

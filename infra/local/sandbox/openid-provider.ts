@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { logoutEvent } from '../../../lib/providers/notifications/notification.ts';
 import { securityEvents } from '../../../lib/providers/notifications/security-events.ts';
-import { createIdentityServer, redirectUri } from './identity-server.ts';
+import { createIdentityServer } from './identity-server.ts';
 import {
   epochSeconds,
   newApps,
@@ -9,6 +9,7 @@ import {
   type SandboxProvider,
   validity,
 } from './sandbox-provider.ts';
+import { redirectUris } from './sign-in-page.ts';
 
 /**
  * An OpenID Connect provider with two issuers; the first takes authorization codes, too, like
@@ -37,7 +38,7 @@ export async function createOpenIdProvider(sandboxUrl: string, id: string, keysF
       revocation_url: `${url}/token/revocation`,
       client_id,
       client_secret,
-      redirect_uris: [redirectUri],
+      redirect_uris: redirectUris,
     },
     user_profile: { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' },
   };

@@ -7,6 +7,7 @@ import { createOAuth2Provider, kinds } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
 import { createRiscApi } from './risc-api.ts';
 import * as sandbox from './sandbox-provider.ts';
+import { signInPath } from './sign-in-page.ts';
 
 export interface Sandbox extends LoopbackServer {
   /** Settings by provider, as an operator would give them for our app there. */
@@ -70,14 +71,15 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (isOfStrangePage(request))
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://sandbox');
+  const [, id = '', path = ''] = pathname.match(/^\/(\w+)(\/.*)$/) ?? [];
+  // Any web site may send its people to the page where they sign in.
+  if (isOfStrangePage(request) && path !== signInPath)
     return sendJson(response, 403, {
       error: 'forbidden',
       error_description:
         'The header Sec-Fetch-Site is cross-site: no other web page may send requests here.',
     });
-  const { pathname, searchParams } = new URL(request.url ?? '', 'http://sandbox');
-  const [, id = '', path = ''] = pathname.match(/^\/(\w+)(\/.*)$/) ?? [];
   const { issue, notify, answer } = providers.get(id) ?? {};
   const query = Object.fromEntries(searchParams);
   if (path === '/credentials' && issue)
