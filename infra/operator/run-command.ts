@@ -1,23 +1,34 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 import type { Pages } from '../../lib/operator/command.ts';
+import type { Output } from './readable.ts';
 
 type Run = () => Promise<Record<string, unknown>>;
 
+/** Excel takes a file for UTF-8 only if it begins with this mark. */
+const byteOrderMark = '\ufeff';
+
 /**
- * Prints each member of a command's pages as a line of JSON or CSV.
+ * Prints each member of a command's pages as a line of JSON or CSV. CSV in a file is as RFC 4180
+ * and Excel want it.
  * @throws Error saying how to go on, if a later page fails
  */
 export async function printLines(
   { members, from, columns = [] }: Pages,
   format: unknown,
   call: (flags: Record<string, unknown>) => ReturnType<Run>,
-  print: (line: string) => void,
+  output: Output,
 ) {
+  // A terminal would show the mark and the carriage returns.
+  const isForSpreadsheet = format === 'csv' && !output.isTTY;
+  const print = (line: string): void => {
+    output.write(isForSpreadsheet ? `${line}\r\n` : `${line}\n`);
+  };
   const lineOf = (member: unknown): string =>
     format === 'csv'
       ? columns.map((name) => cell(Object(member)[name])).join(',')
       : JSON.stringify(member);
+  if (isForSpreadsheet) output.write(byteOrderMark);
   if (format === 'csv') print(columns.join(','));
   let next: number | string | undefined;
   do {

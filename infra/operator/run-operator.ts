@@ -59,7 +59,7 @@ export async function runOperator(
     const call = (more: Record<string, unknown>) => callAny(line.words, { ...flags, ...more });
     await confirm(line, target, callAny, terminal);
     if (pages) {
-      await printLines(pages, flags.format, call, print);
+      await printLines(pages, flags.format, call, stdout);
       return 0;
     }
     if (lines) {

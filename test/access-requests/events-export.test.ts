@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { newCommentSchema, newReviewSchema } from '../../lib/access-requests/new-event.ts';
 import { writeEvents } from '../support/many-events.ts';
-import { operatorWithFiles } from '../support/operator.ts';
+import { operator, operatorWithFiles } from '../support/operator.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
 
@@ -38,7 +38,7 @@ describe('operator events export --access-request ID', () => {
     expect(linesOf(stdout)).toEqual(pages.flatMap(({ body }) => body.results));
   });
 
-  test('prints CSV with --format csv: quoted, and no formula for a spreadsheet', async () => {
+  test('prints CSV with --format csv for Excel: UTF-8 with its mark, CRLF, quoted, and no formula', async () => {
     const id = await newAccessRequest();
     const actor = { actor_type: 'custom', actor_id: 'a,b' };
     await own.service.addEvent('comments', { ...actor, comment: '=1+1 "x"\ny' }, { id });
@@ -51,12 +51,31 @@ describe('operator events export --access-request ID', () => {
     const at = ({ created_at, updated_at }: typeof body) => `"${created_at}","${updated_at}"`;
     expect((await exported(id, '--format', 'csv')).stdout).toBe(
       [
-        'id,access_request_id,type,actor_type,actor_id,status,counts,comment,created_at,updated_at',
+        '\ufeffid,access_request_id,type,actor_type,actor_id,status,counts,comment,created_at,updated_at',
         `"1","${id}","comment","custom","a,b","","","'=1+1 ""x""\ny",${at(first)}`,
         `"2","${id}","review","custom","a,b","approved","","",${at(body)}`,
         '',
-      ].join('\n'),
+      ].join('\r\n'),
     );
+  });
+
+  test('its bytes begin with the mark of UTF-8, once, and each row ends with CRLF', async () => {
+    const id = await newAccessRequest();
+    const event = { actor_type: 'custom', actor_id: 'Zoë', comment: 'Ключ 🔑' };
+    for (const _ of [1, 2]) await own.service.addEvent('comments', event, { id });
+    const bytes = Buffer.from((await exported(id, '--format', 'csv')).stdout);
+    expect(bytes.subarray(0, 5).toString('hex')).toBe('efbbbf6964');
+    expect(bytes.indexOf('efbbbf', 3, 'hex')).toBe(-1);
+    expect(bytes.toString().match(/\r\n/g)).toHaveLength(3);
+    expect(bytes.toString()).not.toMatch(/[^\r]\n/);
+    expect(bytes.includes('"Zoë","","","Ключ 🔑"')).toBe(true);
+  });
+
+  test('on a terminal, CSV has neither the mark nor carriage returns', async () => {
+    const atTerminal = operator.at(own.running.directory, '');
+    const words = ['--access-request', String(await newAccessRequest()), '--format', 'csv'];
+    const { stdout } = await atTerminal('events', 'export', ...words, '--local');
+    expect(stdout).toMatch(/^id,access_request_id,[a-z_,]+\n$/);
   });
 
   test.each([
