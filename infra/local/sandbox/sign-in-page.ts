@@ -5,7 +5,7 @@ import * as v from 'valibot';
 /** The web app of the quickstart gets its codes here, the others at the first address. */
 export const redirectUris = ['https://app.example/callback', 'http://localhost:8080/callback'];
 
-/** Where the people of the sandbox sign in, as its metadata say. */
+/** Path below an issuer of the page where people sign in, as the metadata of the sandbox say. */
 export const signInPath = '/auth';
 
 /**
