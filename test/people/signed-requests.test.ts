@@ -53,6 +53,12 @@ async function newLogin(notifications: object | null = { data_deletion_url: page
   return { logIn, send, signed };
 }
 
+/** A payload of somebody whose id has a letter in Latin-1. */
+const inLatin1 = Buffer.from(
+  JSON.stringify({ algorithm: 'HMAC-SHA256', issued_at: now(), user_id: 'm\xfcller' }),
+  'latin1',
+).toString('base64url');
+
 const signedBy = (key: string, encoded: string): string =>
   `${createHmac('sha256', key).update(encoded).digest('base64url')}.${encoded}`;
 
@@ -129,6 +135,7 @@ describe('signed requests', () => {
     ['without a signature', () => `.${signed().split('.')[1]}`, notOurs],
     ['with a third part', () => `${signed()}.x`, notOurs],
     ['of another algorithm', () => signed({ algorithm: 'none' }), /malformed/],
+    ['that is not UTF-8', () => signedBy(secret, inLatin1), /malformed/],
     ['that is no JSON', () => signedBy(secret, 'e30x'), /malformed/],
     ['of a login', () => signed({ code: 'x' }), /that of a login/],
     ['of a page', () => signed({ oauth_token: 'x' }), /that of a login/],

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import * as v from 'valibot';
+import { decodeUtf8 } from '../../foundation/utf8.ts';
 import type { Identity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { hashOf } from '../../storage/keys.ts';
@@ -71,7 +72,7 @@ function isSignature(signature: string, expected: string): boolean {
 
 /** @throws ServiceError for a payload that is malformed, or that of a login */
 function payloadIn(encoded: string): v.InferOutput<typeof payloadSchema> {
-  const text = Buffer.from(encoded, 'base64url').toString();
+  const text = decodeUtf8(Buffer.from(encoded, 'base64url'));
   const payload = v.safeParse(payloadSchema, text);
   if (!payload.success || payload.output.algorithm.toUpperCase() !== 'HMAC-SHA256')
     throw refused('The signed_request is malformed.');
