@@ -443,6 +443,12 @@ describe('a fault of our app is none of the person: 500, and the log has provide
       'code',
       { [github.token]: [200, { error: 'incorrect_client_credentials' }] },
     ],
+    [
+      'github',
+      'unregistered callback address',
+      'code',
+      { [github.token]: [200, { error: 'redirect_uri_mismatch' }] },
+    ],
     ['github', 'unknown app', 'code', { [github.token]: [404, { error: 'Not Found' }] }],
     [
       'line',

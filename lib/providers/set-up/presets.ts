@@ -226,8 +226,8 @@ export const presets = {
       ...codesAt('https://github.com/login/oauth/access_token', options, {
         // The other one is about a person whose address GitHub has not verified.
         refused_errors: ['bad_verification_code', 'unverified_user_email'],
-        // GitHub says the latter of a client id that it doesn't know.
-        app_errors: ['incorrect_client_credentials', 'Not Found'],
+        // GitHub says the last of a client id that it doesn't know.
+        app_errors: ['incorrect_client_credentials', 'redirect_uri_mismatch', 'Not Found'],
       }),
     }),
   },
