@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import * as v from 'valibot';
 import { localDirectory } from '../../infra/local/local-files.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
@@ -110,6 +110,36 @@ runCheck(async (cleanUps) => {
     }),
   );
 
+  await check('each operation shows its request by curl before it is sent', () =>
+    visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
+      for (const id of operations) {
+        const operation = await openOperation(tab, id);
+        assert.match(await sampleOf(operation), /^curl .*'http:\/\/127\.0\.0\.1:\d+\//);
+        await closeOperation(operation);
+      }
+      await fillIn(tab);
+      const working = ['issue-token', 'search-events', 'register-device', 'end-session'];
+      for (const id of working) {
+        const command = await sampleOf(await openOperation(tab, id));
+        const { stdout } = await execa('sh', ['-c', `${command} -s -w '\n%{http_code}'`]);
+        assert.match(stdout, /\n20\d$/, `${command} ${stdout}`);
+      }
+    }),
+  );
+
+  await check('the methods differ in colour', () =>
+    visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
+      const colours = await Promise.all(
+        ['get', 'post', 'delete'].map((method) =>
+          tab.evaluate(
+            `getComputedStyle(document.querySelector('.opblock-${method} .opblock-summary-method')).backgroundColor`,
+          ),
+        ),
+      );
+      assert.equal(new Set(colours).size, 3, colours.join());
+    }),
+  );
+
   await check('the token comes first, and what deletes comes last', () =>
     visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
       const ids = (await tab.locator('.opblock').evaluateAll((all) => all.map(({ id }) => id))).map(
@@ -207,6 +237,12 @@ async function barriers(tab: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
+}
+
+/** The command that an open operation shows. */
+async function sampleOf(operation: Locator): Promise<string> {
+  const shown = await operation.locator('.opblock-description pre').last().innerText();
+  return shown.trim();
 }
 
 /** Every element that ends beyond the window's right edge and can't be scrolled to. */

@@ -81,6 +81,18 @@ export const tags = [
   { name: 'Metadata', description: 'What clients and servers can discover.' },
 ];
 
+/** The API in Markdown, with the answers of API Gateway, which any operation can get. */
+const description = `\
+Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.
+
+API Gateway answers some requests itself, with \`{"message": "…"}\` as the body and without the headers of the service:
+
+- 404: no endpoint has this path and method.
+- 413: the body is larger than 10 MB.
+- 429: there are too many requests. Wait, then send it again.
+- 431: the request line and the headers together are larger than 10,240 bytes.
+- 500 or 503: the gateway cannot reach the service.`;
+
 /**
  * The OpenAPI 3.1 document of the whole API, from the endpoints' records. JSON leaves out its
  * undefined fields.
@@ -97,10 +109,6 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
     };
   }
   const components: [name: string, schema: object][] = [
-    [
-      'GatewayError',
-      { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
-    ],
     ...withNamedAlternatives(sent, { decoded: false }),
     ...withNamedAlternatives(received, { decoded: true }),
   ];
@@ -109,8 +117,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
     info: {
       title: 'Login service',
       version,
-      description:
-        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.\n\nAPI Gateway answers some requests itself, with `{"message": "…"}` as the body and without the headers of the service: 404 for an unknown path or method, 413, 429 and 431 as each operation lists them, and 500 or 503 when it cannot reach the service.',
+      description,
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: '/', description: 'The address that this document was read from' }],
@@ -120,33 +127,9 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
       schemas: Object.fromEntries(components.sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes,
       headers: headerComponents,
-      responses: {
-        ContentTooLarge: byGateway('The body is larger than 10 MB.', 'Request Entity Too Large'),
-        HeadersTooLarge: byGateway(
-          'The request line and the headers together are larger than 10,240 bytes.',
-          'Request Header Fields Too Large',
-        ),
-        TooManyRequests: byGateway(
-          'Too many requests. The gateway answers before the service is asked: wait, then send it again.',
-          'Too Many Requests',
-        ),
-      },
     },
   };
 }
-
-/**
- * A response of API Gateway itself: without the headers of the service, and with a body of its own.
- */
-const byGateway = (description: string, message: string): Json => ({
-  description,
-  content: {
-    'application/json': {
-      schema: { $ref: '#/components/schemas/GatewayError' },
-      example: { message },
-    },
-  },
-});
 
 function operation(
   key: string,
@@ -180,10 +163,7 @@ function operation(
     },
     responses: {
       ...successes(endpoint, received),
-      413: body && { $ref: '#/components/responses/ContentTooLarge' },
-      429: { $ref: '#/components/responses/TooManyRequests' },
       ...errorsOf(endpoint, received),
-      431: { $ref: '#/components/responses/HeadersTooLarge' },
     },
   };
 }

@@ -94,19 +94,7 @@ function responseOf(
     }
   }
 
-  // API Gateway may send a 429 of its own, without the headers of the service.
-  const mayBeOfGateway = status === statuses.too_many_requests;
-  if (mayBeOfGateway) {
-    bodies.push(refTo('GatewayError'));
-    descriptions.push(
-      'Or too many requests for the gateway, which answers before the service is asked.',
-    );
-  }
-
-  const header = (name: HeaderName, isSent = true) => {
-    if (!isSent) return undefined;
-    return mayBeOfGateway ? { ...headerComponents[name], required: undefined } : headerRef(name);
-  };
+  const header = (name: HeaderName, isSent: boolean) => (isSent ? headerRef(name) : undefined);
   const hasChallenge = codes.some((code) => code in challenges);
   const hasRetryAfter = codes.some((code) => code in retryAfterSeconds);
 
@@ -118,8 +106,7 @@ function responseOf(
   return {
     description: descriptions.join('\n\n'),
     headers: {
-      'x-request-id': header('RequestId'),
-      'Cache-Control': header('CacheControl'),
+      ...commonHeaders,
       'WWW-Authenticate': header('Challenge', hasChallenge),
       'DPoP-Nonce': header('ProofNonce', codes.includes('use_dpop_nonce')),
       'Retry-After': header('RetryAfter', hasRetryAfter),

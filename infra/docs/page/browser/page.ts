@@ -1,3 +1,5 @@
+import { type Credentials, curlSample, type Operation, placeholders } from './curl-sample.ts';
+
 interface SwaggerUi {
   preauthorizeBasic(scheme: string, username: string, password: string): void;
   preauthorizeApiKey(scheme: string, value: string): void;
@@ -10,9 +12,12 @@ interface SentRequest {
 
 declare const SwaggerUIBundle: (options: object) => SwaggerUi;
 
-interface DemoCredentials {
-  basic: Record<string, { username: string; password: string }>;
-  tokens: Record<string, string>;
+interface ApiDocument {
+  servers?: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+}
+
+interface DemoCredentials extends Credentials {
   /** Values for the placeholders of the examples. */
   examples: Record<string, string>;
 }
@@ -22,7 +27,7 @@ const isDemo = 'demo' in page.dataset;
 const documentText = await read(isDemo ? '../openapi.json' : 'openapi.json');
 // Without the headers of responses: nearly all are the same, and they would take up most of an
 // operation.
-const apiDocument = JSON.parse(documentText, (name, value) =>
+const apiDocument: ApiDocument = JSON.parse(documentText, (name, value) =>
   name === 'headers' ? undefined : value,
 );
 // The server that the page came from, under the name that the browser knows it by.
@@ -34,13 +39,13 @@ dark.addEventListener('change', followColorScheme);
 followColorScheme();
 
 new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
-show(apiDocument);
+show(withSamples(apiDocument, placeholders));
 if (isDemo) showDemo();
 
 /**
  * Shows a document in the place of the one before. The operation that the address names is open.
  */
-function show(spec: object): SwaggerUi {
+function show(spec: ApiDocument): SwaggerUi {
   const domNode = document.createElement('div');
   document.querySelector('#api')?.replaceChildren(domNode);
   return SwaggerUIBundle({
@@ -58,6 +63,20 @@ function show(spec: object): SwaggerUi {
     supportedSubmitMethods: isDemo ? ['get', 'post', 'delete'] : [],
     requestInterceptor: sendFormAsForm,
   });
+}
+
+/** A document whose descriptions of operations end with a request by curl. */
+function withSamples(spec: ApiDocument, credentials: Credentials): ApiDocument {
+  const [server] = spec.servers ?? [];
+  const origin = server?.url ?? 'https://login.example.com';
+  const paths = structuredClone(spec.paths);
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const sample = curlSample(method, `${origin}${path}`, operation, credentials);
+      operation.description = `${operation.description ?? ''}\n\n\`\`\`sh\n${sample}\n\`\`\``;
+    }
+  }
+  return { ...spec, paths };
 }
 
 /**
@@ -102,7 +121,7 @@ async function fillIn(): Promise<void> {
     typeof value === 'string' ? (examples[value] ?? value) : value,
   );
   // Shown anew: an example that is open in an editor would not change.
-  const ui = show(JSON.parse(filled));
+  const ui = show(withSamples(JSON.parse(filled), { basic, tokens }));
   for (const [scheme, { username, password }] of Object.entries(basic)) {
     ui.preauthorizeBasic(scheme, username, password);
   }
@@ -152,5 +171,3 @@ function mend(): void {
     }
   }
 }
-
-export {};
