@@ -17,9 +17,9 @@ export const rejected = [
   () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, access_secret } }),
   // @ts-expect-error OAuth 2.0 has no id token.
   () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, id_token } }),
-  // @ts-expect-error OAuth 1.0 has no id token.
   () =>
     issueToken({
+      // @ts-expect-error OAuth 1.0 has no id token.
       body: { grant_type, provider: 'provider_c', access_token, access_secret, id_token },
     }),
   // @ts-expect-error OAuth 1.0 needs the secret.
@@ -32,17 +32,17 @@ export const rejected = [
   () => issueToken({ body: { grant_type, provider: 'provider_f', access_token } }),
   // @ts-expect-error A nonce goes with an id token.
   () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, nonce } }),
-  // @ts-expect-error
   () =>
     issueToken({
+      // @ts-expect-error A nonce goes with an id token.
       body: { grant_type, provider: 'provider_c', access_token, access_secret, nonce },
     }),
   // @ts-expect-error These go with an authorization code.
   () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, code_verifier } }),
   // @ts-expect-error
   () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, redirect_uri } }),
-  // @ts-expect-error Only provider_b issues authorization codes.
   () =>
+    // @ts-expect-error Only provider_b issues authorization codes.
     issueToken({ body: { grant_type: code_grant, provider: 'provider_a', authorization_code } }),
   // @ts-expect-error There is no such grant.
   () => issueToken({ body: { grant_type: 'password' } }),
