@@ -241,8 +241,8 @@ async function barriers(tab: Page): Promise<string[]> {
 
 /** The command that an open operation shows. */
 async function sampleOf(operation: Locator): Promise<string> {
-  const shown = await operation.locator('.opblock-description pre').last().innerText();
-  return shown.trim();
+  const shown = await operation.locator('.opblock-description pre').last().textContent();
+  return (shown ?? '').trim();
 }
 
 /** Every element that ends beyond the window's right edge and can't be scrolled to. */

@@ -22,7 +22,7 @@ export interface Credentials {
   tokens: Record<string, string>;
 }
 
-/** Where the credentials of a reader go. */
+/** Names in the place of a reader's credentials. */
 export const placeholders: Credentials = {
   basic: {
     login_app_client: { username: 'CLIENT_ID', password: 'CLIENT_SECRET' },
