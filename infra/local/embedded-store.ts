@@ -11,7 +11,7 @@ import {
   type Answer,
   type Item,
   itemSchema,
-  keyOf,
+  keyOfWrite,
   type StoreCall,
   transactions,
 } from './transactions.ts';
@@ -60,20 +60,21 @@ export async function startEmbeddedStore(options: StoreOptions = {}): Promise<Em
   const ofTransactions = transactions(call, path !== undefined);
   const { alone, together } = turns();
 
+  const transact = async (request: StoreRequest): Promise<StoreAnswer> => {
+    const { status, body } = await ofTransactions.answer(JSON.parse(request.body));
+    return { status, body: JSON.stringify(body) };
+  };
+
   const ask = (request: StoreRequest): Promise<StoreAnswer> => {
     const operation = operationOf(request);
     const isTransaction = operation === 'TransactWriteItems';
-    const isWatched = takeChange !== undefined && writes.has(operation);
-    if (!isTransaction && !isWatched) return together(() => askDynalite(request));
-    return alone(async () => {
-      const input: unknown = JSON.parse(request.body);
-      const write = async (): Promise<StoreAnswer> => {
-        if (!isTransaction) return askDynalite(request);
-        const { status, body } = await ofTransactions.answer(input);
-        return { status, body: JSON.stringify(body) };
-      };
-      return takeChange ? watched(input, write, call, takeChange) : write();
-    });
+    const isWrite = isTransaction || writes.has(operation);
+    const answer = () => (isTransaction ? transact(request) : askDynalite(request));
+    // The items are read before and after, and no other write may come between.
+    if (takeChange && isWrite)
+      return alone(async () => watched(JSON.parse(request.body), answer, call, takeChange));
+    // A transaction is made of several calls, and nobody may see half of it.
+    return isTransaction ? alone(answer) : together(answer);
   };
 
   await ofTransactions.undoInterrupted();
@@ -185,7 +186,10 @@ async function watched<Result>(
   call: StoreCall,
   takeChange: (change: StoreChange) => void,
 ): Promise<Result> {
-  const written = writesOf(input).map((one) => ({ TableName: one.TableName, Key: keyOf(one) }));
+  const written = writesOf(input).map((one) => ({
+    TableName: one.TableName,
+    Key: keyOfWrite(one),
+  }));
   const read = () => Promise.all(written.map((one) => itemAt(one, call)));
   const before = await read();
   const result = await write();

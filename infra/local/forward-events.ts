@@ -6,9 +6,13 @@ const pause = 1_000;
 
 /**
  * Sends events to a consumer, at least once and one at a time.
- * @param patience milliseconds for an answer, as in EventBridge
+ * @param answerMilliseconds milliseconds for an answer, as in EventBridge
  */
-export function forwardEvents(url: string, say: (line: string) => void, patience = 5_000) {
+export function forwardEvents(
+  url: string,
+  say: (line: string) => void,
+  answerMilliseconds = 5_000,
+) {
   let waiting = 0;
   let last = Promise.resolve();
   let isOpen = true;
@@ -16,7 +20,7 @@ export function forwardEvents(url: string, say: (line: string) => void, patience
     last = last.then(() => (isOpen ? attempt(event, isTold) : undefined));
   };
   const attempt = async (event: Envelope, isTold: boolean): Promise<void> => {
-    const problem = await send(url, event, patience);
+    const problem = await send(url, event, answerMilliseconds);
     if (problem === undefined) waiting -= 1;
     else if (isOpen) {
       if (!isTold)
@@ -43,7 +47,11 @@ export function forwardEvents(url: string, say: (line: string) => void, patience
  * Sends an event once.
  * @returns why it was not taken; undefined if it was
  */
-async function send(url: string, event: Envelope, patience: number): Promise<string | undefined> {
+async function send(
+  url: string,
+  event: Envelope,
+  answerMilliseconds: number,
+): Promise<string | undefined> {
   try {
     const { ok, status, body } = await fetch(url, {
       method: 'POST',
@@ -51,7 +59,7 @@ async function send(url: string, event: Envelope, patience: number): Promise<str
       body: JSON.stringify(event),
       // Elsewhere may be another machine.
       redirect: 'manual',
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(answerMilliseconds),
     });
     await body?.cancel();
     return ok ? undefined : `it answered with ${status}`;

@@ -33,16 +33,7 @@ async function main(): Promise<void> {
     EVENTS_TO,
   } = readStartSettings(process.env);
   process.env.LOG_LEVEL ??= 'ERROR';
-  if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT))
-    throw new Error(
-      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.',
-    );
-  if (DYNAMODB_ENDPOINT && EVENTS_TO)
-    throw new Error(
-      'EVENTS_TO gets what changes in the embedded store. Leave out DYNAMODB_ENDPOINT.',
-    );
-  if (JOIN && EVENTS_TO)
-    throw new Error('The stack that JOIN names publishes the events: set EVENTS_TO at that stack.');
+  refuseContradictions({ JOIN, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO });
   const files = local.localFiles();
   const other = await local.runningStack(files);
   if (other)
@@ -106,6 +97,26 @@ async function main(): Promise<void> {
   stack.beginPublishing();
 }
 
+type ContradictorySettings = Pick<
+  ReturnType<typeof readStartSettings>,
+  'JOIN' | 'DYNAMODB_ENDPOINT' | 'LOCAL_DATA' | 'EVENTS_TO'
+>;
+
+/** @throws Error when two variables exclude each other */
+function refuseContradictions(given: ContradictorySettings): void {
+  const { JOIN, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = given;
+  if (LOCAL_DATA && (JOIN || DYNAMODB_ENDPOINT))
+    throw new Error(
+      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.',
+    );
+  if (DYNAMODB_ENDPOINT && EVENTS_TO)
+    throw new Error(
+      'EVENTS_TO gets what changes in the embedded store. Leave out DYNAMODB_ENDPOINT.',
+    );
+  if (JOIN && EVENTS_TO)
+    throw new Error('The stack that JOIN names publishes the events: set EVENTS_TO at that stack.');
+}
+
 const onNetwork = (sandbox: string): string =>
   `Everybody on this network can use it, such as a phone, which finds the providers at ${sandbox}.`;
 
@@ -144,8 +155,8 @@ function portFor(
   );
 }
 
-/** Milliseconds for which a DynamoDB is asked. */
-const patience = 5_000;
+/** Milliseconds that a DynamoDB has for its answer. */
+const answerMilliseconds = 5_000;
 
 /**
  * The store that `DYNAMODB_ENDPOINT` names.
@@ -154,7 +165,9 @@ const patience = 5_000;
 async function useDynamoDb(url: string) {
   const client = localDynamoDb(url);
   try {
-    await client.send(new ListTablesCommand({}), { abortSignal: AbortSignal.timeout(patience) });
+    await client.send(new ListTablesCommand({}), {
+      abortSignal: AbortSignal.timeout(answerMilliseconds),
+    });
     return { url, close: () => Promise.resolve() };
   } catch (cause) {
     const advice = 'Start DynamoDB Local there, or leave DYNAMODB_ENDPOINT out.';

@@ -125,7 +125,7 @@ async function transact(
   const writes: Write[] = [];
   for (const { operation, input } of inputs) {
     const { TableName } = input;
-    const key = keyOf(input);
+    const key = keyOfWrite(input);
     const read = await call('GetItem', { TableName, Key: key, ConsistentRead: true });
     if (read.status !== 200) return read;
     const { Item } = v.parse(v.object({ Item: v.optional(itemSchema) }), read.body);
@@ -146,7 +146,7 @@ function problemOf(writes: { input: Write['input'] }[]): string | undefined {
   if (writes.length === 0 || writes.length > 100) return 'A transaction has 1 to 100 writes.';
   const tables = new Set(writes.map(({ input }) => input.TableName));
   if (tables.size > 1) return 'This store serves transactions on one table.';
-  const keys = new Set(writes.map(({ input }) => JSON.stringify(keyOf(input))));
+  const keys = new Set(writes.map(({ input }) => JSON.stringify(keyOfWrite(input))));
   if (keys.size < writes.length)
     return 'Transaction request cannot include multiple operations on one item';
   return undefined;
@@ -202,7 +202,7 @@ async function reasonsOf(writes: Write[], call: StoreCall): Promise<Record<strin
   const reasons: Record<string, unknown>[] = [];
   for (const write of writes) {
     const tried = await tryCondition(write, call);
-    reasons.push(tried.status === 200 ? { Code: 'None' } : reasonOf(write));
+    reasons.push(tried.status === 200 ? { Code: 'None' } : reasonOfRefusal(write));
   }
   return reasons;
 }
@@ -240,7 +240,7 @@ async function undo(
 }
 
 /** The key of an item that is written: its own member of the input, or two attributes. */
-export function keyOf({
+export function keyOfWrite({
   Key,
   Item = {},
 }: {
@@ -269,7 +269,7 @@ function only(names: Set<string>, map: object = {}): object | undefined {
   return members.length > 0 ? Object.fromEntries(members) : undefined;
 }
 
-const reasonOf = ({ input, image }: Write) => ({
+const reasonOfRefusal = ({ input, image }: Write) => ({
   Code: 'ConditionalCheckFailed',
   Message: 'The conditional request failed',
   Item: input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' ? image : undefined,
