@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { idForms } from '../lib/foundation/ids.ts';
-import type { LogReason } from '../lib/foundation/reasons.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { type Body, form, json, securityEventToken } from '../lib/http/body.ts';
+import { form, json, securityEventToken } from '../lib/http/body.ts';
 import { accepted, noContent, ok, serve } from '../lib/http/serve.ts';
 import { receiveNotification } from '../lib/people/notifications/receive-notification.ts';
 import type { Message } from '../lib/people/notifications/verify-message.ts';
+import { securityEventError } from '../lib/providers/notifications/answers.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
 import { once, optional, queryChoice } from '../lib/schema/form-parameters.ts';
-import { described, jsonSchema, textField } from '../lib/schema/json-schema.ts';
+import { described, jsonSchema } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { notificationsPath } from '../lib/tokens/issuer.ts';
 
@@ -33,34 +33,6 @@ const securityEventSchema = v.pipe(
   v.nonEmpty('The body is missing.'),
   v.transform((token): Message => ({ form: 'secevent', text: token })),
 );
-
-/** The codes of what is wrong; anything else is `invalid_request`. */
-const codeOf: { [Reason in LogReason]?: string } = {
-  unknown_key: 'invalid_key',
-  algorithm_not_allowed: 'invalid_key',
-  issued_by_another_issuer: 'invalid_issuer',
-  issued_to_another_app: 'invalid_audience',
-  signature_invalid: 'authentication_failed',
-  notifications_off: 'access_denied',
-};
-
-/**
- * The 400 to a security event token that is not accepted.
- * @see RFC 8935 sections 2.3 and 2.4
- */
-const badSecurityEvent = {
-  schema: v.pipe(
-    v.object({
-      err: v.picklist(['invalid_request', ...new Set(Object.values(codeOf))]),
-      description: textField('What is wrong, for developers.'),
-    }),
-    v.title('SecurityEventError'),
-  ),
-  render: ({ message: description, detail: { reason } }) => ({
-    body: { err: (reason && codeOf[reason]) ?? 'invalid_request', description },
-    headers: { 'content-language': 'en' },
-  }),
-} satisfies Body<unknown>['badRequest'];
 
 const formSchema = v.pipe(
   v.object({ logout_token: optional('logout_token'), signed_request: optional('signed_request') }),
@@ -122,7 +94,7 @@ export const { endpoint, handler } = serve({
     others: [
       {
         ...securityEventToken(securityEventSchema, mostBytes),
-        badRequest: badSecurityEvent,
+        badRequest: securityEventError,
         example: 'SECURITY_EVENT_TOKEN',
       },
       {
