@@ -25,19 +25,21 @@ const appleSchema = v.pipe(
     },
     (issue) => (issue.path ? keyRequired()(issue) : 'The body must be a JSON object.'),
   ),
-  v.transform(({ payload }): Message => ({ form: 'payload', text: payload })),
+  v.transform(({ payload }): Message => ({ form: 'payload', text: payload.trim() })),
 );
 
 const securityEventSchema = v.pipe(
   v.string('The body is missing.'),
   v.nonEmpty('The body is missing.'),
-  v.transform((token): Message => ({ form: 'secevent', text: token })),
+  // Some senders end the body with a line feed.
+  v.transform((token): Message => ({ form: 'secevent', text: token.trim() })),
 );
 
 const formSchema = v.pipe(
   v.object({ logout_token: optional('logout_token'), signed_request: optional('signed_request') }),
   v.rawTransform(({ dataset: { value }, addIssue, NEVER }): Message => {
-    const { logout_token, signed_request } = value;
+    const logout_token = value.logout_token?.trim();
+    const signed_request = value.signed_request?.trim();
     if (logout_token && !signed_request) return { form: 'logout_token', text: logout_token };
     if (signed_request && !logout_token) return { form: 'signed_request', text: signed_request };
     addIssue({ message: 'Send either the parameter logout_token or signed_request.' });

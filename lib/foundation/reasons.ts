@@ -34,7 +34,7 @@ export const logReasons = {
   not_an_access_token:
     'The access token is no JWT, malformed or another token, such as an id token',
   algorithm_not_allowed: 'The JWT is signed by an algorithm that is not allowed, or not at all',
-  unknown_key: 'The issuer publishes no key that the header of the JWT names, or several that fit',
+  unknown_key: 'The issuer publishes no key that the header of the JWT names',
   signature_invalid: 'The signature of the JWT is wrong',
   id_token_expired: 'The id token has expired',
   id_token_not_yet_valid: 'The JWT is valid only later (`nbf`)',
@@ -42,6 +42,7 @@ export const logReasons = {
   issued_too_long_ago:
     'The id token was issued longer ago (`iat`) than the settings of its issuer allow',
   valid_for_too_long: 'The id token is valid for more than a day after it was issued (`exp`)',
+  provider_session_over: 'The session at the provider has ended (`session_expiry`)',
   issued_by_another_issuer:
     'The JWT names an issuer that the settings do not, or another than this service',
   notifications_off: 'The settings of the issuer have no `notifications`',

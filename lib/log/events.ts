@@ -120,6 +120,8 @@ export const logEvents = {
     kind: choiceOf(
       'consent_revoked',
       'account_deleted',
+      'email_enabled',
+      'email_disabled',
       'account_disabled',
       'account_enabled',
       'account_purged',
@@ -179,9 +181,12 @@ export const logEvents = {
   profile_fields_left_out: line('Profile claims were too long, of another type or unprintable', {
     fields,
   }),
-  login_claims_left_out: line('An `acr` or `amr` of an id token was too long or of another type', {
-    fields,
-  }),
+  login_claims_left_out: line(
+    'An `acr`, `amr` or `session_expiry` of an id token was too long or of another type',
+    {
+      fields,
+    },
+  ),
   provider_keys_fetched: line('The signing keys of an OpenID provider were fetched', { issuer }),
   provider_keys_stale: line(
     'An OpenID provider did not return its keys; the last known ones stay in use',

@@ -63,6 +63,8 @@ export interface VerifiedIdentity extends Identity {
   login_claims?: LoginClaims | undefined;
   /** Epoch seconds at which the person authenticated at the provider, if it tells. */
   auth_time?: number | undefined;
+  /** Epoch seconds at which the session at the provider ends, if it tells. */
+  session_end?: number | undefined;
   /** The hash of the provider's session, if the provider may end ours. */
   provider_session?: string | undefined;
   /** Claims of the id token for the login hook, as the settings list them. Never stored. */

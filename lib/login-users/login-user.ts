@@ -30,6 +30,9 @@ const loginUserSchema = v.object({
   last_login_at: v.string(),
   blocked_at: v.optional(v.string()),
   hijacked_at: v.optional(v.string()),
+  /** When Apple last said that mail to the person's relay address arrives again, or no more. */
+  email_enabled_at: v.optional(v.string()),
+  email_disabled_at: v.optional(v.string()),
   /** Credentials that were rejected when the person linked an identity. */
   rejected_credentials: v.optional(v.number()),
   /** Epoch seconds from which these are counted. */

@@ -135,6 +135,8 @@ const loginUser: Projection = (change) => {
   const hasLoggedIn = after && differs('last_session_id', change);
   const haveSessionsEnded = after && differs('sessions_ended_at', change);
   const isHijacked = after?.hijacked_at && differs('hijacked_at', change);
+  const isMailOff = after?.email_disabled_at && differs('email_disabled_at', change);
+  const isMailOn = after?.email_enabled_at && differs('email_enabled_at', change);
   return [
     ...when(!before, 'login_user.created', after),
     ...when(hasLoggedIn, 'login_user.logged_in', {
@@ -150,6 +152,8 @@ const loginUser: Projection = (change) => {
     }),
     ...when(gained('blocked_at', change), 'login_user.blocked', after),
     ...when(isHijacked, 'login_user.hijacked', after),
+    ...when(isMailOff, 'login_user.email_disabled', after),
+    ...when(isMailOn, 'login_user.email_enabled', after),
     ...identityEvents(change),
     ...when(!after, 'login_user.deleted', before),
   ];

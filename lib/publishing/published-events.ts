@@ -85,6 +85,14 @@ export const publishedEvents = {
     'A provider reported that the account there with which a person logs in was hijacked.',
     { ...person, hijacked_at: timestampField },
   ),
+  'login_user.email_disabled': event(
+    'Apple reported that the person no longer takes mail at their relay address.',
+    { ...person, email_disabled_at: timestampField },
+  ),
+  'login_user.email_enabled': event(
+    'Apple reported that the person takes mail at their relay address again.',
+    { ...person, email_enabled_at: timestampField },
+  ),
   'identity.linked': event('A further identity of a person was linked to their Login User.', {
     ...loginUserId,
     identity_id: textField('The identity, as the person sees it in the list of theirs.'),

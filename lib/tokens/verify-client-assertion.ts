@@ -77,7 +77,8 @@ async function verifyForeign(
   token: string,
 ): Promise<boolean> {
   const rules = { ...trusted, requiredClaims: ['exp'], algorithms: assertionAlgorithms };
-  await verified(token, (header) => issuerKey(trusted, header), 3600, rules);
+  const key: JWTVerifyGetKey = (header, jws) => issuerKey(trusted, header, jws);
+  await verified(token, key, 3600, rules);
   return true;
 }
 

@@ -81,7 +81,6 @@ describe('an issuer that has turned hostile', () => {
 
   test.each<[string, string, (own: JWK) => object[], number[]]>([
     ['CWE-400', 'a thousand keys, all of this id', thousand, [400, 500]],
-    ['RFC 8725 3.10', 'two keys of this id', (own) => [own, { ...own, use: 'sig' }], [400]],
     [
       'CVE-2016-10555',
       'a secret key of this id',
@@ -94,9 +93,16 @@ describe('an issuer that has turned hostile', () => {
     ['RFC 8725 3.4', 'a key that is half missing', ({ y: _, ...own }) => [own], [400, 500]],
     [
       'CVE-2019-10744',
-      'a key set with __proto__',
-      (own) => [JSON.parse('{"__proto__":{"kty":"EC"}}'), own],
-      [400, 500],
+      'a key under __proto__',
+      (own) => [JSON.parse(`{"__proto__":${JSON.stringify(own)}}`)],
+      [500],
+    ],
+    ['RFC 7517 9.3', 'its private key', (own) => [{ ...own, d: own.x }], [500]],
+    [
+      'RFC 8725 3.1',
+      'its key for key agreement',
+      (own) => [{ ...own, key_ops: ['deriveBits'] }],
+      [400],
     ],
     ['RFC 7517 5', 'no keys', () => [], [500]],
   ])('[%s] publishes %s: nobody is logged in', async (_source, _what, keys, statuses) => {

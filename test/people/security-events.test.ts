@@ -271,7 +271,8 @@ describe('kinds do not mix', () => {
   test.each<Row>([
     ...ofBoth,
     ['another signature', {}],
-    ['no exp', { exp: undefined }],
+    ['no exp, issued more than five minutes ago', { exp: undefined, iat: now() - 370 }],
+    ['no exp and no usable iat', { exp: undefined, iat: 'x' as unknown as number }],
     ['neither sub nor sid', { sub: undefined }],
     ['a sub that is none', { sub: '' }],
     ['a sid that is none', { sid: 7 }],
@@ -286,6 +287,61 @@ describe('kinds do not mix', () => {
       error: 'invalid_request',
     });
     expect(await isIn(phone)).toBe(true);
+  });
+
+  const asText = (seconds: number) => String(seconds) as unknown as number;
+  test.each<[string, Claims, header?: object]>([
+    ['no exp, as Ory Hydra and LemonLDAP send it', { exp: undefined }],
+    ['no exp, issued four minutes ago', { exp: undefined, iat: now() - 240 }],
+    ['no typ', {}, { typ: undefined }],
+    ['an event that is an empty list', { events: { [logoutEvent]: [] } }],
+    ['a sub and a sid', { sid: 'a-session-of-nobody' }],
+    ['an iat with a fraction', { iat: now() + 0.25, exp: now() + 120.5 }],
+    ['times as text', { iat: asText(now()), exp: asText(now() + 120) }],
+    ['an audience in a list', { aud: [ourApp] }],
+  ])('a logout token with %s: 200, and the sessions end', async (_, claims, header) => {
+    const { logIn, logOut } = await newPerson();
+    const phone = await logIn();
+    expect((await logOut(claims, header)).status).toBe(200);
+    expect(await isIn(phone)).toBe(false);
+  });
+
+  test('a logout token without exp counts once', async () => {
+    const { logIn, logoutTokenOf, sendForm } = await newPerson();
+    const logout_token = await logoutTokenOf({ exp: undefined, iat: now() + 30 });
+    const phone = await logIn();
+    expect((await sendForm({ logout_token })).status).toBe(200);
+    const again = await logIn();
+    expect((await sendForm({ logout_token })).status).toBe(200);
+    expect([await isIn(phone), await isIn(again)]).toEqual([false, true]);
+  });
+
+  test('white space around a message, and a charset, do no harm', async () => {
+    const { logIn, setOf, logoutTokenOf, sendForm, notification, post, address } =
+      await newPerson();
+    const sendSet = async () => {
+      const headers = { 'content-type': 'application/secevent+jwt; charset=utf-8' };
+      const body = `${await setOf(revoked)}\r\n`;
+      return service.call(address(), { method: 'POST', headers, body });
+    };
+    const sendLogout = async () => sendForm({ logout_token: ` ${await logoutTokenOf()}\n` });
+    const sendToApple = async () => post(`${await notification('consent-revoked')}\n`);
+    for (const [status, send] of [
+      [202, sendSet],
+      [200, sendLogout],
+      [204, sendToApple],
+    ] as const) {
+      const phone = await logIn();
+      expect((await send()).status).toBe(status);
+      expect(await isIn(phone)).toBe(false);
+    }
+  });
+
+  test('a security event that is an empty list: 202', async () => {
+    const { logIn, tell } = await newPerson();
+    const phone = await logIn();
+    expect((await tell(purged, {}, [])).status).toBe(202);
+    expect(await isIn(phone)).toBe(false);
   });
 
   test('an id token is neither, and neither is an id token', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
 import { logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { accountOf } from '../support/people.ts';
@@ -179,6 +180,35 @@ describe('a key that is not known', () => {
     issuer.behave();
     pass(minute);
     expect(await logIn(first)).toBe(200);
+  });
+});
+
+describe('a new key under the id of the old one', () => {
+  const reuseId = async () => {
+    issuer.rotateKey(String(decodeProtectedHeader(await idToken()).kid));
+  };
+
+  test('is accepted after a minute at most, and the old one no more', async () => {
+    const old = await idToken();
+    expect(await logIn(first, old)).toBe(200);
+    await reuseId();
+    expect(await logIn(first)).toBe(400);
+    pass(minute);
+    expect([await logIn(first), await logIn(second)]).toEqual([200, 200]);
+    expect(await logIn(first, old)).toBe(400);
+  });
+
+  test('is asked for at most once a minute, however many signatures are wrong', async () => {
+    const forged = async () => `${(await idToken()).slice(0, -9)}AAAAAAAAA`;
+    expect(await logIn(first)).toBe(200);
+    expect(await logInAtOnce(10, forged)).toEqual(Array(10).fill(400));
+    expect(asked()).toEqual([1, 1]);
+    pass(minute);
+    expect(await logInAtOnce(10, forged)).toEqual(Array(10).fill(400));
+    expect(await logInAtOnce(10, forged)).toEqual(Array(10).fill(400));
+    expect(await logIn(second, await forged())).toBe(400);
+    expect(await logInAtOnce(10, withMadeUpKey)).toEqual(Array(10).fill(400));
+    expect(asked()).toEqual([2, 2]);
   });
 });
 

@@ -225,6 +225,20 @@ describe('people and sessions', () => {
     expect(await publishedDuring(() => report('hijacking', iat + 1))).toEqual([hijacked]);
   });
 
+  test('mail to a person’s relay address at Apple: login_user.email_disabled and email_enabled, once each', async () => {
+    const { app, logIn, notification, post } = await newIssuerLogin(service, standIn);
+    const { loginUserId: login_user_id } = await logIn();
+    const user = { login_user_id, login_app_id: app.login_app_id };
+    const disabled = await notification('email-disabled');
+    const enabled = await notification('email-enabled');
+    const send = (payload: string) => async () => expect((await post(payload)).status).toBe(204);
+    const off = { event: 'login_user.email_disabled', ...user, email_disabled_at: 'TIME' };
+    const on = { event: 'login_user.email_enabled', ...user, email_enabled_at: 'TIME' };
+    expect(await publishedDuring(send(disabled))).toEqual([off]);
+    expect(await publishedDuring(send(disabled))).toEqual([]);
+    expect(await publishedDuring(send(enabled))).toEqual([on]);
+  });
+
   /** What is published when the only session of a person ends, who has a phone. */
   const endOf = ({ loginUserId: login_user_id, sessionId, phone }: Owner, reason: string) => {
     const user = { login_user_id, login_app_id };

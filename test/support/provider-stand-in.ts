@@ -140,7 +140,7 @@ export async function startProviderStandIn() {
             .sign(privateKey, { crit: { strange: true } });
         },
         /** Signs with a new key from now on, and publishes that one alone. */
-        rotateKey: (): void => void signingKeys.delete(path),
+        rotateKey: (kid?: string): void => void signingKeys.set(path, newSigningKey(kid)),
       };
     },
   };
@@ -154,8 +154,7 @@ export function reply(
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-async function newSigningKey() {
+async function newSigningKey(kid: string = randomUUID()) {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
-  const kid = randomUUID();
   return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' } };
 }

@@ -54,4 +54,5 @@ export const laterSettings = [
   'throttled_errors',
   'proof_secret',
   'signature',
+  'tenants',
 ];

@@ -90,7 +90,11 @@ const settingsFlags = {
     ),
   ),
   'redirect-uri': optional(text('With --preset: our redirect URIs, separated by commas')),
-  tenant: optional(text('With --preset microsoft: the tenant id')),
+  tenant: optional(
+    text(
+      'With --preset microsoft: the tenant id; with microsoft-any: those that may log in, separated by commas',
+    ),
+  ),
   'team-id': optional(text('With --preset apple: the team id')),
   'key-id': optional(text('With --preset apple: the id of the private key')),
   issuer: optional(text('With --preset oidc: the iss of the id tokens')),

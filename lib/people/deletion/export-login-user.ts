@@ -18,6 +18,8 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
     imported_at,
     blocked_at,
     hijacked_at,
+    email_enabled_at,
+    email_disabled_at,
   } = user;
   const last_login_at = latestLoginOf(user);
   const [sessions, devices] = await Promise.all([
@@ -35,6 +37,8 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
       last_login_at,
       blocked_at,
       hijacked_at,
+      email_enabled_at,
+      email_disabled_at,
     },
     identities: identitiesOf(user),
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),

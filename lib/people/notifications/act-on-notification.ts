@@ -52,9 +52,12 @@ export async function actOn(
     const { login_user_id } = user;
     annotateLog({ login_user_id });
 
-    // 2. Subscribers are told of a hijacking, whatever else is decided.
+    // 2. Subscribers are told of some events, whatever else is decided.
     const isOutdated = hasLoggedInSince(owner, firstRead, notification);
-    if (isHijacking && !isOutdated) await noteHijacking(login_user_id, issuedAt);
+    const reportedAt = isoTime(issuedAt);
+    if (isHijacking && !isOutdated) await note(login_user_id, { hijacked_at: reportedAt });
+    if (kind === 'email_enabled') await note(login_user_id, { email_enabled_at: reportedAt });
+    if (kind === 'email_disabled') await note(login_user_id, { email_disabled_at: reportedAt });
 
     // 3. The outcome that is due.
     const namedSessions = await readNamedSessions(loginAppId, login_user_id, notification);
@@ -192,9 +195,8 @@ const noLoginSince = ({ sessions_begun }: LoginUser) => ({
   sessions_begun: { is: sessions_begun },
 });
 
-async function noteHijacking(loginUserId: string, issuedAt: number): Promise<void> {
-  await updateItem(loginUserItem(loginUserId), {
-    set: { hijacked_at: isoTime(issuedAt) },
-    when: whileExisting,
-  });
+/** Notes on a person when a provider reported something, which is published as an event. */
+async function note(loginUserId: string, set: ReportTimes): Promise<void> {
+  await updateItem(loginUserItem(loginUserId), { set, when: whileExisting });
 }
+type ReportTimes = Pick<LoginUser, 'hijacked_at' | 'email_enabled_at' | 'email_disabled_at'>;

@@ -55,6 +55,7 @@ export function sessionOf(login: RecordedLogin): NewSession {
     login_claims: verified.login_claims,
     auth_time: verified.auth_time,
     provider_session: verified.provider_session,
+    provider_session_end: verified.session_end,
     external_id: externalIdForTokens(after ?? before),
     identity_id: owner.identity_id,
     hook_claims: hookClaims,
@@ -62,7 +63,7 @@ export function sessionOf(login: RecordedLogin): NewSession {
     session_id: sessionIdInSlot(prefix, ordinal % slotsInRing()),
     generation: 0,
     started_at,
-    expires_at: endOf(started_at),
+    expires_at: endOf(started_at, verified.session_end),
     created_at: timestamp(),
   };
   // The session replaces an earlier one in its slot, and subscribers are told how that one ended.

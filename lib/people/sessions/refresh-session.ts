@@ -87,7 +87,7 @@ export async function refreshSession(
   const change = {
     generation: generation + 1,
     refreshed_at: epochSeconds(),
-    expires_at: endOf(session.started_at),
+    expires_at: endOf(session.started_at, session.provider_session_end),
     external_id: externalIdForTokens(user),
     ...claims,
   };

@@ -8,10 +8,11 @@ const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
 const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
 
 /**
- * Epoch seconds of the idle or absolute end of a session that is used now, whichever comes first.
+ * Epoch seconds of the idle or absolute end of a session that is used now, or of the end of the
+ * session at the provider, whichever comes first.
  */
-export function endOf(startedAt: number): number {
+export function endOf(startedAt: number, providerEnd = Infinity): number {
   const idleEnd = epochSeconds() + idleLifetime();
   const absoluteEnd = startedAt + absoluteLifetime();
-  return Math.min(idleEnd, absoluteEnd);
+  return Math.min(idleEnd, absoluteEnd, providerEnd);
 }

@@ -37,6 +37,8 @@ export const sessionItem = itemKind(
     external_id: v.optional(v.string()),
     /** The hash of the provider's session, if the provider may end this one. */
     provider_session: v.optional(v.string()),
+    /** Epoch seconds at which the session at the provider ends, if it told. */
+    provider_session_end: v.optional(v.number()),
     generation: v.number(),
     /** Epoch seconds of the last refresh. */
     refreshed_at: v.exactOptional(v.number()),

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import * as v from 'valibot';
-import { issuerEntries } from '../jwt/issuer.ts';
+import { issuerEntries, tenantRules } from '../jwt/issuer.ts';
 import {
   appErrorEntries,
   clientAuthentications,
@@ -70,7 +70,7 @@ export const authorizationCodeSchema = v.pipe(
     // Whether the provider refuses a verifier that doesn't fit, also for a code without a
     // challenge, or needs one for each code.
     pkce: v.optional(oneOf(pkceRules)),
-    id_token: v.optional(v.strictObject(issuerEntries)),
+    id_token: v.optional(v.pipe(v.strictObject(issuerEntries), tenantRules())),
   }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
 );

@@ -1,7 +1,12 @@
-import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters } from 'jose';
+import {
+  type CryptoKey,
+  errors,
+  type FlattenedJWSInput,
+  flattenedVerify,
+  type JWSHeaderParameters,
+} from 'jose';
 import * as v from 'valibot';
 import { clock, isYounger } from '../../foundation/clock.ts';
-import { isSoundRsaKey } from '../../foundation/rsa-key.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
 import { itemKind, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
@@ -9,7 +14,9 @@ import { isJsonType } from '../calls/answer-body.ts';
 import { callProvider, verificationDeadline } from '../calls/call-provider.ts';
 import { check, ProviderFailure } from '../calls/provider-failure.ts';
 import { hostOf, providerUrlSchema } from '../settings/fields.ts';
+import { countUsable, findCandidates, type ImportedKeys, keySetSchema } from './key-set.ts';
 import { type KeySource, keysAddressOf } from './known-issuers.ts';
+import { mayKeySignFor } from './tenants.ts';
 
 /** Milliseconds for which keys are used without asking the issuer again. */
 const freshFor = 60 * 60_000;
@@ -18,10 +25,6 @@ const usableFor = 24 * 60 * 60_000;
 /** Milliseconds after which an issuer is asked again. */
 const coolDown = 60_000;
 
-const keySetSchema = v.message(
-  v.object({ keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()) }),
-  'it has no keys',
-);
 const issuerKeysSchema = v.object({
   /**
    * JSON, since an item can't hold every number and level of a key set. Older items have it as
@@ -41,8 +44,7 @@ export const issuerKeysItem = itemKind(
 
 interface Knowledge {
   keys: KnownKeys;
-  /** Finds the key that a token's header names, and imports each key once. */
-  find: ReturnType<typeof createLocalJWKSet>;
+  imported: ImportedKeys;
 }
 
 const remembered = new Map<string, Knowledge>();
@@ -54,40 +56,45 @@ const unstored = new Map<string, { issuer: string; keys: KnownKeys }>();
 const renewals = new Map<string, Promise<Knowledge>>();
 
 /**
- * The issuer's key that a token names. For an unknown key, and while it is down, the issuer is
- * asked once a minute at most. Unlike `createRemoteJWKSet` of jose, this keeps the last keys in an
- * outage, and shares them with other functions.
- * @throws ProviderFailure when the issuer gives no usable keys, JOSEError when it has no such key
+ * The issuer's key that has signed a token. For a token that none of the known keys has signed, and
+ * while it is down, the issuer is asked once a minute at most. Unlike `createRemoteJWKSet` of jose,
+ * this keeps the last keys in an outage, and shares them with other functions.
+ * @throws ProviderFailure when the issuer gives no usable keys, JOSEError when none of its keys has
+ *   signed the token
  */
-export async function issuerKey(source: KeySource, header: JWSHeaderParameters) {
+export async function issuerKey(
+  source: KeySource,
+  header: JWSHeaderParameters,
+  token: FlattenedJWSInput,
+): Promise<CryptoKey> {
+  let problem: Error | undefined;
   for (const age of [freshFor, coolDown]) {
-    const key = await findKey(source.issuer, await prepareIssuerKeys(source, age), header);
-    if (key) return key;
+    const { keys, imported } = await prepareIssuerKeys(source, age);
+    const published = keys.key_set.keys.filter((key) => mayKeySignFor(key.issuer, source));
+    const candidates = await findCandidates(published, header, imported);
+    for (const key of candidates.keys) if (await hasSigned(key, token)) return key;
+    // An issuer may give a new key the id of an old one, or replace a malformed one.
+    if (candidates.areUnusable) problem = unusableKey(source, header);
+    else if (candidates.keys.length === 0) problem = new errors.JWKSNoMatchingKey();
+    else problem = new errors.JWSSignatureVerificationFailed();
   }
-  throw recentFailure(nameOf(source)) ?? new errors.JWKSNoMatchingKey();
+  throw recentFailure(nameOf(source)) ?? problem;
 }
 
-/**
- * The key that a token's header names, undefined for none.
- * @throws ProviderFailure for an unusable one
- */
-async function findKey(issuer: string, { keys, find }: Knowledge, header: JWSHeaderParameters) {
+/** Whether a key has signed a token, whose header was checked before. */
+async function hasSigned(key: CryptoKey, token: FlattenedJWSInput): Promise<boolean> {
   try {
-    return await find(header);
+    await flattenedVerify(token, key);
+    return true;
   } catch (error) {
-    if (error instanceof errors.JWKSMultipleMatchingKeys) throw error;
-    const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-    const isUnsound = keys.key_set.keys.some((key) => key.kid === header.kid && !isSound(key));
-    if (isUnknown && !isUnsound) return undefined;
+    if (error instanceof errors.JWSSignatureVerificationFailed) return false;
+    throw error;
   }
-  throw new ProviderFailure(
-    'unexpected_answer',
-    issuer,
-    `unusable key ${header.kid ?? 'without id'}`,
-  );
 }
 
-const isSound = (key: JWK): boolean => key.kty !== 'RSA' || isSoundRsaKey(key);
+function unusableKey({ issuer }: KeySource, { kid = 'without id' }: JWSHeaderParameters) {
+  return new ProviderFailure('unexpected_answer', issuer, `unusable key ${kid}`);
+}
 
 /**
  * Keys younger than `age` (milliseconds), or older ones for a minute after the issuer gave none.
@@ -109,7 +116,7 @@ async function renew(source: KeySource, age: number): Promise<Knowledge> {
   const stored = await readItem(issuerKeysItem(name));
   const isEnough = stored && isYounger(stored.fetched_at, age);
   const keys = isEnough ? stored : await askIssuer(source, stored ?? remembered.get(name)?.keys);
-  const knowledge = { keys, find: createLocalJWKSet({ keys: keys.key_set.keys.filter(isSound) }) };
+  const knowledge: Knowledge = { keys, imported: new Map() };
   remembered.set(name, knowledge);
   return knowledge;
 }
@@ -155,8 +162,9 @@ export async function storeFetchedKeys(): Promise<void> {
  * The name of known keys. It has the address in the settings, which another Login App may not
  * trust.
  */
-const nameOf = ({ issuer, jwks_uri }: KeySource): string =>
-  jwks_uri ? `${issuer} ${jwks_uri}` : issuer;
+function nameOf({ issuer, jwks_uri, template = issuer }: KeySource): string {
+  return jwks_uri ? `${template} ${jwks_uri}` : template;
+}
 
 /** The failure of an issuer that gave no keys less than a minute ago. */
 function recentFailure(name: string): ProviderFailure | undefined {
@@ -223,7 +231,10 @@ async function fetchDocument<Schema extends v.GenericSchema>(
 export const checkKeys = (source: KeySource) =>
   check(`keys of ${source.issuer}`, async () => {
     const { document, type = 'no content type' } = await fetchIssuerKeys(source);
-    const found = `The issuer publishes its keys: ${document.keys.length}.`;
+    const usable = countUsable(document);
+    if (usable === 0)
+      return { ok: false, detail: 'The issuer publishes no key that can verify signatures.' };
+    const found = `The issuer publishes its keys: ${usable}.`;
     const note = ` They are accepted, though they come as ${type} instead of application/json.`;
     return { ok: true, detail: isJsonType(type) ? found : `${found}${note}` };
   });

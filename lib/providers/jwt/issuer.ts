@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { hashOf } from '../../storage/keys.ts';
 import { audiences, oneOf, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
+import { hasPlainBraces, isTemplate, tenantsSchema } from './tenants.ts';
 
 /**
  * Google's issuer in some of its id tokens, and in its security event tokens.
@@ -51,7 +52,13 @@ export const notificationEntries = {
 
 /** Settings of a trusted issuer, besides its audiences. */
 export const issuerEntries = {
-  issuer: v.pipe(textSchema, v.transform(canonicalIssuer), providerUrlSchema),
+  issuer: v.pipe(
+    textSchema,
+    v.transform(canonicalIssuer),
+    providerUrlSchema,
+    v.check(hasPlainBraces, 'may have braces only in one part of its path, as {tenantid}'),
+  ),
+  tenants: v.optional(tenantsSchema),
   namespace: v.optional(textSchema),
   jwks_uri: v.optional(providerUrlSchema),
   nonce: v.optional(oneOf(['optional', 'required']), 'optional'),
@@ -78,9 +85,36 @@ export const issuerEntries = {
   notifications: v.optional(v.strictObject(notificationEntries)),
 };
 
+/** The issuer of tokens that do not say by a `tid` whose they are. */
+export const issuerOfOneTenant = v.pipe(
+  issuerEntries.issuer,
+  v.check((issuer) => !isTemplate(issuer), 'must be the issuer of one tenant'),
+);
+
+type IssuerSettings = v.InferOutput<v.ObjectSchema<typeof issuerEntries, undefined>>;
+
+/**
+ * Checks the settings of an issuer together. One that stands for many tenants has their common
+ * keys, and people of each tenant in a namespace of its own.
+ */
+export const tenantRules = <Settings extends Partial<IssuerSettings>>() =>
+  v.rawCheck<Settings>(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const { issuer = '', tenants, namespace, jwks_uri } = dataset.value;
+    if (isTemplate(issuer)) {
+      if (jwks_uri === undefined)
+        addIssue({ message: 'needs jwks_uri, since its issuer has {tenantid}' });
+      if (namespace !== undefined)
+        addIssue({ message: 'can have no namespace, since its issuer has {tenantid}' });
+    } else if (tenants !== undefined) {
+      addIssue({ message: 'can have tenants only if its issuer has {tenantid}' });
+    }
+  });
+
 /** An issuer, and the apps whose id tokens count. */
-export type TrustedIssuer = v.InferOutput<v.ObjectSchema<typeof issuerEntries, undefined>> & {
+export type TrustedIssuer = IssuerSettings & {
   audiences: string[];
+  template?: string | undefined;
 };
 
 /**

@@ -7,6 +7,7 @@ export const storedRedirectUris = v.optional(v.array(v.string()), []);
 /** An issuer in stored settings, which were checked when they were set. */
 export const storedIssuerSchema = v.object({
   issuer: v.pipe(v.string(), v.transform(canonicalIssuer)),
+  tenants: v.optional(v.array(v.string())),
   namespace: v.optional(v.string()),
   jwks_uri: v.optional(v.string()),
   nonce: issuerEntries.nonce,

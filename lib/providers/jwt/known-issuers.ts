@@ -31,4 +31,6 @@ export const keysAddressOf = ({ issuer, jwks_uri }: KeySource): string | undefin
 export interface KeySource {
   issuer: string;
   jwks_uri?: string | undefined;
+  /** The issuer as the settings name it, where it stands for one of each tenant. */
+  template?: string | undefined;
 }

@@ -1,30 +1,32 @@
-import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
-import { clock, epochSeconds } from '../../foundation/clock.ts';
+import { compactVerify, decodeJwt, errors, type JWTPayload } from 'jose';
+import { epochSeconds } from '../../foundation/clock.ts';
 import { isOfType } from '../../foundation/media-type.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { audienceIn, rejected, rejectForeign } from '../calls/credential.ts';
+import { checkClaims, claimsIn, leeway } from './claims.ts';
 import { canonicalIssuer, spellingsOf } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
+import { algorithms } from './key-set.ts';
 import type { KeySource } from './known-issuers.ts';
-
-/**
- * The allowed signature algorithms: asymmetric ones, so that no public key can serve as a shared
- * secret.
- */
-const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
-/** Seconds by which the clocks may differ. */
-const leeway = 60;
+import { standsFor } from './tenants.ts';
 
 /**
  * The issuer by whose keys a token is to be verified.
  * @throws ServiceError, JOSEError
  */
-export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: Issuer[]): Issuer {
-  const { iss } = decodeJwt(jwt);
-  const named = typeof iss === 'string' ? canonicalIssuer(iss) : undefined;
+export function trustedIssuerOf<Issuer extends KeySource & { tenants?: string[] | undefined }>(
+  jwt: string,
+  issuers: Issuer[],
+): Issuer & { template?: string | undefined } {
+  const { iss, tid } = decodeJwt(jwt);
+  if (typeof iss !== 'string') throw rejected('issued_by_another_issuer');
+  const named = canonicalIssuer(iss);
   const trusted = issuers.find(({ issuer }) => issuer === named);
-  if (!trusted) throw rejected('issued_by_another_issuer');
-  return trusted;
+  if (trusted) return trusted;
+  const ofTenants = issuers.find((one) => standsFor(one, named, tid));
+  if (ofTenants) return { ...ofTenants, issuer: named, template: ofTenants.issuer };
+  throw rejected('issued_by_another_issuer');
 }
 
 /**
@@ -36,17 +38,15 @@ export async function verifiedJwt(
   jwt: string,
   { types, claims, appField = 'aud', isForMany = false }: JwtKind,
 ): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
-  const { payload, protectedHeader } = await jwtVerify(
+  const { payload: bytes, protectedHeader } = await compactVerify(
     jwt,
-    (header) => issuerKey(trusted, header),
-    {
-      algorithms,
-      issuer: spellingsOf(trusted.issuer),
-      clockTolerance: leeway,
-      requiredClaims: claims,
-      currentDate: clock.now(),
-    },
+    (header, token) => issuerKey(trusted, header, token),
+    { algorithms },
   );
+  // RFC 7797, section 7: no JWT has claims that are not encoded.
+  if (protectedHeader.b64 === false) throw new errors.JWTInvalid('The claims are not encoded.');
+  const payload = claimsIn(bytes);
+  checkClaims(payload, { issuers: spellingsOf(trusted.issuer), required: claims });
   const { alg, typ = 'JWT' } = protectedHeader;
   if (typeof typ !== 'string' || !isOfType(typ, types)) throw new errors.JWTInvalid('another typ');
   const audience = audienceIn(payload, appField);
@@ -92,6 +92,18 @@ export function reasonOf(error: errors.JOSEError): LogReason {
     return reasons[error.claim] ?? 'claim_invalid';
   return reasons[error.code] ?? 'not_an_id_token';
 }
+
+const keyUnknown =
+  'The issuer does not publish the key of this token. It may be too new: send the same token again in a minute.';
+
+/**
+ * The error for a JWT that is rejected. One whose key is not known may count later: an issuer may
+ * sign with a key before everybody sees it.
+ */
+export const rejectedJwt = (reason: LogReason): ServiceError =>
+  reason === 'unknown_key'
+    ? new ServiceError('invalid_grant', keyUnknown, reason)
+    : rejected(reason);
 
 /**
  * Claims that only id tokens have.

@@ -1,4 +1,4 @@
-import { errors } from 'jose';
+import { errors, type JWTPayload } from 'jose';
 import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { LogEvents } from '../../log/events.ts';
@@ -11,6 +11,7 @@ import {
   claimsOfIdTokens,
   type JwtKind,
   reasonOf,
+  rejectedJwt,
   rejectOutdated,
   trustedIssuerOf,
   verifiedJwt,
@@ -59,16 +60,11 @@ export type MessageForm = keyof typeof problems;
 
 /** The error for a message that anybody could have sent: only the log says why it is rejected. */
 export function notAccepted(error: unknown, form: MessageForm): unknown {
-  const isRejected = error instanceof ServiceError && error.code === 'invalid_grant';
-  const reason =
-    error instanceof errors.JOSEError
-      ? reasonOf(error)
-      : isRejected
-        ? error.detail.reason
-        : undefined;
-  if (reason === undefined) return error;
+  const rejection = error instanceof errors.JOSEError ? rejectedJwt(reasonOf(error)) : error;
+  const isRejected = rejection instanceof ServiceError && rejection.code === 'invalid_grant';
+  if (!isRejected || rejection.detail.reason === undefined) return error;
   const message = `The ${problems[form]} of this provider for this Login App.`;
-  return new ServiceError('invalid_request', message, reason);
+  return new ServiceError('invalid_request', message, rejection.detail);
 }
 
 /**
@@ -80,8 +76,14 @@ export const ofSecurityEvents = ['jwt', 'secevent+jwt'];
 /** The `jti`, by which a message counts once. */
 const idSchema = v.pipe(v.string(), v.nonEmpty());
 
-/** Apple's notifications that count; others are ignored. It has written the second in two ways. */
-const kinds = new Map<string, 'consent_revoked' | 'account_deleted'>([
+type AppleKind = 'consent_revoked' | 'account_deleted' | 'email_enabled' | 'email_disabled';
+
+/**
+ * Apple's notifications that count; others are ignored. It has written the deletion in two ways.
+ */
+const kinds = new Map<string, AppleKind>([
+  ['email-enabled', 'email_enabled'],
+  ['email-disabled', 'email_disabled'],
   ['consent-revoked', 'consent_revoked'],
   ['account-delete', 'account_deleted'],
   ['account-deleted', 'account_deleted'],
@@ -110,8 +112,14 @@ export async function verifyNotification(issuers: KnownIssuer[], jwt: string): P
   if (!told.success || !person) throw rejected('claim_invalid');
   const kind = kinds.get(told.output.type);
   if (kind === undefined) return { notifications: [] };
-  const action = trusted[`on_${kind}`] ?? 'end_sessions';
-  return { notifications: [{ kind, person, issuedAt: payload.iat ?? 0, action }] };
+  const action = actionOn(trusted, kind);
+  return { notifications: [{ kind, person, issuedAt: issueTimeOf(payload), action }] };
+}
+
+/** The action after a notification of Apple. One about the person's address is only published. */
+function actionOn(issuer: KnownIssuer, kind: AppleKind): Action {
+  if (kind === 'email_enabled' || kind === 'email_disabled') return 'nothing';
+  return issuer[`on_${kind}`] ?? 'end_sessions';
 }
 
 /** The person whom an issuer knows by a `sub`; undefined when there is no usable one. */
@@ -119,6 +127,9 @@ export function personIn(issuer: KnownIssuer, claims: unknown): Identity | undef
   const subject = subjectAt(claims, 'sub');
   return subject === undefined ? undefined : { namespace: authorityOf(issuer), subject };
 }
+
+/** Epoch seconds at which a JWT was issued. Some senders add a fraction. */
+export const issueTimeOf = ({ iat = 0 }: JWTPayload): number => Math.floor(iat);
 
 /** Seconds for which a message counts, as long as transmitters repeat it. */
 export const longestAge = 7 * 86_400;
@@ -149,23 +160,32 @@ export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind
 export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 const logoutSchema = v.looseObject({ [logoutEvent]: v.looseObject({}) });
 
+/** Seconds for which a logout token without `exp` counts. */
+const logoutAge = 300;
+
 /**
+ * Verifies a logout token. Some senders leave out its `exp`.
  * @throws ServiceError, JOSEError, ProviderFailure
  * @see OpenID Connect Back-Channel Logout 1.0, section 2.6
  */
 export async function verifyLogoutToken(issuers: KnownIssuer[], jwt: string): Promise<Received> {
   const { issuer, settings, payload, id } = await verifyFromIssuer(issuers, jwt, {
     types: ['jwt', 'logout+jwt'],
-    claims: ['iat', 'exp', 'jti'],
+    claims: ['iat', 'jti'],
   });
-  const { sub, sid, iat: issuedAt = 0 } = payload;
+  if (payload.exp === undefined) rejectOutdated(payload, logoutAge);
   if (!v.is(logoutSchema, payload.events))
     throw refused('The events of the token are not those of a logout token.');
+
+  const { sub, sid } = payload;
   const person = personIn(issuer, payload);
   const providerSession = providerSessionOf(issuer, sid);
-  const isUsable = (claim: unknown, read: unknown) => claim === undefined || read !== undefined;
-  if (!isUsable(sub, person) || !isUsable(sid, providerSession) || (sub ?? sid) === undefined)
-    throw refused('The token needs a sub or a sid.');
+  const isSubUsable = sub === undefined || person !== undefined;
+  const isSidUsable = sid === undefined || providerSession !== undefined;
+  const namesNobody = sub === undefined && sid === undefined;
+  if (!isSubUsable || !isSidUsable || namesNobody) throw refused('The token needs a sub or a sid.');
+
   const action = settings.on_logout ?? 'end_sessions';
+  const issuedAt = issueTimeOf(payload);
   return { id, notifications: [{ kind: 'logout', person, providerSession, issuedAt, action }] };
 }

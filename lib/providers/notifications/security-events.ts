@@ -5,6 +5,7 @@ import { jsonObject } from '../../schema/validation.ts';
 import { canonicalIssuer, type notificationEntries, providerSessionOf } from '../jwt/issuer.ts';
 import type { KnownIssuer } from '../jwt/issuers-in-settings.ts';
 import {
+  issueTimeOf,
   logoutEvent,
   type Notification,
   ofSecurityEvents,
@@ -55,7 +56,15 @@ export const securityEvents = [
   'ssf/event-type/stream-updated',
 ].map((name) => `${uris}${name}`);
 
-const eventsSchema = v.pipe(jsonObject('no object'), v.record(v.string(), jsonObject('no object')));
+/** An event. Senders in PHP write one without members as an empty list. */
+const eventSchema = v.union([
+  jsonObject('no object'),
+  v.pipe(
+    v.strictTuple([]),
+    v.transform(() => ({})),
+  ),
+]);
+const eventsSchema = v.pipe(jsonObject('no object'), v.record(v.string(), eventSchema));
 
 /**
  * @throws ServiceError, JOSEError, ProviderFailure
@@ -83,7 +92,7 @@ export async function verifySecurityEvents(issuers: KnownIssuer[], jwt: string):
       {
         ...readSubject(issuer, payload, event),
         kind,
-        issuedAt: payload.iat ?? 0,
+        issuedAt: issueTimeOf(payload),
         action: setting ? (settings[setting] ?? otherwise) : 'nothing',
         isHijacking:
           kind === 'account_disabled' && 'reason' in event && event.reason === 'hijacking',

@@ -2,7 +2,13 @@ import { errors, type JWTPayload } from 'jose';
 import { isOfType } from '../../foundation/media-type.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import { authTimeIn, rejected, subjectAt } from '../calls/credential.ts';
-import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../jwt/verify-jwt.ts';
+import {
+  claimsOfIdTokens,
+  reasonOf,
+  rejectedJwt,
+  trustedIssuerOf,
+  verifiedJwt,
+} from '../jwt/verify-jwt.ts';
 import type { ValidationBy } from './settings.ts';
 
 /**
@@ -23,7 +29,7 @@ export async function verifyJwtAccessToken(settings: ValidationBy<'jwt'>, token:
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error;
     const reason = reasonOf(error);
-    throw rejected(reasonsOfAccessTokens[reason] ?? reason);
+    throw rejectedJwt(reasonsOfAccessTokens[reason] ?? reason);
   }
 }
 

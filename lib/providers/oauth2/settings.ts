@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { authorizationCodeSchema } from '../codes/settings.ts';
-import { issuerEntries, notificationEntries } from '../jwt/issuer.ts';
+import { issuerEntries, issuerOfOneTenant, notificationEntries } from '../jwt/issuer.ts';
 import {
   appErrorEntries,
   audiences,
@@ -16,7 +16,7 @@ import { authorityIn } from '../settings/namespace.ts';
 
 /** The issuer of a signed user info, which is for our app alone. */
 const signatureSchema = v.strictObject({
-  issuer: issuerEntries.issuer,
+  issuer: issuerOfOneTenant,
   jwks_uri: issuerEntries.jwks_uri,
   audiences,
 });
@@ -66,7 +66,7 @@ const tokenInfoSchema = v.strictObject({
 
 const jwtSchema = v.strictObject({
   method: v.literal('jwt'),
-  issuer: issuerEntries.issuer,
+  issuer: issuerOfOneTenant,
   jwks_uri: issuerEntries.jwks_uri,
   audience_field: v.optional(fieldPathSchema, 'aud'),
   audiences,

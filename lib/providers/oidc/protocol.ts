@@ -92,7 +92,7 @@ const userSchema = v.pipe(
  */
 async function withProviderToken(
   identity: VerifiedIdentity,
-  issuer: Issuer,
+  issuer: Issuer & { template?: string | undefined },
   exchange: NonNullable<Issuer['code_exchange']>,
   code: AuthorizationCode,
   signal: AbortSignal,
@@ -106,7 +106,7 @@ async function withProviderToken(
       throw new ProviderFailure('unexpected_answer', exchange.token_url, 'no refresh token');
     return {
       ...identity,
-      providerToken: { text: refresh_token, issuer: issuer.issuer },
+      providerToken: { text: refresh_token, issuer: issuer.template ?? issuer.issuer },
       code: 'exchanged',
     };
   } catch (error) {

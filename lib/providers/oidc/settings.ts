@@ -1,17 +1,20 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { issuerExchangeSchema } from '../codes/settings.ts';
-import { canonicalIssuer, issuerEntries } from '../jwt/issuer.ts';
+import { canonicalIssuer, issuerEntries, tenantRules } from '../jwt/issuer.ts';
 import { audiences, claimPaths } from '../settings/fields.ts';
 import type { MergeResult, SettingsInput } from '../settings/input.ts';
 
-const issuerSchema = v.strictObject({
-  ...issuerEntries,
-  audiences,
-  code_exchange: v.optional(issuerExchangeSchema),
-  // Not `email_verified`: an app can't vouch for that.
-  user_profile: claimPaths(['email', 'name', 'given_name', 'family_name']),
-});
+const issuerSchema = v.pipe(
+  v.strictObject({
+    ...issuerEntries,
+    audiences,
+    code_exchange: v.optional(issuerExchangeSchema),
+    // Not `email_verified`: an app can't vouch for that.
+    user_profile: claimPaths(['email', 'name', 'given_name', 'family_name']),
+  }),
+  tenantRules(),
+);
 
 export type Issuer = v.InferOutput<typeof issuerSchema>;
 
@@ -43,8 +46,14 @@ export function mergeIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    const { audiences, code_exchange, user_profile, notifications } = added;
-    const replaced = definedOnly({ audiences, code_exchange, user_profile, notifications });
+    const { audiences, tenants, code_exchange, user_profile, notifications } = added;
+    const replaced = definedOnly({
+      audiences,
+      tenants,
+      code_exchange,
+      user_profile,
+      notifications,
+    });
     issuers.set(added.issuer, { ...(known ?? added), ...replaced, ...named });
   }
   return { settings: { issuers: [...issuers.values()] } };

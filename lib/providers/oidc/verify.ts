@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload } from 'jose';
+import { epochSeconds } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
+import { logEvent } from '../../log/log.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { verificationDeadline } from '../calls/call-provider.ts';
@@ -24,6 +26,7 @@ import { prepareIssuerKeys } from '../jwt/issuer-keys.ts';
 import {
   claimsOfIdTokens,
   reasonOf,
+  rejectedJwt,
   rejectOutdated,
   trustedIssuerOf,
   verifiedJwt,
@@ -67,15 +70,16 @@ export async function verifyIdToken(
       namespace: authorityOf(trusted),
       subject,
       profile: profileIn(payload, trusted.profile),
-      login_claims: loginClaimsIn(payload, trusted.login_claims),
+      login_claims: loginClaimsIn(withListOfMethods(payload), trusted.login_claims),
       auth_time: authTimeIn(payload),
+      session_end: sessionEndIn(payload),
       provider_session: trusted.notifications && providerSessionOf(trusted, payload.sid),
       hook_claims:
         trusted.hook_claims &&
         definedOnly(Object.fromEntries(trusted.hook_claims.map((name) => [name, payload[name]]))),
     };
   } catch (error) {
-    throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
+    throw error instanceof errors.JOSEError ? rejectedJwt(reasonOf(error)) : error;
   }
 }
 
@@ -133,6 +137,28 @@ function hasScopeOfAccessToken(claims: JWTPayload): boolean {
  */
 const defaultMaxAge = 86_400;
 
+/**
+ * Epoch seconds at which the session at the provider ends, and ours with it; undefined where it
+ * does not say so.
+ * @throws ServiceError when it is over
+ * @see IPSIE OpenID Connect SL1 profile, `session_expiry`
+ */
+function sessionEndIn({ session_expiry: told }: JWTPayload): number | undefined {
+  if (told === undefined || told === null) return undefined;
+  if (typeof told !== 'number' || !Number.isFinite(told)) {
+    logEvent('login_claims_left_out', { fields: 'session_expiry' });
+    return undefined;
+  }
+  if (told <= epochSeconds()) throw rejected('provider_session_over');
+  return Math.floor(told);
+}
+
+/** The claims with `amr` as a list. Some issuers write a single method as text. */
+function withListOfMethods(claims: JWTPayload): JWTPayload {
+  const { amr } = claims;
+  return typeof amr === 'string' && amr !== '' ? { ...claims, amr: [amr] } : claims;
+}
+
 /** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
 function requireNonce(
   { nonce: rule }: Pick<TrustedIssuer, 'nonce'>,
@@ -185,6 +211,13 @@ function rejectOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, al
     'buffer',
   );
   const expected = digest.subarray(0, digest.length / 2).toString('base64url');
-  if (typeof at_hash !== 'string' || !equalInConstantTime(at_hash, expected))
-    throw rejected('other_access_token');
+  const told = typeof at_hash === 'string' ? withoutPadding(at_hash) : '';
+  if (!equalInConstantTime(told, expected)) throw rejected('other_access_token');
 }
+
+/** Base64url of a text that may be base64, or padded, as some issuers write a hash. */
+const withoutPadding = (text: string): string =>
+  text
+    .replace(/={1,2}$/, '')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_');

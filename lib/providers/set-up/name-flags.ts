@@ -13,6 +13,7 @@ const flags: Record<string, string> = {
   key_id: 'key-id',
   issuer: 'issuer',
   jwks_uri: 'jwks-uri',
+  tenants: 'tenant',
   namespace: 'namespace',
   notifications: 'notifications',
 };

@@ -106,6 +106,13 @@ const appleExchange = (options: PresetOptions) => ({
   revocation_url: `${appleIssuer}/auth/revoke`,
 });
 const google = { ...knownIssuers.google, nonce_form: 'plain' };
+/** Microsoft for any tenant, or for those of a list. Each has an issuer of its own. */
+const microsoftOfMany = ({ tenant }: PresetOptions) => ({
+  issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0',
+  tenants: tenant?.split(',').map((one) => one.trim()),
+  jwks_uri: 'https://login.microsoftonline.com/common/discovery/v2.0/keys',
+  nonce_form: 'plain',
+});
 const microsoftAt = ({ tenant }: PresetOptions): string =>
   `https://login.microsoftonline.com/${tenant}`;
 const microsoft = (options: PresetOptions) => ({
@@ -113,6 +120,11 @@ const microsoft = (options: PresetOptions) => ({
   jwks_uri: `${microsoftAt(options)}/discovery/v2.0/keys`,
   nonce_form: 'plain',
 });
+
+/** All but the first tell the person to sign in once more, or to consent. */
+const refusalsOfMicrosoft = {
+  refused_errors: ['invalid_grant', 'interaction_required', 'consent_required'],
+};
 
 /** Presets of well-known providers, by the pages that docs/providers.md links. */
 export const presets = {
@@ -262,10 +274,19 @@ export const presets = {
     needs: ['tenant'],
     oidc: microsoft,
     codes: (options) =>
-      codesForIdToken(`${microsoftAt(options)}/oauth2/v2.0/token`, options, microsoft(options), {
-        // The others tell the person to sign in once more, or to consent.
-        refused_errors: ['invalid_grant', 'interaction_required', 'consent_required'],
-      }),
+      codesForIdToken(
+        `${microsoftAt(options)}/oauth2/v2.0/token`,
+        options,
+        microsoft(options),
+        refusalsOfMicrosoft,
+      ),
+  },
+  'microsoft-any': {
+    oidc: microsoftOfMany,
+    codes: (options) => {
+      const tokenUrl = 'https://login.microsoftonline.com/common/oauth2/v2.0/token';
+      return codesForIdToken(tokenUrl, options, microsoftOfMany(options), refusalsOfMicrosoft);
+    },
   },
   'facebook-limited': {
     // No `nonce_form`: some apps send Facebook the nonce, others its hash.
