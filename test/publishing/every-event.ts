@@ -39,6 +39,12 @@ export async function checkEveryEvent(service: Service, arrived: () => Published
   await fetch(`${sandbox_url}/provider_f/notifications?${new URLSearchParams(hijacked)}`, {
     method: 'POST',
   });
+  for (const type of ['email-disabled', 'email-enabled']) {
+    const events = JSON.stringify({ type, sub: person.subject });
+    const claims = JSON.stringify({ jti: unique('jti'), events });
+    const { id_token: payload } = await service.credentials('provider_f', { claims });
+    await service.json(new URL(to).pathname + new URL(to).search, { payload });
+  }
   for (const verb of ['logout', 'block', 'delete']) {
     await service.operate('login-users', verb, { 'login-user': person.loginUserId });
   }
