@@ -57,7 +57,7 @@ test.each<[string, unknown[], typeof own?, object?]>([
   ],
   ['the older name of Ed25519', [{ ...edwards.jwk, alg: 'EdDSA' }], edwards, { alg: 'Ed25519' }],
   ['the newer name of Ed25519', [{ ...edwards.jwk, alg: 'Ed25519' }], edwards, { alg: 'EdDSA' }],
-])('an issuer publishes %s: its people log in', async (_, keys, key, header) => {
+])('an issuer publishes %s: its people log in', async (_, keys, key = own, header = {}) => {
   expect((await logInWith(keys, key, header)).status).toBe(200);
 });
 

@@ -9,7 +9,7 @@ import { canonicalIssuer, spellingsOf } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { algorithms } from './key-set.ts';
 import type { KeySource } from './known-issuers.ts';
-import { standsFor } from './tenants.ts';
+import { isTemplate, standsFor } from './tenants.ts';
 
 /**
  * The issuer by whose keys a token is to be verified.
@@ -22,7 +22,8 @@ export function trustedIssuerOf<Issuer extends KeySource & { tenants?: string[] 
   const { iss, tid } = decodeJwt(jwt);
   if (typeof iss !== 'string') throw rejected('issued_by_another_issuer');
   const named = canonicalIssuer(iss);
-  const trusted = issuers.find(({ issuer }) => issuer === named);
+  // A template is no issuer of anybody.
+  const trusted = issuers.find(({ issuer }) => issuer === named && !isTemplate(issuer));
   if (trusted) return trusted;
   const ofTenants = issuers.find((one) => standsFor(one, named, tid));
   if (ofTenants) return { ...ofTenants, issuer: named, template: ofTenants.issuer };
