@@ -42,8 +42,11 @@ export async function checkEveryEvent(service: Service, arrived: () => Published
   for (const type of ['email-disabled', 'email-enabled']) {
     const events = JSON.stringify({ type, sub: person.subject });
     const claims = JSON.stringify({ jti: unique('jti'), events });
-    const { id_token: payload } = await service.credentials('provider_f', { claims });
-    await service.json(new URL(to).pathname + new URL(to).search, { payload });
+    const query = { subject: person.subject, claims };
+    const { id_token: payload } = await service.credentials('provider_f', query);
+    const { pathname, search } = new URL(to);
+    const { status } = await service.json(`${pathname}${search}`, { payload });
+    assert.equal(status, 204);
   }
   for (const verb of ['logout', 'block', 'delete']) {
     await service.operate('login-users', verb, { 'login-user': person.loginUserId });
