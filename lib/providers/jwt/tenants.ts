@@ -28,7 +28,7 @@ export function hasPlainBraces(issuer: string): boolean {
 }
 
 /** An issuer of a tenant, by a template and the `tid` of a token; undefined for no tenant. */
-export function issuerOfTenant(template: string, tid: unknown): string | undefined {
+function issuerOfTenant(template: string, tid: unknown): string | undefined {
   if (typeof tid !== 'string' || !guid.test(tid)) return undefined;
   return template.replace(placeholder, tid);
 }
