@@ -44,7 +44,7 @@ const token = '/v2/marketing/oauth/token';
 const devices = '/v2/marketing/login/user/push_notifications/devices';
 const revoke = '/v2/marketing/oauth/revoke';
 const register = '/v2/marketing/push_notifications/devices';
-const device = { platform: 'ios', token: '0'.repeat(64) };
+const device = { platform: 'ios', token: '0a'.repeat(32) };
 const comments = '/v1/rbac/access_requests/7/comments';
 const comment = JSON.stringify({ actor_type: 'custom', actor_id: 'desk', comment: 'x' });
 
