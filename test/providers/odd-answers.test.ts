@@ -193,6 +193,23 @@ describe('an app id that is a number', () => {
   });
 });
 
+describe('the end of a token', () => {
+  const now = Math.floor(Date.now() / 1000);
+  test.each<[string, object, outcome: object]>([
+    ["the seconds that are left, as Amazon's exp", { exp: 3597 }, letIn],
+    ['no second left', { exp: 0 }, rejected],
+    ['fewer than none', { exp: -5 }, rejected],
+    ['the seconds as text', { exp: '3597' }, letIn],
+    ['a time to come', { exp: now + 3600 }, letIn],
+    ['a time that is over', { exp: now - 5 }, rejected],
+  ])('is %s', async (_, end, outcome) => {
+    const answer = JSON.stringify({ aud: ourApp, user_id: 'alice', ...end });
+    expect((await logInWhen(tokenInfo, answer)).outcome).toEqual(outcome);
+    const introspected = JSON.stringify({ active: true, client_id: ourApp, sub: 'alice', ...end });
+    expect((await logInWhen(introspection, introspected)).outcome).toEqual(outcome);
+  });
+});
+
 describe('introspection authenticates', () => {
   const secret = 'a secret with : and +';
   const authenticatedBy = (client_authentication: string | undefined): Target => ({

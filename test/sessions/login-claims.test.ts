@@ -59,7 +59,8 @@ describe('acr and amr, where the settings of the issuer name them', () => {
     ['acr', 3],
     ['acr', ['loa2']],
     ['acr', 'x'.repeat(256)],
-    ['amr', 'pwd'],
+    ['amr', ''],
+    ['amr', { pwd: true }],
     ['amr', ['pwd', 1]],
     ['amr', Array.from({ length: 21 }, (_, index) => `method-${index}`)],
   ])('an %s of another form is left out: %j', async (name, value) => {
@@ -69,6 +70,11 @@ describe('acr and amr, where the settings of the issuer name them', () => {
       amr: ['pwd'],
       [name]: undefined,
     });
+  });
+
+  test('an amr that is one text is a list of one method', async () => {
+    const { body } = await logIn({ acr: 'loa2', amr: 'pwd' });
+    expect(await toldOf(body.access_token)).toEqual({ acr: 'loa2', amr: ['pwd'] });
   });
 
   test('are in no token where the settings do not name them, or of a provider that issues no id token', async () => {

@@ -42,14 +42,19 @@ function appIdAsText(app: unknown): unknown {
   return Number.isSafeInteger(app) ? String(app) : app;
 }
 
+/** Epoch seconds in September 2001. An end below it is none: no token lived then. */
+const firstEnd = 1_000_000_000;
+
 /**
  * Rejects a token that has expired, by `exp` and `expires_in`. Some providers write numbers as
- * text.
+ * text, and Amazon writes the seconds that are left as `exp`.
  */
 export function rejectExpired(body: unknown, url: string): void {
-  const end = Number(valueAtPath(body, 'exp') ?? Infinity);
-  const secondsLeft = Number(valueAtPath(body, 'expires_in') ?? Infinity);
-  if (Number.isNaN(end + secondsLeft))
+  const exp = Number(valueAtPath(body, 'exp') ?? Infinity);
+  const expiresIn = Number(valueAtPath(body, 'expires_in') ?? Infinity);
+  if (Number.isNaN(exp + expiresIn))
     throw new ProviderFailure('unexpected_answer', url, 'no usable end');
-  if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
+
+  const secondsByExp = exp < firstEnd ? exp : exp - epochSeconds();
+  if (secondsByExp <= 0 || expiresIn <= 0) throw rejected('token_expired');
 }
