@@ -214,6 +214,7 @@ describe('the list of providers', () => {
     service.call(`/v2/marketing/providers${query}`, { headers: asClient(client) });
   /** The companies whose presets have another name. */
   const companies: Record<string, string> = {
+    'microsoft-any': 'microsoft',
     twitter: 'x',
     'facebook-limited': 'facebook',
     oidc: options.issuer,

@@ -318,7 +318,8 @@ describe('a notification of a provider: what it did, and to whom', () => {
     ['deleted', 'account-delete'],
     ['unlinked', 'account-delete'],
     ['outdated', 'account-delete', 60],
-    ['ignored', 'email-disabled'],
+    ['nothing', 'email-disabled'],
+    ['ignored', 'an-event-of-next-year'],
     ['person_unknown', 'consent-revoked'],
   ])('%s', async (outcome, type, age = 0) => {
     const { app, scene, logIn, notify } = await newIssuerLogin(service, standIn, {

@@ -376,13 +376,15 @@ async function logInWhen(target: Target, wrong?: { status: number; body: string 
   return { scene, login, fields, answer: await service.token(login.form, login.app) };
 }
 
+const yesterday = Math.floor(Date.now() / 1000) - 86_400;
+
 test.each<[string, Target, number, object]>([
   ['user_info_refused', targets.userInfo, 401, {}],
   [
     'token_expired',
     targets.introspection,
     200,
-    { active: true, client_id: ourApp, sub: 'alice', exp: 1 },
+    { active: true, client_id: ourApp, sub: 'alice', exp: yesterday },
   ],
   // Audience validation and user info name different people.
   ['subject_mismatch', targets.userInfo, 200, { sub: 'bob' }],

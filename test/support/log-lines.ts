@@ -71,7 +71,8 @@ export async function writtenDuring(
  * arrived.
  */
 async function everythingSoFar({ output, demo }: FollowedService): Promise<string> {
-  const requestsIn = (text: string) => text.split(`\nGET ${keysPath} `).length;
+  const requestsIn = (text: string) =>
+    text.split('\n').filter((line) => line.startsWith(`GET ${keysPath} `)).length;
   const seen = requestsIn(output());
   await fetch(`${demo.base_url}${keysPath}`);
   const written = await eventually(output, (text) => requestsIn(text) > seen);
