@@ -65,6 +65,8 @@ const laterMethods = ['private_key_jwt', 'none'];
 const laterFields = ['title', 'approvals_needed', 'decision', 'approvals', 'identity_id'];
 /** Parameters of logins that it does not know. */
 const laterParameters = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
+/** Addresses of the sandbox's settings that it does not know: each start makes those anew. */
+const laterAddresses = ['http://localhost:8080/callback'];
 
 function withoutLater(answer: unknown): object {
   const known = (name: string, value: unknown) => {
@@ -76,6 +78,8 @@ function withoutLater(answer: unknown): object {
     if (!Array.isArray(value)) return value;
     if (/_auth_methods_supported$/.test(name))
       return value.filter((method) => !laterMethods.includes(method));
+    if (name === 'redirect_uris')
+      return value.filter((address) => !laterAddresses.includes(address));
     return name === 'optional'
       ? value.filter((parameter) => !laterParameters.includes(parameter))
       : value;
