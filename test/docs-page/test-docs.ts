@@ -232,6 +232,10 @@ const axeResults = v.object({
 
 /** Every barrier that axe finds on the page, by all of its rules. */
 async function barriers(tab: Page): Promise<string[]> {
+  // Colours on their way from one to another are none that anybody reads.
+  await tab.evaluate(
+    'Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))',
+  );
   await tab.evaluate(axe);
   const { violations } = v.parse(axeResults, await tab.evaluate('axe.run()'));
   return violations.flatMap(({ id, nodes }) =>
