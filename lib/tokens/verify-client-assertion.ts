@@ -8,7 +8,7 @@ import { annotateLog } from '../log/request-fields.ts';
 import { algorithmsOf } from '../login-apps/client-keys.ts';
 import { assertionAlgorithms } from '../login-apps/client-metadata.ts';
 import { authenticateClientBy, type StoredKey } from '../login-apps/clients.ts';
-import { issuerKey } from '../providers/jwt/issuer-keys.ts';
+import { verifyByIssuer } from '../providers/jwt/issuer-keys.ts';
 import { useOnce } from '../storage/use-once.ts';
 import { issuer } from './issuer.ts';
 
@@ -77,8 +77,7 @@ async function verifyForeign(
   token: string,
 ): Promise<boolean> {
   const rules = { ...trusted, requiredClaims: ['exp'], algorithms: assertionAlgorithms };
-  const key: JWTVerifyGetKey = (header, jws) => issuerKey(trusted, header, jws);
-  await verified(token, key, 3600, rules);
+  await verifyByIssuer(trusted, (findKey) => verified(token, findKey, 3600, rules));
   return true;
 }
 

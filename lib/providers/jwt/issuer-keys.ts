@@ -55,33 +55,68 @@ const unstored = new Map<string, { issuer: string; keys: KnownKeys }>();
 /** Lookups in progress, shared by all who wait for them. */
 const renewals = new Map<string, Promise<Knowledge>>();
 
+/** Finds the key of a token, whose header was checked before. jose asks for it. */
+type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
+
 /**
- * The issuer's key that has signed a token. For a token that none of the known keys has signed, and
+ * Verifies a token with a key of its issuer. For a token that none of the known keys has signed, and
  * while it is down, the issuer is asked once a minute at most. Unlike `createRemoteJWKSet` of jose,
  * this keeps the last keys in an outage, and shares them with other functions.
- * @throws ProviderFailure when the issuer gives no usable keys, JOSEError when none of its keys has
- *   signed the token
+ * @param verify verifies the token with the key that it is given, by jose
+ * @throws ProviderFailure when the issuer gives no usable keys, and whatever `verify` throws, such as
+ *   a JOSEError when none of the keys has signed the token
  */
-export async function issuerKey(
+export async function verifyByIssuer<Result>(
   source: KeySource,
-  header: JWSHeaderParameters,
-  token: FlattenedJWSInput,
-): Promise<CryptoKey> {
-  let problem: Error | undefined;
+  verify: (findKey: FindKey) => Promise<Result>,
+): Promise<Result> {
+  let tried: Knowledge | undefined;
+  let problem: unknown;
+  // An issuer may give a new key the id of an old one, or replace a malformed one.
   for (const age of [freshFor, coolDown]) {
-    const { keys, imported } = await prepareIssuerKeys(source, age);
-    const published = keys.key_set.keys.filter((key) => mayKeySignFor(key.issuer, source));
-    const candidates = await findCandidates(published, header, imported);
-    for (const key of candidates.keys) if (await hasSigned(key, token)) return key;
-    // An issuer may give a new key the id of an old one, or replace a malformed one.
-    if (candidates.areUnusable) problem = unusableKey(source, header);
-    else if (candidates.keys.length === 0) problem = new errors.JWKSNoMatchingKey();
-    else problem = new errors.JWSSignatureVerificationFailed();
+    const findKey: FindKey = async (header, token) => {
+      const knowledge = await prepareIssuerKeys(source, age);
+      if (knowledge === tried) throw problem;
+      tried = knowledge;
+      return keyIn(knowledge, source, header, token);
+    };
+    try {
+      return await verify(findKey);
+    } catch (error) {
+      if (!isAboutKey(error)) throw error;
+      problem = error;
+    }
   }
   throw recentFailure(nameOf(source)) ?? problem;
 }
 
-/** Whether a key has signed a token, whose header was checked before. */
+/** Whether an error may be another one with the keys that the issuer publishes now. */
+const isAboutKey = (error: unknown): boolean =>
+  error instanceof errors.JWSSignatureVerificationFailed ||
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof ProviderFailure;
+
+/**
+ * The key among the known ones that has signed a token. If it can only be one, the signature is
+ * left to the caller to verify.
+ * @throws JOSEError if there is none, ProviderFailure if it can't be used
+ */
+async function keyIn(
+  { keys, imported }: Knowledge,
+  source: KeySource,
+  header: JWSHeaderParameters,
+  token: FlattenedJWSInput,
+): Promise<CryptoKey> {
+  const published = keys.key_set.keys.filter((key) => mayKeySignFor(key.issuer, source));
+  const candidates = await findCandidates(published, header, imported);
+  if (candidates.areUnusable) throw unusableKey(source, header);
+  const [only, ...others] = candidates.keys;
+  if (!only) throw new errors.JWKSNoMatchingKey();
+  if (others.length === 0) return only;
+  for (const key of candidates.keys) if (await hasSigned(key, token)) return key;
+  throw new errors.JWSSignatureVerificationFailed();
+}
+
 async function hasSigned(key: CryptoKey, token: FlattenedJWSInput): Promise<boolean> {
   try {
     await flattenedVerify(token, key);

@@ -6,7 +6,7 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { audienceIn, rejected, rejectForeign } from '../calls/credential.ts';
 import { checkClaims, claimsIn, leeway } from './claims.ts';
 import { canonicalIssuer, spellingsOf } from './issuer.ts';
-import { issuerKey } from './issuer-keys.ts';
+import { verifyByIssuer } from './issuer-keys.ts';
 import { algorithms } from './key-set.ts';
 import type { KeySource } from './known-issuers.ts';
 import { isTemplate, standsFor } from './tenants.ts';
@@ -39,10 +39,8 @@ export async function verifiedJwt(
   jwt: string,
   { types, claims, appField = 'aud', isForMany = false }: JwtKind,
 ): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
-  const { payload: bytes, protectedHeader } = await compactVerify(
-    jwt,
-    (header, token) => issuerKey(trusted, header, token),
-    { algorithms },
+  const { payload: bytes, protectedHeader } = await verifyByIssuer(trusted, (findKey) =>
+    compactVerify(jwt, findKey, { algorithms }),
   );
   // RFC 7797, section 7: no JWT has claims that are not encoded.
   if (protectedHeader.b64 === false) throw new errors.JWTInvalid('The claims are not encoded.');
