@@ -161,14 +161,14 @@ describe('the person of an access token', () => {
     expect(subOf(elsewhere)).not.toBe(subOf(byIdToken));
   });
 
-  test('stays the same when the audiences change; another issuer must be said to vouch for them', async () => {
+  test('stays the same when the audiences change; another issuer must be given explicitly', async () => {
     const { scene, audience_validation, set, logIn } = await newLogin();
     const before = subOf(await logIn({ sub }));
     const { url } = standIn.openScene();
     await expect(
       set({ audience_validation: { ...audience_validation, issuer: url } }),
     ).rejects.toThrow(
-      `namespace: must be set, since audience_validation.issuer vouches for the people now: ${scene.url} keeps the Login Users, ${url} starts with new ones.`,
+      `namespace: must be set, since audience_validation.issuer says who the people are now: ${scene.url} keeps the Login Users, ${url} starts with new ones.`,
     );
     await set({ audience_validation: { ...audience_validation, audiences: [ourApp, 'another'] } });
     expect(subOf(await logIn({ sub }))).toBe(before);

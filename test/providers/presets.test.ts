@@ -149,7 +149,7 @@ describe('a preset is an error', () => {
   const tenants = [undefined, 'common', 'organizations', 'consumers', 'contoso.onmicrosoft.com'];
   test.each(tenants)('microsoft: with the tenant %s', (tenant) => {
     expect(problemsOf('microsoft', families.oidc, { ...options, tenant })).toEqual([
-      '--tenant must be the id of the directory, a GUID: common issuers vouch for any directory',
+      '--tenant must be the id of the directory, a GUID: for people of any directory, use the preset microsoft-any',
     ]);
   });
 });

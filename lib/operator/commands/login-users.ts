@@ -44,9 +44,7 @@ export const loginUserCommands = defineCommands({
       'login-app': loginApp,
       provider: optional(provider),
       subject: optional(subject),
-      issuer: optional(
-        text('Who vouches for them, if the provider has several issuers or was removed'),
-      ),
+      issuer: optional(text('Their issuer, if the provider has several or was removed')),
       'external-id': optional(text('Their id in the system that they were imported from')),
     },
     example: '--login-app "$LOGIN_APP" --provider provider_a --subject "$SUBJECT"',
@@ -144,7 +142,7 @@ export const loginUserCommands = defineCommands({
       'login-user': loginUser,
       provider,
       subject,
-      issuer: optional(text('Who vouches for them, if the provider has several issuers')),
+      issuer: optional(text('Their issuer, if the provider has several')),
       move: onOff('Take it from another Login User who has it'),
     },
     run: async ({ 'login-user': user, provider, subject, issuer, move = false }) => {

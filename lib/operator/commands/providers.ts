@@ -100,7 +100,9 @@ const settingsFlags = {
   issuer: optional(text('With --preset oidc: the iss of the id tokens')),
   'jwks-uri': optional(text("With --preset oidc: where the issuer's keys are, if on another host")),
   namespace: optional(
-    text('With --preset: who vouches for the people; needed when the host changes'),
+    text(
+      'With --preset: the authority that the ids of people are from; needed when the host changes',
+    ),
   ),
   notifications: optional(
     json('With --preset: a JSON file with the setting notifications, such as {}'),

@@ -10,7 +10,7 @@ const issuerSchema = v.pipe(
     ...issuerEntries,
     audiences,
     code_exchange: v.optional(issuerExchangeSchema),
-    // Not `email_verified`: an app can't vouch for that.
+    // Not `email_verified`: an app can't know that.
     user_profile: claimPaths(['email', 'name', 'given_name', 'family_name']),
   }),
   tenantRules(),

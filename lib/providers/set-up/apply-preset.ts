@@ -43,6 +43,6 @@ const isGuid = (text = ''): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{1
 
 const missing = (need: Need, name: PresetName): string => {
   if (need === 'tenant')
-    return '--tenant must be the id of the directory, a GUID: common issuers vouch for any directory';
+    return '--tenant must be the id of the directory, a GUID: for people of any directory, use the preset microsoft-any';
   return `--${need === 'app-secret' ? 'app-secret-file' : need} is needed for the preset ${name}`;
 };

@@ -35,7 +35,7 @@ export function keepNamespace<Settings extends { namespace?: string | undefined 
     return { settings: { ...checked, namespace: known } };
   if (isGiven) return { settings: checked };
   const change =
-    now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';
+    now.path === issuerPath ? 'says who the people are now' : 'has another host than before';
   const choice = `${known} keeps the Login Users, ${now.namespace} starts with new ones`;
   return { problems: [`namespace: must be set, since ${now.path} ${change}: ${choice}`] };
 }
