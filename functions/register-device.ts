@@ -54,7 +54,7 @@ export const { endpoint, handler } = serve({
     example: {
       body: {
         device: {
-          token: '0'.repeat(64),
+          token: '740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad',
           platform: 'ios',
           environment: 'sandbox',
           locale: 'de-AT',

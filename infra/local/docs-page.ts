@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { extname } from 'node:path';
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
@@ -116,8 +116,6 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
       ACCESS_TOKEN: bob.access_token,
       REFRESH_TOKEN: bob.refresh_token,
       PROVIDER_NOTIFICATION: notification.id_token,
-      // The service refuses a push token of zeros.
-      ['0'.repeat(64)]: randomBytes(32).toString('hex'),
       [`la_${'A'.repeat(22)}`]: login_app.login_app_id,
       [`s_${'A'.repeat(22)}`]: decodeJwt(String(alice.access_token)).sid,
       [`i_${'A'.repeat(22)}`]: linked.id,

@@ -4,6 +4,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import * as v from 'valibot';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { sharedService } from '../support/service.ts';
 
 const text = readFileSync('docs/openapi.json', 'utf8');
@@ -93,6 +94,18 @@ describe.each(operations)('$name', ({ summary, description, requestBody, respons
       for (const value of values) expect(problemsOf(schema, value)).toEqual([]);
     }
   });
+});
+
+const exampleBodies = [...readFunctions().endpoints].flatMap(([key, { body, document }]) => {
+  const { example } = document;
+  const values = [...Object.values(example?.bodies ?? {}), example?.body];
+  const sent = values.filter((value) => value !== undefined);
+  return body ? sent.map((value) => [key, body.schema, value] as const) : [];
+});
+
+test.each(exampleBodies)('%s reads its own example', (_, schema, value) => {
+  const { issues = [] } = v.safeParse(schema, value);
+  expect(issues.map(({ message }) => message)).toEqual([]);
 });
 
 describe('links', () => {

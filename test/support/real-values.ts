@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { newPerson, newPhone, type Person } from './people.ts';
 import { type Service, unique } from './service.ts';
 
@@ -51,7 +50,6 @@ export async function newRealValues(service: Service) {
       [`i_${'A'.repeat(22)}`]: linked.id,
       [`d_${'0'.repeat(43)}`]: phone,
       [`d_${'A'.repeat(43)}`]: phone,
-      ['0'.repeat(64)]: randomBytes(32).toString('hex'),
       'access_requests/1': `access_requests/${created.id}`,
     },
   };
