@@ -44,7 +44,8 @@ test('session_expiry that is over: 400, nobody is logged in', async () => {
   expectError(await logInUntil(now() - 1), { status: 400, error: 'invalid_grant' });
 });
 
-test.each([['tomorrow'], [true], [{}], [[1]]])(
+// The last two are the longest that some senders can write, which stands for no end.
+test.each([['tomorrow'], [true], [{}], [[1]], [2 ** 63], [1e300]])(
   'session_expiry %j counts not, and the log says so',
   async (told) => {
     const written = await writtenDuring(running, async () =>

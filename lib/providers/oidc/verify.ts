@@ -145,12 +145,14 @@ const defaultMaxAge = 86_400;
  */
 function sessionEndIn({ session_expiry: told }: JWTPayload): number | undefined {
   if (told === undefined || told === null) return undefined;
-  if (typeof told !== 'number' || !Number.isFinite(told)) {
+  const end = typeof told === 'number' ? Math.floor(told) : undefined;
+  // The store takes no number that is less than exact.
+  if (end === undefined || !Number.isSafeInteger(end)) {
     logEvent('login_claims_left_out', { fields: 'session_expiry' });
     return undefined;
   }
-  if (told <= epochSeconds()) throw rejected('provider_session_over');
-  return Math.floor(told);
+  if (end <= epochSeconds()) throw rejected('provider_session_over');
+  return end;
 }
 
 /** The claims with `amr` as a list. Some issuers write a single method as text. */
