@@ -1,5 +1,8 @@
 import { errors, type JWTPayload } from 'jose';
+import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
+import { decodeUtf8 } from '../../foundation/utf8.ts';
+import { jsonObject } from '../../schema/validation.ts';
 
 /** Seconds by which the clocks may differ. */
 export const leeway = 60;
@@ -20,18 +23,13 @@ export function claimsIn(payload: Uint8Array): JWTPayload {
   return claims;
 }
 
-/** Bytes that are no UTF-8 must not become U+FFFD: different people would get one subject. */
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
+/** Bytes that are not UTF-8 must not become U+FFFD: different people would get one subject. */
 function objectIn(payload: Uint8Array): JWTPayload {
-  try {
-    const claims: unknown = JSON.parse(utf8.decode(payload));
-    if (claims instanceof Object && !Array.isArray(claims)) return { ...claims };
-  } catch {
-    // The claims are no JSON.
-  }
-  throw new errors.JWTInvalid('The claims are no JSON object in UTF-8.');
+  const claims = v.safeParse(objectSchema, decodeUtf8(payload));
+  if (!claims.success) throw new errors.JWTInvalid('The claims are no JSON object in UTF-8.');
+  return { ...claims.output };
 }
+const objectSchema = v.pipe(v.string(), v.parseJson(), jsonObject('no object'));
 
 export interface ClaimRules {
   /** The spellings of the issuer. */
