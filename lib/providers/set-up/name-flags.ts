@@ -6,6 +6,7 @@ const flags: Record<string, string> = {
   client_secret: 'app-secret-file',
   consumer_secret: 'app-secret-file',
   private_key_secret: 'app-secret-file',
+  proof_secret: 'app-secret-file',
   app_token_secret: 'app-secret-file',
   app_secret: 'app-secret-file',
   redirect_uris: 'redirect-uri',
