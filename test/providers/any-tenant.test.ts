@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
@@ -95,9 +95,68 @@ test.each<[string, object, RegExp]>([
     /tenants only/,
   ],
   ['the tenant in its host', { issuer: 'https://{tenantid}.example/' }, /braces|https/],
+  ['the tenant as its host', { issuer: 'https://{tenantid}/v2.0' }, /braces/],
   ['other braces', { issuer: 'https://a.example/{tenant}/v2.0' }, /braces/],
   ['two tenants', { issuer: 'https://a.example/{tenantid}/{tenantid}/v2.0' }, /braces/],
 ])('settings with %s are refused', async (_, settings, naming) => {
   const { set } = await newAuthority();
   await expect(set(settings)).rejects.toThrow(naming);
+});
+
+describe('an operator names the issuer of a tenant', () => {
+  const provider = 'provider_f';
+
+  /** A person of a tenant, and commands about the Login App and its tenants. */
+  async function newPersonOfTenant(settings: object = {}) {
+    const { app, scene, template, logIn } = await newAuthority(settings);
+    const login = await logIn(contoso);
+    const login_user_id = String(decodeJwt(login.body.access_token).sub);
+    const issuerOf = (tid: string) => `${scene.url}/${tid}/v2.0`;
+    const ofApp = { 'login-app': app.login_app_id, provider };
+    const find = (subject: string, issuer?: string) =>
+      service.operate('login-users', 'find', { ...ofApp, subject, issuer });
+    const add = (subject: string, issuer: string) =>
+      service.operate('identities', 'add', {
+        'login-user': login_user_id,
+        provider,
+        subject,
+        issuer,
+      });
+    return { app, template, logIn, login_user_id, issuerOf, find, add };
+  }
+
+  test('to find a person, whom the template does not lead to', async () => {
+    const { find, issuerOf, template, login_user_id } = await newPersonOfTenant();
+    expect(await find('alice', issuerOf(contoso))).toMatchObject({ login_user_id });
+    await expect(find('alice')).rejects.toThrow(
+      `Each tenant has an issuer of its own, ${template}: name it with --issuer.`,
+    );
+  });
+
+  test('to link an identity, which then logs in', async () => {
+    const { add, issuerOf, logIn, template, login_user_id } = await newPersonOfTenant();
+    expect(await add('bob', issuerOf(fabrikam))).toMatchObject({ added: true });
+    const { body } = await logIn(fabrikam, { sub: 'bob' });
+    expect(decodeJwt(body.access_token).sub).toBe(login_user_id);
+    await expect(add('carol', template)).rejects.toThrow(`Choose one of these`);
+  });
+
+  test('but only one whose people can log in', async () => {
+    const { add, issuerOf, template } = await newPersonOfTenant({ tenants: [contoso] });
+    await expect(add('bob', issuerOf(fabrikam))).rejects.toThrow(
+      `Choose one of these with --issuer: ${template}.`,
+    );
+  });
+
+  test('to import people: the dry run knows it', async () => {
+    const { app, issuerOf, template } = await newPersonOfTenant();
+    const people = [issuerOf(contoso), issuerOf(personal), template].map((issuer, at) => {
+      const person = { provider, issuer, subject: unique('subject'), external_id: unique('ext') };
+      return { line: at + 1, text: JSON.stringify(person), repetition: 0 };
+    });
+    const flags = { 'login-app': app.login_app_id, people, 'dry-run': true };
+    expect(await service.operate('login-users', 'import', flags)).toMatchObject({
+      issuers: [{ known: true }, { known: true }, { issuer: template, known: false }],
+    });
+  });
 });

@@ -2,6 +2,7 @@ import { invalid } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/jwt/issuer.ts';
+import { isTemplate, standsForIssuer } from '../../providers/jwt/tenants.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { settingsOf } from '../../providers/stored/settings-of.ts';
 import { findIndexItem, ownerOf } from './identity-index.ts';
@@ -14,15 +15,17 @@ interface Authority {
 
 /**
  * The person whom a provider knows by a subject.
- * @throws ServiceError if the provider was removed or several issuers know the subject
+ * @throws ServiceError if the provider was removed, several issuers know the subject, or the issuer
+ *   of a tenant is to be named
  */
 export async function findLoginUser(
   loginApp: LoginApp,
   { subject, ...authority }: Authority & { subject: string },
 ): Promise<LoginUser | undefined> {
   const { provider, issuer } = authority;
-  const { possible } = namespacesOf(loginApp, authority);
-  if (possible.length === 0) throw invalid(`The Login App has no ${provider}; name its --issuer.`);
+  const { possible, templates } = namespacesOf(loginApp, authority);
+  if (possible.length === 0 && templates.length === 0)
+    throw invalid(`The Login App has no ${provider}; name its --issuer.`);
 
   const searches = possible.map(async (namespace) => {
     const indexItem = await findIndexItem(loginApp.login_app_id, { namespace, subject });
@@ -36,6 +39,10 @@ export async function findLoginUser(
     const namespaces = found.map(({ namespace }) => namespace).join(', ');
     throw invalid(`Several issuers know this subject: ${namespaces}. Choose one with --issuer.`);
   }
+  if (issuer === undefined && found.length === 0 && templates.length > 0) {
+    const issuers = templates.join(', ');
+    throw invalid(`Each tenant has an issuer of its own, ${issuers}: name it with --issuer.`);
+  }
   return found[0]?.user;
 }
 
@@ -44,10 +51,11 @@ export async function findLoginUser(
  * @throws ServiceError naming those to choose from
  */
 export function namespaceOf(loginApp: LoginApp, authority: Authority): string {
-  const { known, possible } = namespacesOf(loginApp, authority);
+  const { known, possible, templates } = namespacesOf(loginApp, authority);
   const [namespace, ...others] = known.filter((name) => possible.includes(name));
   if (namespace !== undefined && others.length === 0) return namespace;
-  const names = known.join(', ') || 'none, since the Login App has no such provider';
+  const names =
+    [...known, ...templates].join(', ') || 'none, since the Login App has no such provider';
   throw invalid(`Choose one of these with --issuer: ${names}.`);
 }
 
@@ -60,10 +68,10 @@ interface ImportedNamespace {
 /** The namespace of an identity that is imported with either an issuer or a namespace. */
 export function importedNamespace(
   loginApp: LoginApp,
-  { namespace = '', ...authority }: Authority & { namespace?: string },
+  { provider, issuer, namespace = '' }: Authority & { namespace?: string },
 ): ImportedNamespace {
-  const { known, possible } = namespacesOf(loginApp, authority);
-  const wanted = authority.issuer === undefined ? [namespace] : possible;
+  const { known, possible } = namespacesOf(loginApp, { provider, issuer: issuer ?? namespace });
+  const wanted = issuer === undefined ? [namespace] : possible;
   const found = known.find((one) => wanted.includes(one));
   if (found !== undefined) return { namespace: found, isKnown: true };
   const [first = ''] = wanted;
@@ -74,6 +82,8 @@ export function importedNamespace(
 interface Namespaces {
   known: string[];
   possible: string[];
+  /** Issuers that stand for one of each tenant. Nobody is in a namespace of such a name. */
+  templates: string[];
 }
 
 /**
@@ -83,14 +93,19 @@ interface Namespaces {
 function namespacesOf({ providers }: LoginApp, { provider, issuer }: Authority): Namespaces {
   const settings = providers.get(provider) ?? {};
   const namespace = settingsOf(provider).namespace(settings);
-  const { idTokens: issuers } = settingsOf(provider).issuers(settings);
+  const { idTokens } = settingsOf(provider).issuers(settings);
+  const issuers = idTokens.filter((one) => !isTemplate(one.issuer));
+  const ofTenants = idTokens.filter((one) => isTemplate(one.issuer));
+  const templates = ofTenants.map((one) => one.issuer);
   const ofProvider = namespace === undefined ? [] : [namespace];
   const known = distinct([...ofProvider, ...issuers.map(authorityOf)]);
-  if (issuer === undefined) return { known, possible: known };
+  if (issuer === undefined) return { known, possible: known, templates };
 
   const name = canonicalIssuer(issuer);
   const ofIssuer = issuers.filter((one) => one.issuer === name).map(authorityOf);
-  return { known, possible: distinct([name, ...ofIssuer]) };
+  const possible = distinct([name, ...ofIssuer]);
+  const isOfTenant = ofTenants.some((one) => standsForIssuer(one, name));
+  return { known: isOfTenant ? distinct([...known, name]) : known, possible, templates };
 }
 
 const distinct = (namespaces: string[]): string[] => [...new Set(namespaces)];

@@ -23,8 +23,9 @@ export const isTemplate = (issuer: string): boolean => issuer.includes(placehold
 
 /** Whether an issuer has braces only as a whole segment of its path, and only one. */
 export function hasPlainBraces(issuer: string): boolean {
+  const host = URL.parse(issuer)?.host ?? '';
   const rest = issuer.replace(`/${placeholder}/`, '/');
-  return !/[{}]/.test(rest);
+  return !/[{}]/.test(host) && !/[{}]/.test(rest);
 }
 
 /** An issuer of a tenant, by a template and the `tid` of a token; undefined for no tenant. */
@@ -46,6 +47,13 @@ export function standsFor(
 ): boolean {
   if (!isTemplate(template) || issuerOfTenant(template, tid) !== issuer) return false;
   return tenants === undefined || tenants.some((tenant) => tenant === tid);
+}
+
+/** Whether a template stands for an issuer that comes without a token, and so without its `tid`. */
+export function standsForIssuer(settings: TenantSettings, issuer: string): boolean {
+  const [before = '', after = ''] = settings.issuer.split(placeholder);
+  const tid = issuer.slice(before.length, issuer.length - after.length);
+  return standsFor(settings, issuer, tid);
 }
 
 /**

@@ -5,6 +5,7 @@ import { authorityOf } from '../jwt/issuer.ts';
 import { discoverKeys, isElsewhere } from '../jwt/issuer-keys.ts';
 import type { KnownIssuer } from '../jwt/issuers-in-settings.ts';
 import { keysAddressOf } from '../jwt/known-issuers.ts';
+import { standsForIssuer } from '../jwt/tenants.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
 import { protocolOf } from '../providers.ts';
 import type { MergeResult, SettingsInput } from '../settings/input.ts';
@@ -104,7 +105,8 @@ export function removedIssuers(
   const now = issuers(after);
   const namespaces = new Map(now.idTokens.map((one) => [one.issuer, authorityOf(one)]));
   const ofIdTokens = known.idTokens.flatMap((one) => {
-    const namespace = namespaces.get(one.issuer);
+    const isOfTenant = now.idTokens.some((template) => standsForIssuer(template, one.issuer));
+    const namespace = namespaces.get(one.issuer) ?? (isOfTenant ? one.issuer : undefined);
     const previous = authorityOf(one);
     if (namespace === undefined) return [`the issuer ${one.issuer}`];
     if (namespace === previous) return [];
