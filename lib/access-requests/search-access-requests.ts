@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { invalid } from '../foundation/service-error.ts';
+import { readCursor, writeCursor } from '../schema/cursor.ts';
 import { queryChoice, queryText } from '../schema/form-parameters.ts';
 import { described } from '../schema/json-schema.ts';
 import type { Conditions } from '../storage/expressions.ts';
@@ -48,16 +48,11 @@ export const accessRequestsPageSchema = v.pipe(
   v.title('AccessRequestsPage'),
 );
 
-/**
- * The content of a cursor: the id after which the next page begins, and a hash of the filters and
- * the order that it belongs to. It is not signed, since it names nothing but an id.
- */
-const cursorSchema = v.object({
-  after: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-  of: v.string(),
-});
+/** The id after which a page begins. */
+const positionSchema = v.object({ after: v.pipe(v.number(), v.safeInteger(), v.minValue(1)) });
 
-function writeCursor(search: AccessRequestsSearch, after: number): string {
+/** A hash of the filters and the order of a search, to which its cursors belong. */
+function hashOfSearch(search: AccessRequestsSearch): string {
   const filters = [
     search.decision ?? '',
     search.requested_by_type ?? '',
@@ -65,22 +60,7 @@ function writeCursor(search: AccessRequestsSearch, after: number): string {
     search.reference ?? '',
     search.order ?? '',
   ];
-  const of = hashOf(...filters).slice(0, 11);
-  return Buffer.from(JSON.stringify({ after, of })).toString('base64url');
-}
-
-/**
- * The id after which a page begins.
- * @throws ServiceError `invalid_request` for a text that is no cursor of this search
- */
-function readCursor(search: AccessRequestsSearch, cursor: string): number {
-  const text = Buffer.from(cursor, 'base64url').toString();
-  const read = v.safeParse(v.pipe(v.string(), v.parseJson(), cursorSchema), text);
-  const isOfSearch = read.success && writeCursor(search, read.output.after) === cursor;
-  if (isOfSearch) return read.output.after;
-  throw invalid(
-    'The parameter cursor must be the next_cursor of the page before, with the same filters and order.',
-  );
+  return hashOf(...filters).slice(0, 11);
 }
 
 /** The most entries that a search reads beyond a page, looking for some that meet all filters. */
@@ -94,11 +74,14 @@ const mostFurther = 500;
 export async function searchAccessRequests(accountId: string, search: AccessRequestsSearch) {
   const { cursor, page_size } = search;
   const order = search.order === 'newest' ? 'descending' : 'ascending';
-  const list = listFor(accountId, search);
-  const when = conditionsFor(accountId, search, list);
+  const lists = listsOfFilters(accountId, search);
+  const list = listOfFewest(lists) ?? listsOfAccount(accountId).all;
+  const when = conditionsFor(search, lists, list);
 
+  const of = hashOfSearch(search);
+  const start = readCursor(positionSchema, cursor, of, 'filters and order');
+  let after = start?.after;
   const found: number[] = [];
-  let after = cursor === undefined ? undefined : readCursor(search, cursor);
   // One more than the page tells whether there is another page.
   for (const limit of [page_size + 1, mostFurther]) {
     const { ordinals, next } = await readOrdinals(list, { order, after, limit }, when);
@@ -112,7 +95,8 @@ export async function searchAccessRequests(accountId: string, search: AccessRequ
   const last = isFull ? ids.at(-1) : after;
   const members = await readShown(accountId, ids);
   const results = members.filter((member) => matches(member, search));
-  return { results, next_cursor: last === undefined ? undefined : writeCursor(search, last) };
+  const next_cursor = last === undefined ? undefined : writeCursor({ after: last }, of);
+  return { results, next_cursor };
 }
 
 /** The lists of the filters of a search; undefined for each filter that it does not have. */
@@ -129,9 +113,10 @@ function listsOfFilters(accountId: string, search: AccessRequestsSearch) {
   };
 }
 
-/** The list of the filter that leaves the fewest access requests. */
-function listFor(accountId: string, search: AccessRequestsSearch): NumberedList {
-  const lists = listsOfFilters(accountId, search);
+type ListsOfFilters = ReturnType<typeof listsOfFilters>;
+
+/** The list of the filter that leaves the fewest access requests; undefined without a filter. */
+function listOfFewest(lists: ListsOfFilters): NumberedList | undefined {
   const fewestFirst = [
     lists.reference,
     lists.decisionForRequester,
@@ -139,23 +124,21 @@ function listFor(accountId: string, search: AccessRequestsSearch): NumberedList 
     lists.decision,
     lists.requesterType,
   ];
-  const list = fewestFirst.find((one) => one !== undefined);
-  return list ?? listsOfAccount(accountId).all;
+  return fewestFirst.find((list) => list !== undefined);
 }
 
 /** Conditions for the filters other than that of the list, on the members of the list. */
 function conditionsFor(
-  accountId: string,
   search: AccessRequestsSearch,
+  lists: ListsOfFilters,
   list: NumberedList,
 ): Conditions {
   // The index of references has no other attributes. Few access requests have the same reference,
   // so `matches` alone applies the other filters.
-  if (search.reference !== undefined) return {};
-  const lists = listsOfFilters(accountId, search);
+  if (list === lists.reference) return {};
   const conditions: Conditions = {};
   for (const other of [lists.requesterType, lists.requesterId, lists.decision]) {
-    const isOther = other !== undefined && other.name !== list.name;
+    const isOther = other !== undefined && other !== list;
     if (isOther) conditions[sortKeyOf(other.index)] = { startsWith: `${other.name}#` };
   }
   if (search.decision === 'pending') conditions.open_until = { isNotUpTo: timestamp() };

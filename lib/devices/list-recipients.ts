@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { invalid } from '../foundation/service-error.ts';
 import { platforms } from '../login-apps/client-metadata.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import { readCursor, writeCursor } from '../schema/cursor.ts';
 import { queryChoice, queryInteger, queryText } from '../schema/form-parameters.ts';
 import { described } from '../schema/json-schema.ts';
 import { loginUserKey } from '../storage/keys.ts';
@@ -12,38 +13,9 @@ import {
   recipientSchema,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
-  type ShardPosition,
   shardPositionSchema,
   toRecipient,
 } from './recipients.ts';
-
-/** The Login App and the platform of a query, to which its cursors belong. */
-type CursorOwner = (string | null)[];
-
-/**
- * A cursor: a position in a shard, with the query that it belongs to. Its device tells the shard.
- * It is not signed: a made-up position only moves the start within a shard that its maker may read
- * anyway.
- */
-const writeCursor = (of: CursorOwner, position: ShardPosition): string =>
-  Buffer.from(JSON.stringify({ ...position, of })).toString('base64url');
-
-/**
- * The position after which a page begins.
- * @throws ServiceError `invalid_request` for a text that is no cursor of this query
- */
-function readCursor(of: CursorOwner, shard: number, cursor: string): ShardPosition {
-  const text = Buffer.from(cursor, 'base64url').toString();
-  const read = v.safeParse(v.pipe(v.string(), v.parseJson(), shardPositionSchema), text);
-  if (read.success) {
-    const position = read.output;
-    const isOfShard = shardNumberOf(position.device_id) === shard;
-    if (isOfShard && writeCursor(of, position) === cursor) return position;
-  }
-  throw invalid(
-    'The parameter cursor must be the next_cursor of the page before, with the same shard and platform.',
-  );
-}
 
 export const recipientsQuery = {
   login_user_id: queryText('login_user_id', 'Devices of this person. Either this or `shard`.'),
@@ -107,8 +79,15 @@ async function listShard(
   { limit = 100, cursor, platform }: RecipientsQuery,
 ): Promise<RecipientList> {
   const of = [loginAppId, platform ?? null];
-  const after = cursor === undefined ? undefined : readCursor(of, shard, cursor);
+  const after = readCursor(positionIn(shard), cursor, of, 'shard and platform');
   const page = await recipientsOfLoginApp(loginAppId, shard, { limit, after, platform });
-  const next_cursor = page.next && writeCursor(of, page.next);
+  const next_cursor = page.next && writeCursor(page.next, of);
   return { recipients: page.recipients.map(toRecipient), next_cursor };
 }
+
+/** A position in one shard, which the id of the device tells. */
+const positionIn = (shard: number) =>
+  v.pipe(
+    shardPositionSchema,
+    v.check(({ device_id }) => shardNumberOf(device_id) === shard),
+  );
