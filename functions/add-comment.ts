@@ -9,15 +9,10 @@ export const { endpoint, handler } = serve({
   ...addEventRecord,
   route: 'POST /v1/rbac/access_requests/{access_request_id}/comments',
   body: json(commentBodySchema, invalidFields, { mostBytes: mostEventBytes }),
-  handle: async ({ caller, path, headers, body }) =>
-    created(
-      await addEventFor(
-        caller.account_id,
-        path.access_request_id,
-        body,
-        headers['idempotency-key'],
-      ),
-    ),
+  handle: async ({ caller, path, headers, body }) => {
+    const key = headers['idempotency-key'];
+    return created(await addEventFor(caller.account_id, path.access_request_id, body, key));
+  },
   document: !process.env.BUNDLED && {
     ...addEventDocument,
     summary: 'Adds a comment to an access request',

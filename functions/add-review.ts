@@ -13,15 +13,10 @@ export const { endpoint, handler } = serve({
     access_requests: [...addEventRecord.table.access_requests, 'UpdateItem'],
     access_request_lists: ['GetItem', 'PutItem'],
   },
-  handle: async ({ caller, path, headers, body }) =>
-    created(
-      await addReviewFor(
-        caller.account_id,
-        path.access_request_id,
-        body,
-        headers['idempotency-key'],
-      ),
-    ),
+  handle: async ({ caller, path, headers, body }) => {
+    const key = headers['idempotency-key'];
+    return created(await addReviewFor(caller.account_id, path.access_request_id, body, key));
+  },
   document: !process.env.BUNDLED && {
     ...addEventDocument,
     summary: 'Adds a review to an access request',
