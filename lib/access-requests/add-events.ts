@@ -142,7 +142,9 @@ function decidingPutter(found: AccessRequest): EventPutter {
   let stored = found;
   /** The access request with all earlier reviews counted. */
   let current = found;
-  /** The access request after the event that is to be put; undefined if the event changes nothing. */
+  /**
+   * The access request after the event that is to be put; undefined if the event changes nothing.
+   */
   let after: AccessRequest | undefined;
   return {
     begin: async (ends) => {

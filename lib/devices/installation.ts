@@ -36,7 +36,7 @@ const spareSeconds = 30 * 86_400;
 export const endOfInstallation = (): number =>
   epochSeconds() + deviceLifetimeSeconds + spareSeconds;
 
-/** Whether an installation has to be written again so that it outlives a device that registers now. */
+/** Whether an installation must be written again to outlive a device that registers now. */
 export const isDue = ({ expires_at }: Installation): boolean =>
   expires_at < epochSeconds() + deviceLifetimeSeconds;
 

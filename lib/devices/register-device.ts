@@ -97,8 +97,8 @@ export const noMobileApplication = (platform: Platform): string =>
   `The Login App has no mobile application for ${platform}.`;
 
 /**
- * The attributes that a registration gives to the item of a device: all but the time of its creation
- * and its link to a person.
+ * The attributes that a registration gives to the item of a device: all but the time of its
+ * creation and its link to a person.
  */
 export function registeredAttributes(loginAppId: string, newDevice: NewDevice, lastSeenAt: string) {
   const { platform, token } = newDevice;

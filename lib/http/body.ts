@@ -253,8 +253,8 @@ function jsonProblem(event: ApiEvent): string | undefined {
 }
 
 /**
- * Whether a body was UTF-8 (for JSON, RFC 8259 section 8.1). API Gateway puts U+FFFD, three bytes long, in the
- * place of other bytes.
+ * Whether a body was UTF-8. API Gateway puts U+FFFD, three bytes long, in the place of other bytes.
+ * @see RFC 8259 section 8.1 for JSON, and the URL Standard section 5.1 for forms
  */
 function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
   if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));

@@ -206,7 +206,7 @@ export interface ExampleRequest {
   bodies?: Record<string, Record<string, unknown>>;
 }
 
-/** An endpoint with any types, for code that serves requests in Lambda, where it has no document. */
+/** An endpoint with any types, for code that runs in Lambda, where endpoints have no document. */
 export type RunningEndpoint = Omit<
   Endpoint<unknown, ParameterSchemas, unknown, Responses>,
   'handle' | 'document'

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { tokenAlgorithms } from '../signing/settings.ts';
 
 const text = v.string();
-/** A client of a Login App and a back-office account, with which a smoke test tries a deployment. */
+/** A Login App's client and a back-office account, with which a smoke test tries a deployment. */
 export const probeSchema = v.object({
   issuer: text,
   login_app_id: text,

@@ -39,5 +39,5 @@ const sharedByPhones = ['9774d56d682e549c', 'unknown', '02:00:00:00:00:00'];
 export const isPlaceholderOfInstallation = (text: string): boolean =>
   isPlaceholder(text) || sharedByPhones.includes(text.toLowerCase()) || isZero(text);
 
-/** Whether a text has no other letters and digits than zeros, such as an advertising id withheld. */
+/** Whether a text has no letters and digits but zeros, as an advertising id that is withheld. */
 const isZero = (text: string): boolean => /^[0:.-]+$/.test(text);

@@ -5,8 +5,8 @@ import { probeIssuer } from './probe-ids.ts';
  * A key of the table; `docs/data-model.md` has an example of each.
  *
  * Values from outside are hashed or `encoded`, so none looks like the prefix of another key, and
- * none is too long. Only names that operators give are not: they are cut, and stay in lists of their
- * own.
+ * none is too long. Only names that operators give are not: they are cut, and stay in lists of
+ * their own.
  */
 export interface Key {
   pk: string;
@@ -150,10 +150,13 @@ export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16))
 export const publicSigningKeysKey = () => key('SIGNING_KEYS', 'PUBLIC');
 
 /**
- * The keys of an identity provider. A role that may write those of the smoke test can't write others.
+ * The keys of an identity provider. Those of the smoke test have a prefix, so that its role can't
+ * write others.
  */
-export const issuerKeysKey = (issuer: string) =>
-  key(`ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`, 'KEYS');
+export function issuerKeysKey(issuer: string): Key {
+  const prefix = issuer.startsWith(probeIssuer) ? 'probe#' : '';
+  return key(`ISSUER#${prefix}${hashOf(issuer)}`, 'KEYS');
+}
 
 /** A used client assertion, proof or nonce, by its kind and its ids. */
 export const usedOnceKey = (...ids: string[]) => key(`USED_ONCE#${hashOf(...ids)}`, 'USED');
