@@ -128,14 +128,16 @@ describe('JSON is accepted, and noted, as', () => {
     const { outcome, requestId } = await logInWhen(userInfo, bomb, headers);
     expect(outcome).toEqual(unknownError);
     expect(await failureOf(requestId)).toMatchObject({ code: 'answer_too_large' });
-    expect((await logInWhen(userInfo, body.subarray(0, -3), headers)).outcome).toEqual(
-      unknownError,
-    );
+    const cut = await logInWhen(userInfo, body.subarray(0, -3), headers);
+    expect(cut.outcome).toEqual(unknownError);
+    expect(await failureOf(cut.requestId)).toMatchObject({ code: 'answer_not_decompressed' });
   });
 
   test('but by no other compression', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'pack200-gzip' };
-    expect((await logInWhen(userInfo, '{"sub":"alice"}', headers)).outcome).toEqual(unknownError);
+    const { outcome, requestId } = await logInWhen(userInfo, '{"sub":"alice"}', headers);
+    expect(outcome).toEqual(unknownError);
+    expect(await failureOf(requestId)).toMatchObject({ code: 'answer_not_decompressed' });
   });
 });
 

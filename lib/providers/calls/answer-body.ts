@@ -5,16 +5,16 @@ import { ProviderFailure } from './provider-failure.ts';
 /** The most bytes of an answer, also after it is decompressed. */
 const maxOutputLength = 64 * 1024;
 
-/**
- * The body of an answer, decompressed; undefined for more than 64 KiB.
- * @throws Error for a body that is not compressed as the answer says
- */
-export async function readBytes(response: IncomingMessage): Promise<Buffer | undefined> {
+/** Faults of a body that arrived, but can't be used. */
+type BodyFault = 'answer_too_large' | 'answer_not_decompressed';
+
+/** The body of an answer, decompressed, or its fault. */
+export async function readBytes(response: IncomingMessage): Promise<Buffer | BodyFault> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response) {
     length += chunk.byteLength;
-    if (length > maxOutputLength) return undefined;
+    if (length > maxOutputLength) return 'answer_too_large';
     chunks.push(chunk);
   }
   const bytes = Buffer.concat(chunks);
@@ -23,7 +23,7 @@ export async function readBytes(response: IncomingMessage): Promise<Buffer | und
 }
 
 /** Some APIs compress every answer, whatever they are asked for. */
-async function decompressed(bytes: Buffer, encoding: string): Promise<Buffer | undefined> {
+async function decompressed(bytes: Buffer, encoding: string): Promise<Buffer | BodyFault> {
   // Not at the top: it would take two milliseconds of each cold start.
   const zlib = await import('node:zlib');
   try {
@@ -41,13 +41,12 @@ async function decompressed(bytes: Buffer, encoding: string): Promise<Buffer | u
           ? zlib.inflateSync(bytes, { maxOutputLength })
           : zlib.inflateRawSync(bytes, { maxOutputLength });
       default:
-        throw new Error('The content encoding is unknown.');
+        return 'answer_not_decompressed';
     }
   } catch (error) {
     const isTooLarge =
       error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    if (isTooLarge) return undefined;
-    throw error;
+    return isTooLarge ? 'answer_too_large' : 'answer_not_decompressed';
   }
 }
 
@@ -55,12 +54,10 @@ async function decompressed(bytes: Buffer, encoding: string): Promise<Buffer | u
 const hasZlibHeader = (bytes: Buffer): boolean =>
   bytes.length >= 2 && (bytes.readUInt8(0) & 0x0f) === 8 && bytes.readUInt16BE(0) % 31 === 0;
 
-/**
- * The body of an answer for a caller that reads it by itself; undefined for more than 64 KiB.
- */
+/** The body of an answer for a caller that reads it by itself; undefined if it can't be used. */
 export async function readText(response: IncomingMessage): Promise<string | undefined> {
   const bytes = await readBytes(response);
-  return bytes && new TextDecoder().decode(bytes);
+  return typeof bytes === 'string' ? undefined : new TextDecoder().decode(bytes);
 }
 
 /** The media type of an answer in lower case, undefined for none or a malformed one. */

@@ -48,7 +48,7 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
     }
     type = mediaTypeOf(response);
     const bytes = await readBytes(response);
-    if (bytes === undefined) throw new ProviderFailure('answer_too_large', url);
+    if (typeof bytes === 'string') throw new ProviderFailure(bytes, url);
     const isRead = !statusOnly || status >= 400;
     return { status, body: isRead ? parseBody({ status, type, url }, bytes) : undefined, type };
   } catch (error) {

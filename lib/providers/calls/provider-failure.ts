@@ -9,6 +9,8 @@ const explanations = {
     `${address} redirects, which is not followed: set the address that it leads to, if that is the provider's.`,
   answer_too_large: (address) =>
     `${address} answers with more than 64 KiB: that is not what should be there. Is the address right?`,
+  answer_not_decompressed: (address) =>
+    `${address} compresses its answer, though it was asked not to, by no way that can be read: gzip, br, deflate or zstd.`,
   answer_not_json: (address, detail) =>
     `${address} does not answer in JSON${inBrackets(detail)}. Is the address right?`,
   answer_not_utf8: (address) =>
