@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands/index.ts';
@@ -159,6 +160,10 @@ describe('npm run operator providers set', () => {
   const presetX = '--preset x --app-id us --redirect-uri https://app.example/callback'.split(' ');
   const presetGoogle = '--preset google --app-id us --namespace our-people'.split(' ');
   const other = { ...google, issuer: example, jwks_uri: `${example}/jwks` };
+  const microsoft = 'https://login.microsoftonline.com';
+  const jwks_uri = `${microsoft}/common/discovery/v2.0/keys`;
+  const tenant = { ...google, issuer: `${microsoft}/${randomUUID()}/v2.0`, jwks_uri };
+  const everyTenant = { ...google, issuer: `${microsoft}/{tenantid}/v2.0`, jwks_uri };
   const inNamespace = { ...google, namespace: 'our-people' };
 
   test.each<[string, () => Promise<string[]>, string]>([
@@ -181,6 +186,12 @@ describe('npm run operator providers set', () => {
       'a file that leaves out the namespace of an issuer',
       () => setUpAgain('provider_f', { issuers: [inNamespace] }, file({ issuers: [google] })),
       `the namespace our-people of the issuer ${google.issuer}`,
+    ],
+    [
+      'an issuer of every tenant in the place of one tenant and of another issuer',
+      () =>
+        setUpAgain('provider_f', { issuers: [tenant, apple] }, file({ issuers: [everyTenant] })),
+      `the issuer ${apple.issuer}`,
     ],
     [
       'a preset with another namespace',
