@@ -8,10 +8,11 @@ import { sorted } from '../../schema/form-parameters.ts';
 import { described, textField } from '../../schema/json-schema.ts';
 import { loginAppPartition, loginAppSortKeys } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
+import type { KnownIssuer } from '../jwt/issuers-in-settings.ts';
 import { codeParameters, parametersOf } from '../parameters.ts';
 import { type ProtocolName, type ProviderId, protocolNames, providerIds } from '../provider-ids.ts';
 import { hostOf } from '../settings/fields.ts';
-import { settingsOf } from '../stored/settings-of.ts';
+import { type StoredExchange, settingsOf } from '../stored/settings-of.ts';
 import { companyAt } from './companies.ts';
 
 const issuerSchema = v.object({
@@ -56,46 +57,72 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const settings = settingsOf(provider);
   const { idTokens, accessTokens } = settings.issuers(stored);
   const exchange = settings.exchange(stored);
-  const issuers = [...idTokens, ...accessTokens].map(({ issuer }) => companyAt(issuer) ?? issuer);
-  const [address] = settings.addresses(stored);
-  const hosts = address === undefined ? [] : [companyAt(address) ?? hostOf(address)];
   const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || 'audience_validation' in stored;
-  const isNonceRequired =
-    idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
-  const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].flatMap(
-    (one) => one ?? [],
-  );
-  const isTaken: Record<string, boolean> = {
-    provider: false,
-    nonce: idTokens.length > 0,
-    authorization_code: exchanges.length > 0,
-    code_verifier: exchanges.length > 0,
-    redirect_uri: exchanges.some(({ redirect_uris }) => redirect_uris.length > 0),
-    user: idTokens.some(({ user_profile }) => user_profile !== undefined),
+
+  const parameters = {
+    ignored: ignoredBy(idTokens, exchange),
+    needed: neededBy(idTokens, exchange),
   };
-  const neededHere = new Set([
-    ...(isNonceRequired ? ['nonce'] : []),
-    ...(exchange?.pkce === 'required' ? ['code_verifier'] : []),
-  ]);
-  const taken = (names: string[]) => names.filter((name) => isTaken[name] ?? true);
-  const grant = (grant_type: Grant['grant_type'], names: ReturnType<typeof sorted>): Grant => {
-    const optional = taken(names.optional);
-    return {
-      grant_type,
-      required: [...taken(names.required), ...optional.filter((name) => neededHere.has(name))],
-      optional: optional.filter((name) => !neededHere.has(name)),
-    };
-  };
+  const grants: Grant[] = [];
+  if (takesCredentials)
+    grants.push(grantOf('provider_credentials', parametersOf(provider), parameters));
+  if (exchange)
+    grants.push(grantOf('provider_authorization_code', sorted(codeParameters), parameters));
+
   return {
     provider,
-    companies: [...new Set(issuers.length > 0 ? issuers : hosts)],
+    companies: companiesBehind([...idTokens, ...accessTokens], settings.addresses(stored)),
     protocol,
-    grants: [
-      ...(takesCredentials ? [grant('provider_credentials', parametersOf(provider))] : []),
-      ...(exchange ? [grant('provider_authorization_code', sorted(codeParameters))] : []),
-    ],
+    grants,
     issuers: idTokens.map(({ issuer, nonce }) => ({ issuer, nonce })),
+  };
+}
+
+/** Whoever issues the tokens of a provider or, without an issuer, is at its first address. */
+function companiesBehind(issuers: KnownIssuer[], [address]: string[]): string[] {
+  const names = issuers.map(({ issuer }) => companyAt(issuer) ?? issuer);
+  if (names.length > 0) return [...new Set(names)];
+  return address === undefined ? [] : [companyAt(address) ?? hostOf(address)];
+}
+
+/** The parameters that settings have no use for, and the provider, which the caller knows. */
+function ignoredBy(idTokens: KnownIssuer[], exchange: StoredExchange | undefined): Set<string> {
+  const exchanges = [exchange, ...idTokens.map(({ code_exchange }) => code_exchange)].filter(
+    (one) => one !== undefined,
+  );
+  const hasRedirectUris = exchanges.some(({ redirect_uris }) => redirect_uris.length > 0);
+  const takesUser = idTokens.some(({ user_profile }) => user_profile !== undefined);
+
+  const ignored = new Set(['provider']);
+  if (idTokens.length === 0) ignored.add('nonce');
+  if (exchanges.length === 0) ignored.add('authorization_code').add('code_verifier');
+  if (!hasRedirectUris) ignored.add('redirect_uri');
+  if (!takesUser) ignored.add('user');
+  return ignored;
+}
+
+/** The optional parameters that settings require. */
+function neededBy(idTokens: KnownIssuer[], exchange: StoredExchange | undefined): Set<string> {
+  const needed = new Set<string>();
+  const isNonceRequired = idTokens.every(({ nonce }) => nonce === 'required');
+  if (idTokens.length > 0 && isNonceRequired) needed.add('nonce');
+  if (exchange?.pkce === 'required') needed.add('code_verifier');
+  return needed;
+}
+
+/** A grant, with the parameters of its form that the settings make use of. */
+function grantOf(
+  grant_type: Grant['grant_type'],
+  form: ReturnType<typeof sorted>,
+  { ignored, needed }: { ignored: Set<string>; needed: Set<string> },
+): Grant {
+  const required = form.required.filter((name) => !ignored.has(name));
+  const optional = form.optional.filter((name) => !ignored.has(name));
+  return {
+    grant_type,
+    required: [...required, ...optional.filter((name) => needed.has(name))],
+    optional: optional.filter((name) => !needed.has(name)),
   };
 }
 
@@ -107,14 +134,16 @@ export function requiredOfPublicClient(
   provider: ProviderId,
   stored: object,
   { grant_type, required }: Grant,
-) {
+): string[] | undefined {
   const exchange = settingsOf(provider).exchange(stored);
   const isByCode = grant_type === 'provider_authorization_code';
   const bringsIdToken = isByCode ? exchange?.id_token !== undefined : required.includes('id_token');
-  if (bringsIdToken) return [...new Set([...required, 'nonce'])];
+  if (bringsIdToken) return including(required, 'nonce');
   if (!isByCode) return required;
-  return exchange?.pkce === undefined ? undefined : [...new Set([...required, 'code_verifier'])];
+  return exchange?.pkce === undefined ? undefined : including(required, 'code_verifier');
 }
+
+const including = (names: string[], name: string): string[] => [...new Set([...names, name])];
 
 const storedSchema = v.object({
   provider: v.picklist(providerIds),

@@ -19,7 +19,8 @@ interface StoredAnswers {
   exchange: (settings: object, issuer?: string) => StoredExchange | undefined;
 }
 
-interface StoredExchange {
+/** An exchange of authorization codes, as far as it is no secret. */
+export interface StoredExchange {
   redirect_uris: string[];
   pkce?: 'verified' | 'required' | undefined;
   id_token?: object | undefined;
