@@ -22,34 +22,49 @@ export async function askTokenInfo(
   subjectType: 'string' | 'integer' | undefined,
 ): Promise<string | undefined> {
   const { url, subject_field, audience_field, audiences } = settings;
+
+  // 1. The provider knows the token.
   const answer = await presentCredential({ ...callFor(settings, token), signal });
-  if (answer.status !== 200) failForOurApp(settings, answer, url);
+  const { status, body } = answer;
+  if (status !== 200) failForOurApp(settings, answer, url);
   requireVerdict(settings, answer);
-  const { body } = answer;
+
+  // 2. The token is valid, and was issued to our app.
   requireValid(settings, body);
   rejectOtherApps(body, audience_field, audiences, url);
   rejectExpired(body, url);
+
+  // 3. The answer may say whose it is.
   return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
 }
 
 /** The address, headers and body of the call. */
 function callFor(settings: ValidationBy<'token_info'>, token: string) {
   const { token_parameter, app_token_parameter, app_token_secret } = settings;
-  const { client_id, client_secret } = settings;
-  const url = new URL(settings.url);
+  const address = new URL(settings.url);
   if (app_token_parameter && app_token_secret)
-    url.searchParams.set(app_token_parameter, app_token_secret);
-  const hasClient = client_id && client_secret;
-  const headers = hasClient ? { authorization: basicAuthorization(client_id, client_secret) } : {};
+    address.searchParams.set(app_token_parameter, app_token_secret);
+
   switch (settings.send_token_as) {
-    case 'json':
-      return { url: url.href, headers, json: { [token_parameter]: token } };
+    case 'json': {
+      const json = { [token_parameter]: token };
+      return { url: address.href, headers: headersOf(settings), json };
+    }
     case 'bearer':
-      return { url: url.href, headers: { authorization: `Bearer ${token}` } };
+      return { url: address.href, headers: { authorization: `Bearer ${token}` } };
     case 'query':
-      url.searchParams.set(token_parameter, token);
-      return { url: url.href, headers };
+      address.searchParams.set(token_parameter, token);
+      return { url: address.href, headers: headersOf(settings) };
   }
+}
+
+/** The headers with our app's credentials, if the settings have them. */
+function headersOf({
+  client_id,
+  client_secret,
+}: ValidationBy<'token_info'>): Record<string, string> {
+  if (!client_id || !client_secret) return {};
+  return { authorization: basicAuthorization(client_id, client_secret) };
 }
 
 /**
@@ -60,14 +75,14 @@ function requireVerdict(
   settings: ValidationBy<'token_info'>,
   { status, body }: ProviderAnswer,
 ): void {
-  const { url, app_token_secret, client_secret } = settings;
+  const { url, app_token_secret, client_secret, error_field, refused_errors } = settings;
   const hasAppCredential = app_token_secret !== undefined || client_secret !== undefined;
 
   // 1. The provider rejects the token.
   const usualStatuses = hasAppCredential ? [] : [400, 401];
   const refusedStatuses = settings.refused_statuses ?? usualStatuses;
-  const error = String(valueAtPath(body, settings.error_field));
-  if (refusedStatuses.includes(status) || settings.refused_errors.includes(error))
+  const error = String(valueAtPath(body, error_field));
+  if (refusedStatuses.includes(status) || refused_errors.includes(error))
     throw rejected('token_info_refused');
 
   // 2. It rejects our app.
@@ -81,7 +96,10 @@ function requireVerdict(
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status), status);
 }
 
-/** Rejects a token that the provider knows, but calls invalid. */
+/**
+ * Throws for a token that the provider knows, but calls invalid.
+ * @throws ServiceError, ProviderFailure
+ */
 function requireValid({ url, valid_field }: ValidationBy<'token_info'>, body: unknown): void {
   if (!valid_field) return;
   const isValid = valueAtPath(body, valid_field);

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { errors } from 'jose';
+import { errors, type JWTPayload } from 'jose';
 import { failForOurApp } from '../calls/app-errors.ts';
 import { type ProviderAnswer, presentCredential } from '../calls/call-provider.ts';
 import { profileIn, rejected, requiredSubject } from '../calls/credential.ts';
@@ -12,17 +12,28 @@ import type { UserInfo } from './settings.ts';
  * @throws ServiceError, ProviderFailure
  */
 export async function askUserInfo(userInfo: UserInfo, token: string, signal: AbortSignal) {
-  const { url, subject_field, subject_type, profile } = userInfo;
-  const accept = userInfo.signature ? signedUserInfo : 'application/json';
+  const { url, signature, subject_field, subject_type, profile } = userInfo;
+
+  // 1. The provider accepts the token.
+  const accept = signature === undefined ? 'application/json' : signedUserInfo;
   const headers = { authorization: `Bearer ${token}`, accept };
   const answer = await presentCredential({ url: withProof(userInfo, token), headers, signal });
-  const { status } = answer;
-  if (status !== 200) failForOurApp(userInfo, answer, url);
-  if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
-  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status), status);
+  requireAccepted(userInfo, answer);
+
+  // 2. It says whose the token is.
   const claims = await userInfoClaims(userInfo, answer);
   const subject = requiredSubject(claims, url, subject_field, subject_type);
   return { subject, profile: profileIn(claims, profile) };
+}
+
+/** @throws ServiceError when the provider rejects the token, ProviderFailure when it says nothing */
+function requireAccepted(userInfo: UserInfo, answer: ProviderAnswer): void {
+  const { url } = userInfo;
+  const { status } = answer;
+  if (status === 200) return;
+  failForOurApp(userInfo, answer, url);
+  if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
+  throw new ProviderFailure('unexpected_status', url, String(status), status);
 }
 
 /**
@@ -44,20 +55,34 @@ function withProof({ url, proof_secret }: UserInfo, token: string): string {
  * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 5.3.2
  */
-async function userInfoClaims(
-  { url, signature }: UserInfo,
-  { type, body }: ProviderAnswer,
-): Promise<unknown> {
+async function userInfoClaims(userInfo: UserInfo, answer: ProviderAnswer): Promise<unknown> {
+  const { url, signature } = userInfo;
+  const { type, body } = answer;
   const isSigned = type === signedUserInfo && typeof body === 'string';
-  if (signature === undefined) {
-    if (!isSigned) return body;
+  if (signature !== undefined && isSigned) return signedClaims(signature, body, url);
+  if (signature !== undefined)
+    throw new ProviderFailure('unexpected_answer', url, `no ${signedUserInfo}`);
+  if (isSigned) {
     const detail = `${signedUserInfo}: the settings need user_info.signature`;
     throw new ProviderFailure('unexpected_answer', url, detail);
   }
-  if (!isSigned) throw new ProviderFailure('unexpected_answer', url, `no ${signedUserInfo}`);
+  return body;
+}
+
+/**
+ * The claims of a signed user info.
+ * @throws ServiceError when it is for another app; ProviderFailure
+ */
+async function signedClaims(
+  signature: NonNullable<UserInfo['signature']>,
+  jwt: string,
+  url: string,
+): Promise<JWTPayload> {
   try {
-    const kind = { types: ['jwt', 'userinfo+jwt'], claims: ['iss', 'aud', 'sub'] };
-    const { payload } = await verifiedJwt(signature, body, kind);
+    const { payload } = await verifiedJwt(signature, jwt, {
+      types: ['jwt', 'userinfo+jwt'],
+      claims: ['iss', 'aud', 'sub'],
+    });
     return payload;
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error;
