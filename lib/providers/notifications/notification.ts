@@ -107,9 +107,12 @@ export async function verifyNotification(issuers: KnownIssuer[], jwt: string): P
   });
   rejectOutdated(payload, 86_400);
   if (!v.is(idSchema, payload.jti)) throw rejected('claim_invalid');
+
   const told = v.safeParse(eventsSchema, payload.events);
-  const person = told.success ? personIn(trusted, told.output) : undefined;
-  if (!told.success || !person) throw rejected('claim_invalid');
+  if (!told.success) throw rejected('claim_invalid');
+  const person = personIn(trusted, told.output);
+  if (!person) throw rejected('claim_invalid');
+
   const kind = kinds.get(told.output.type);
   if (kind === undefined) return { notifications: [] };
   const action = actionOn(trusted, kind);
@@ -139,14 +142,21 @@ export const longestAge = 7 * 86_400;
  * @throws ServiceError, JOSEError, ProviderFailure
  */
 export async function verifyFromIssuer(issuers: KnownIssuer[], jwt: string, kind: JwtKind) {
+  // 1. The issuer is one whose messages count.
   const issuer = trustedIssuerOf(wellFormedCredential(jwt), issuers);
   const { notifications: settings } = issuer;
   if (!settings) throw rejected('notifications_off');
+
+  // 2. It has signed the message for one of our apps.
   const { audiences = issuer.audiences } = settings;
   const { payload } = await verifiedJwt({ ...issuer, audiences }, jwt, kind);
+
+  // 3. The message is no id token, which anybody gets who logs in.
   const claim = claimsOfIdTokens.find((name) => payload[name] !== undefined);
   if (claim !== undefined)
     throw refused(`The token must not have ${claim}, which makes it an id token.`);
+
+  // 4. It counts once, for a while.
   rejectOutdated(payload, longestAge);
   const id = v.safeParse(idSchema, payload.jti);
   if (!id.success) throw refused('The token needs a jti that is text, and not empty.');
@@ -177,6 +187,7 @@ export async function verifyLogoutToken(issuers: KnownIssuer[], jwt: string): Pr
   if (!v.is(logoutSchema, payload.events))
     throw refused('The events of the token are not those of a logout token.');
 
+  // It names a person, a session or both, and each of them in a usable way.
   const { sub, sid } = payload;
   const person = personIn(issuer, payload);
   const providerSession = providerSessionOf(issuer, sid);

@@ -25,42 +25,60 @@ const payloadSchema = v.pipe(
  *   https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
  */
 export function verifySignedRequest(
-  { namespace, notifications: settings, user_info }: OAuth2Settings,
+  provider: OAuth2Settings,
   text: string,
   event: SignedEvent | undefined,
 ): Received {
   // 1. The settings and the address say what the request is about.
+  const { namespace, user_info, notifications: settings } = provider;
   if (!settings || namespace === undefined)
     throw refused('The provider settings have no notifications with an app_secret.');
   if (event === undefined)
     throw refused('The query parameter event must be deauthorize or data_deletion.');
-  const { app_secret, data_deletion_url, on_unlinked = 'end_sessions' } = settings;
-  const isDeletion = event === 'data_deletion';
-  if (isDeletion && data_deletion_url === undefined)
-    throw refused('The provider settings have no data_deletion_url.');
+  const effect = effectOf(settings, event);
 
   // 2. It is signed with the secret of our app.
-  const [signature = '', encoded = '', ...rest] = wellFormedCredential(text).split('.');
-  const expected = createHmac('sha256', app_secret).update(encoded).digest('base64url');
-  if (rest.length > 0 || !isSignature(signature, expected)) throw rejected('signature_invalid');
+  const { encoded, signature } = signedPart(text, settings.app_secret);
 
   // 3. It counts once, for a while.
   const { issued_at: issuedAt, ...claims } = payloadIn(encoded);
   rejectOutdated({ iat: issuedAt }, longestAge);
-  const id = hashOf(namespace, expected);
+  const id = hashOf(namespace, signature);
 
   // 4. It names a person.
   const subject = subjectAt(claims, 'user_id', user_info?.subject_type);
   if (subject === undefined) throw refused('The signed_request has no usable user_id.');
   const person = { namespace, subject };
 
-  if (isDeletion && data_deletion_url !== undefined) {
-    const deletion: Notification = { kind: 'data_deletion', person, issuedAt, action: 'delete' };
-    const receipt = receiptFor(person, data_deletion_url);
-    return { id, event, notifications: [deletion], receipt };
-  }
-  const unlinking: Notification = { kind: 'unlinked', person, issuedAt, action: on_unlinked };
-  return { id, event, notifications: [unlinking] };
+  const { kind, action, receiptPage } = effect;
+  const received: Received = { id, event, notifications: [{ kind, person, issuedAt, action }] };
+  if (receiptPage === undefined) return received;
+  return { ...received, receipt: receiptFor(person, receiptPage) };
+}
+
+type NotificationSettings = NonNullable<OAuth2Settings['notifications']>;
+
+/** The effect of an event on the person, and the page of the receipt if it has one. */
+type Effect = Pick<Notification, 'kind' | 'action'> & { receiptPage?: string };
+
+/** @throws ServiceError for an event that the settings are not made for */
+function effectOf(settings: NotificationSettings, event: SignedEvent): Effect {
+  const { data_deletion_url, on_unlinked = 'end_sessions' } = settings;
+  if (event === 'deauthorize') return { kind: 'unlinked', action: on_unlinked };
+  if (data_deletion_url === undefined)
+    throw refused('The provider settings have no data_deletion_url.');
+  return { kind: 'data_deletion', action: 'delete', receiptPage: data_deletion_url };
+}
+
+/**
+ * The encoded payload of a signed request, and the signature without padding.
+ * @throws ServiceError unless it is signed with the secret
+ */
+function signedPart(text: string, secret: string): { encoded: string; signature: string } {
+  const [presented = '', encoded = '', ...rest] = wellFormedCredential(text).split('.');
+  const signature = createHmac('sha256', secret).update(encoded).digest('base64url');
+  if (rest.length > 0 || !isSignature(presented, signature)) throw rejected('signature_invalid');
+  return { encoded, signature };
 }
 
 /** Whether a signature is the expected one, padded or not, as RFC 4648 section 5 allows. */
