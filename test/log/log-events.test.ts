@@ -307,16 +307,22 @@ describe('the names of what is not kept, never what it says', () => {
   });
 });
 
-test('a detail of a device that cannot be used is named in the lines of its request', async () => {
-  const token = await service.loginAppToken(login_app);
-  const device = {
-    platform: 'android',
-    token: unique('phone'),
-    locale: 'English',
-    app_version: '',
+describe('a detail of a device', () => {
+  const registeredWith = async (details: Record<string, unknown>) => {
+    const device = { platform: 'android', token: unique('phone'), ...details };
+    const answer = await service.register(device, await service.loginAppToken(login_app));
+    return lineOf(answer, 'device_registered');
   };
-  const answer = await service.register(device, token);
-  expect(await lineOf(answer, 'device_registered')).toMatchObject({ left_out: 'device.locale' });
+
+  test('that cannot be used is named in the lines of its request', async () => {
+    const line = await registeredWith({ locale: 'English', app_version: '' });
+    expect(line).toMatchObject({ left_out: 'device.locale' });
+  });
+
+  test.each([null, '', ' '])('that says nothing is not: %j', async (nothing) => {
+    const line = await registeredWith({ locale: nothing, app_version: nothing });
+    expect(line).not.toHaveProperty('left_out');
+  });
 });
 
 describe('request_refused: a rejected caller, by the id that they claim', () => {
