@@ -77,7 +77,9 @@ export async function settleExpired(): Promise<void> {
   let failed = 0;
   const settle = async (request: AccessRequest) => {
     try {
-      await storeDecision(request, await currentOf(request));
+      // Its time has come, so it is not pending any longer: its reviews or its expiry decide it.
+      const current = await currentOf(request);
+      await storeDecision(request, current);
     } catch (error) {
       failed += 1;
       logFailure('expiry_not_stored', error, { access_request_id: request.access_request_id });

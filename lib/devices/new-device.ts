@@ -10,16 +10,21 @@ const visibleText = (longest: number, message: string) =>
   v.pipe(v.string(message), v.regex(new RegExp(`^[\\x21-\\x7e]{1,${longest}}$`), message));
 
 /**
- * A detail of a phone that is undefined if it can't be used: no detail keeps a phone from its
- * messages. Null means none.
+ * A detail of a phone, which may be null. It is undefined if it can't be used: what a phone says
+ * about itself does not keep it from its messages.
+ * @param read the detail in a text without spaces around it; undefined if it can't be used
  */
-const detailField = (name: string, text: string, read: (text: string) => string | undefined) =>
+const detailField = (
+  name: string,
+  description: string,
+  read: (text: string) => string | undefined,
+) =>
   v.optional(
     v.pipe(
       v.nullable(v.string(`${name} must be a string.`)),
-      v.transform((told) => (told === null ? undefined : read(told.trim()))),
+      v.transform((text) => (text === null ? undefined : read(text.trim()))),
       jsonSchema({ type: ['string', 'null'] }),
-      v.description(text),
+      v.description(description),
     ),
   );
 
