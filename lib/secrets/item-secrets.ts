@@ -33,8 +33,8 @@ export async function rotateSecretOf(
 
 /**
  * Removes a secret from an item.
- * @returns the others
  * @param needsOne whether the last one must stay
+ * @returns the others
  * @throws ServiceError if there is no such secret, it must stay, or somebody else changes them
  *   meanwhile
  */

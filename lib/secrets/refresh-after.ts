@@ -15,7 +15,7 @@ interface Reread<Value> {
 
 /** Milliseconds that a value is used while Secrets Manager fails, from when it was read. */
 const longestOutage = 6 * 3_600_000;
-/** Milliseconds between two attempts to read it then. */
+/** Milliseconds between two attempts to read it while Secrets Manager fails. */
 const pause = 60_000;
 
 /** Caches what is made of a secret in a warm function. */
@@ -35,9 +35,12 @@ export function refreshAfter<Value>({
       last = { value, readAt: now, readAgainAt: now + freshFor };
       return value;
     } catch (error) {
-      if (!last || now - last.readAt >= longestOutage || !(await isGood(last.value))) throw error;
+      if (!last) throw error;
+      const age = now - last.readAt;
+      const mayBeUsed = age < longestOutage && (await isGood(last.value));
+      if (!mayBeUsed) throw error;
       last.readAgainAt = now + pause;
-      const age_seconds = Math.floor((now - last.readAt) / 1000);
+      const age_seconds = Math.floor(age / 1000);
       logFailure('secret_stale', error, { secret: secretId(), age_seconds });
       return last.value;
     }

@@ -31,14 +31,19 @@ const noticeSeconds = finishSeconds + serviceSecretFreshFor / 1000 + staleReadSe
 const longestRestoreSeconds = 35 * 86_400;
 
 /**
- * Seconds for which a replaced secret is accepted: as long as an unused refresh token lives. Tokens
- * of providers that are kept to be revoked are not encrypted again, and a person may go for years
- * without a login.
+ * Tokens of providers that are kept to be revoked are not encrypted again, and a person may go for
+ * years without a login.
  */
-const keepSeconds = (secretId: string): number =>
-  isOfProviderSettings(secretId)
-    ? 5 * 366 * 86_400
-    : Math.max(idleSeconds(), longestRestoreSeconds);
+const longestProviderTokenSeconds = 5 * 366 * 86_400;
+
+/**
+ * Seconds for which a replaced secret is accepted: as long as there may be something that was made
+ * with it, such as a refresh token that nobody uses.
+ */
+function keepSeconds(secretId: string): number {
+  if (isOfProviderSettings(secretId)) return longestProviderTokenSeconds;
+  return Math.max(idleSeconds(), longestRestoreSeconds);
+}
 
 /**
  * The secret after a rotation; the first only adds `next`.
@@ -49,8 +54,9 @@ export function serviceSecretAfter({ current, next, previous }: ServiceSecret, k
   const now = epochSeconds();
   const following = { text: randomBytes(48).toString('base64url'), made_at: now };
   if (!next) return { current, next: following, previous };
-  if (now < next.made_at + noticeSeconds) {
-    const again = isoTime(next.made_at + noticeSeconds);
+  const knownFrom = next.made_at + noticeSeconds;
+  if (now < knownFrom) {
+    const again = isoTime(knownFrom);
     throw new Error(`The next secret is not known everywhere yet. Rotate again after ${again}.`);
   }
   const keep_until = now + noticeSeconds + keptFor;
@@ -84,11 +90,10 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
       if (!accepted.includes(before.current))
         throw new Error('The current secret would no longer be accepted.');
       if (isOfProviderSettings(step.SecretId)) {
-        const names = (await reencrypt(secret)).join(', ');
-        const unreadable = `These provider settings can be decrypted with no key that is left: ${names}. Set them again, or remove them. Then rotate again.`;
-        if (names !== '') await giveUp(step, unreadable);
+        const unreadable = await reencrypt(secret);
+        if (unreadable.length > 0) await giveUp(step, cannotBeDecrypted(unreadable));
       }
-      // `noticeSeconds` relies on it.
+      // `noticeSeconds` counts on a rotation that ends in time.
       const isInTime = secret.next && epochSeconds() <= secret.next.made_at + finishSeconds;
       if (!isInTime) await giveUp(step, 'The rotation took too long. Rotate again.');
     },
@@ -98,3 +103,6 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
       logEvent('service_secret_rotated', { secret });
     },
   });
+
+const cannotBeDecrypted = (settings: string[]): string =>
+  `These provider settings can be decrypted with no key that is left: ${settings.join(', ')}. Set them again, or remove them. Then rotate again.`;

@@ -47,8 +47,15 @@ export async function putCurrentSecret(secretId: string, value: string): Promise
 export async function describeSecret(SecretId: string) {
   const secret = await client.send(new DescribeSecretCommand({ SecretId }));
   const versions = Object.entries(secret.VersionIdsToStages ?? {});
-  const at = (stage: string) => versions.find(([, stages]) => stages.includes(stage))?.[0];
-  return { rotated: secret.LastRotatedDate, current: at('AWSCURRENT'), pending: at('AWSPENDING') };
+  const versionAt = (stage: string): string | undefined => {
+    const [id] = versions.find(([, stages]) => stages.includes(stage)) ?? [];
+    return id;
+  };
+  return {
+    rotated: secret.LastRotatedDate,
+    current: versionAt('AWSCURRENT'),
+    pending: versionAt('AWSPENDING'),
+  };
 }
 
 /** Gives up a prepared version. The next rotation prepares another. */
@@ -120,14 +127,17 @@ export function rotation<Value>({ parse, next, ready, finish }: Rotation<Value>)
       const { current } = await describeSecret(SecretId);
       if (current !== ClientRequestToken) {
         await makeReady(step);
-        const versions = { MoveToVersionId: ClientRequestToken, RemoveFromVersionId: current };
-        const VersionStage = 'AWSCURRENT';
-        await client.send(
-          new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }),
-        );
+        const change = new UpdateSecretVersionStageCommand({
+          SecretId,
+          VersionStage: 'AWSCURRENT',
+          MoveToVersionId: ClientRequestToken,
+          RemoveFromVersionId: current,
+        });
+        await client.send(change);
       }
-      // By its version, since the stage may still lead to the one before.
-      await finish(parse(await readSecret(SecretId, ClientRequestToken), SecretId), SecretId);
+      // The value is read by its version, since the stage may still lead to the one before.
+      const text = await readSecret(SecretId, ClientRequestToken);
+      await finish(parse(text, SecretId), SecretId);
     },
   };
   return async (event: unknown): Promise<void> => {

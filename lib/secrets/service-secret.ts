@@ -21,7 +21,7 @@ const serviceSecretSchema = v.object({
 export type ServiceSecret = v.InferOutput<typeof serviceSecretSchema>;
 
 /**
- * Parses a secret: until its first rotation, letters and digits of CloudFormation.
+ * Parses a secret: JSON or, until its first rotation, letters and digits of CloudFormation.
  * @throws Error if it is damaged
  */
 export function parseServiceSecret(text: string, secretId: string): ServiceSecret {
@@ -50,13 +50,12 @@ export function serviceKeysFrom(secret: ServiceSecret, purpose: string) {
     // With such an object, Node makes a HMAC in a sixth of the time.
     return { id, key: createSecretKey(bytes) };
   };
-  const others = [
-    ...(secret.next ? [secret.next.text] : []),
-    ...secret.previous.map(({ text }) => text),
-  ];
   const current = derive(secret.current);
-  const keys = new Map([current, ...others.map(derive)].map((key) => [key.id, key]));
-  return { current, withId: (id: string) => keys.get(id) };
+  const accepted = [current];
+  if (secret.next) accepted.push(derive(secret.next.text));
+  for (const { text } of secret.previous) accepted.push(derive(text));
+  const byId = new Map(accepted.map((key) => [key.id, key]));
+  return { current, withId: (id: string) => byId.get(id) };
 }
 export type ServiceKeys = ReturnType<typeof serviceKeysFrom>;
 
