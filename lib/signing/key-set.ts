@@ -77,8 +77,9 @@ export const newKeySet = async (algorithm: TokenAlgorithm): Promise<KeySet> =>
  */
 async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Promise<KeySet> {
   const next_made_at = epochSeconds();
-  const notice = current.alg !== algorithm && { takes_over_at: next_made_at + noticeSeconds };
-  return { current, next: await newSigningKey(algorithm), ...notice, next_made_at };
+  const next = await newSigningKey(algorithm);
+  if (current.alg === algorithm) return { current, next, next_made_at };
+  return { current, next, takes_over_at: next_made_at + noticeSeconds, next_made_at };
 }
 
 /**
@@ -94,10 +95,11 @@ export async function keySetAfter(
   published: PublishedKey[],
 ) {
   if (set.next.alg !== algorithm) return withNewNext(keyThatSigns(set), algorithm);
-  const from = nextKnownFrom(set);
-  if (epochSeconds() < from && published.some(({ key }) => key.kid === set.next.kid))
+  const knownFrom = nextKnownFrom(set);
+  const isPublished = published.some(({ key }) => key.kid === set.next.kid);
+  if (isPublished && epochSeconds() < knownFrom)
     throw new Error(
-      `Verifiers may not know the next key yet. Rotate again after ${isoTime(from)}.`,
+      `Verifiers may not know the next key yet. Rotate again after ${isoTime(knownFrom)}.`,
     );
   return withNewNext(set.next, algorithm);
 }
@@ -119,8 +121,10 @@ export function signingKeyKnownFrom(following: KeySet, before: KeySet): number {
 export async function keySetWithout(set: KeySet, revoked: string[], algorithm: TokenAlgorithm) {
   const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);
   if (isGood(set.current) && isGood(set.next)) return undefined;
-  const candidates = keyThatSigns(set) === set.next ? [set.next] : [set.current, set.next];
-  return withNewNext(candidates.find(isGood) ?? (await newSigningKey(algorithm)), algorithm);
+  const hasTakenOver = keyThatSigns(set) === set.next;
+  const candidates = hasTakenOver ? [set.next] : [set.current, set.next];
+  const signing = candidates.find(isGood) ?? (await newSigningKey(algorithm));
+  return withNewNext(signing, algorithm);
 }
 
 export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>

@@ -35,14 +35,14 @@ const isValid = ({ keep_until = Infinity }: PublishedKey): boolean => keep_until
 
 /** Every key that a valid access token can be signed with. */
 export async function publicKeys(): Promise<PublicJwk[]> {
-  // The first rotation is about to end.
+  // No key is cached before the first rotation, which may have ended a moment ago.
   const keys = (await published.find()) ?? (await readPublished()).keys;
   return keys.filter(isValid).map(({ key }) => key);
 }
 
 /**
- * The public key of an id. An unknown id is looked up at once, at most every 10 s. Jose imports an
- * object once.
+ * The public key of an id. An unknown id is looked up at once, at most every 10 s. While the keys
+ * are cached, it is the same object, which jose imports only once.
  */
 export async function publicKey(kid: string): Promise<PublicJwk | undefined> {
   const withId = (keys: PublishedKey[]) => keys.find((one) => one.key.kid === kid && isValid(one));

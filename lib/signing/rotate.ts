@@ -34,11 +34,11 @@ export const rotateSigningKeys = secretStore.rotation<KeySet>({
     const published = await readPublished();
     const set = parseKeySet(await secretStore.readSecret(secretId));
     const algorithm = wantedAlgorithm();
-    const following = await (set
-      ? keySetAfter(set, algorithm, published.keys)
-      : newKeySet(algorithm));
+    const following = set
+      ? await keySetAfter(set, algorithm, published.keys)
+      : await newKeySet(algorithm);
     requireNoneRevoked(following, published.revoked);
-    const keys = keysToPublish(published, [following, ...(set ? [set] : [])]);
+    const keys = keysToPublish(published, set ? [following, set] : [following]);
     await publish({ ...published, keys }, published);
     return following;
   },
@@ -49,10 +49,11 @@ export const rotateSigningKeys = secretStore.rotation<KeySet>({
     requireNoneRevoked(set, revoked);
     const message = new TextEncoder().encode(ClientRequestToken);
     for (const jwk of [set.current, set.next]) {
-      const { key } = keys.find(({ key: { kid } }) => kid === jwk.kid) ?? {};
-      if (!key) throw new Error('A key that is to sign is not published.');
-      const signature = new CompactSign(message).setProtectedHeader({ alg: jwk.alg });
-      await compactVerify(await signature.sign(jwk), key);
+      const published = keys.find(({ key }) => key.kid === jwk.kid);
+      if (!published) throw new Error('A key that is to sign is not published.');
+      const signer = new CompactSign(message).setProtectedHeader({ alg: jwk.alg });
+      const signed = await signer.sign(jwk);
+      await compactVerify(signed, published.key);
     }
   },
 
@@ -63,8 +64,11 @@ export const rotateSigningKeys = secretStore.rotation<KeySet>({
   },
 });
 
-function requireNoneRevoked({ current, next }: KeySet, revoked: string[]): void {
-  if ([current, next].some(({ kid }) => revoked.includes(kid)))
+const hasRevokedKey = ({ current, next }: KeySet, revoked: string[]): boolean =>
+  [current, next].some(({ kid }) => revoked.includes(kid));
+
+function requireNoneRevoked(set: KeySet, revoked: string[]): void {
+  if (hasRevokedKey(set, revoked))
     throw new Error('A key of the prepared key set has been revoked. Rotate again.');
 }
 
@@ -81,10 +85,8 @@ async function replaceRevokedKeys(
 ): Promise<KeySet> {
   const replacement = await keySetWithout(set, revoked, wantedAlgorithm());
   const following = replacement ?? set;
-  await publish(
-    { keys: keysToPublish({ keys: before.keys, revoked }, [following]), revoked },
-    before,
-  );
+  const keys = keysToPublish({ keys: before.keys, revoked }, [following]);
+  await publish({ keys, revoked }, before);
   if (replacement) await secretStore.putCurrentSecret(secretId, JSON.stringify(replacement));
   return following;
 }
@@ -161,21 +163,26 @@ export async function revokeSigningKey(kid: string) {
   return { signing_kid, warning: knownFrom > epochSeconds() ? warning : undefined };
 }
 
-const isKnown = (kid: string, { keys, revoked }: Published, { current, next }: KeySet): boolean =>
-  [...keys.map(({ key }) => key.kid), ...revoked, current.kid, next.kid].includes(kid);
+function isKnown(kid: string, { keys, revoked }: Published, { current, next }: KeySet): boolean {
+  const published = keys.map(({ key }) => key.kid);
+  return [...published, ...revoked, current.kid, next.kid].includes(kid);
+}
 
-/** Whether a key of the set is out of use: a read from before the last rotation. */
-const isOutdated = ({ current, next }: KeySet, { keys, revoked }: Published): boolean =>
-  [current, next].some(
-    ({ kid }) =>
-      !revoked.includes(kid) &&
-      keys.some(({ key, keep_until }) => key.kid === kid && keep_until !== undefined),
-  );
+/**
+ * Whether a key set was read as it was before the last rotation: the published keys say that a key
+ * of it is out of use, and not because it was revoked.
+ */
+function isOutdated({ current, next }: KeySet, { keys, revoked }: Published): boolean {
+  const outOfUse = keys.filter(({ keep_until }) => keep_until !== undefined);
+  const replaced = outOfUse.filter(({ key }) => !revoked.includes(key.kid));
+  return replaced.some(({ key }) => key.kid === current.kid || key.kid === next.kid);
+}
 
 /** Gives up a rotation to a key set with a revoked key, which could never end. */
 async function abandonRotationWith(id: string, revoked: string[]): Promise<void> {
   const { pending } = await secretStore.describeSecret(id);
-  const set = pending && parseKeySet((await secretStore.readPendingSecret(id, pending)) ?? '');
-  if (set && [set.current, set.next].some(({ kid }) => revoked.includes(kid)))
-    await secretStore.abandonPending(id, pending);
+  if (pending === undefined) return;
+  const text = await secretStore.readPendingSecret(id, pending);
+  const set = text === undefined ? undefined : parseKeySet(text);
+  if (set && hasRevokedKey(set, revoked)) await secretStore.abandonPending(id, pending);
 }

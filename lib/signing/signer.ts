@@ -20,12 +20,14 @@ const currentSigningKey = refreshAfter({
   // A key out of use signs no token that would outlive it.
   isGood: async ({ kid }) => {
     const { keys } = await readPublished();
-    const { keep_until = Infinity } = keys.find(({ key }) => key.kid === kid) ?? { keep_until: 0 };
+    const published = keys.find(({ key }) => key.kid === kid);
+    if (!published) return false;
+    const { keep_until = Infinity } = published;
     return keep_until >= epochSeconds() + accessTokenLifetime();
   },
 });
 
-// A new secret has a random text.
+// Until the first rotation, the secret has a random text.
 const jsonObjectSchema = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
 
 async function readSigningKey(secretId: string) {
@@ -44,9 +46,11 @@ async function readSigningKey(secretId: string) {
  */
 export async function signJwt(typ: string, claims: object): Promise<string> {
   const { kid, alg, key } = await currentSigningKey();
-  const text = `${base64url(JSON.stringify({ alg, typ, kid }))}.${base64url(JSON.stringify(claims))}`;
+  const header = { alg, typ, kid };
+  const text = `${base64url(header)}.${base64url(claims)}`;
   const signature = sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' });
   return `${text}.${signature.toString('base64url')}`;
 }
 
-const base64url = (text: string): string => Buffer.from(text).toString('base64url');
+const base64url = (content: object): string =>
+  Buffer.from(JSON.stringify(content)).toString('base64url');
