@@ -11,8 +11,8 @@ export const mobileApplicationItem = itemKind(
 );
 
 /**
- * Finds a mobile application. One that is not cached is always read, so that it works as soon as it
- * is set.
+ * The cached mobile applications. One that is not cached is always read, so that it works as soon as
+ * an operator sets it.
  */
 const mobileApplications = cached(
   (loginAppId) => isId('la_…', loginAppId),
@@ -20,7 +20,10 @@ const mobileApplications = cached(
   { deniedFor: 0 },
 );
 
-export const hasMobileApplication = async (
+export async function hasMobileApplication(
   loginAppId: string,
   platform: Platform,
-): Promise<boolean> => (await mobileApplications.find(loginAppId, platform)) !== undefined;
+): Promise<boolean> {
+  const application = await mobileApplications.find(loginAppId, platform);
+  return application !== undefined;
+}

@@ -46,7 +46,7 @@ export const readStatus = async (loginAppId: string) => statusOf(await readStore
 /**
  * Ends every session of a Login App that began until now or, as clocks differ, in the next two
  * seconds.
- * @throws ServiceError
+ * @throws ServiceError as `replaceLogout` does
  */
 export const endAllSessions = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from }) => ({
@@ -56,7 +56,7 @@ export const endAllSessions = (loginAppId: string) =>
 
 /**
  * Takes the latest logout back: the sessions that it alone ended go on.
- * @throws ServiceError also when there is none to undo
+ * @throws ServiceError as `replaceLogout` does, and when there is no logout to undo
  */
 export const undoLogout = (loginAppId: string) =>
   replaceLogout(loginAppId, ({ sessions_valid_from_before: before }) => {
@@ -65,9 +65,10 @@ export const undoLogout = (loginAppId: string) =>
   });
 
 /**
- * Replaces the latest logout unless another one came first. Two of one second differ in what was
- * before.
- * @throws ServiceError
+ * Replaces the latest logout unless another one came first. Two logouts within a second have the
+ * same time, so the time before is compared, too.
+ * @param next the attributes after it, from those that are stored
+ * @throws ServiceError when there is no such Login App, or another logout came first
  */
 async function replaceLogout(login_app_id: string, next: (stored: Stored) => Stored) {
   const stored = await readStored(login_app_id);
