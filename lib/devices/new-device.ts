@@ -161,8 +161,12 @@ const androidDevice = v.pipe(
   v.title('AndroidDevice'),
 );
 
-const device = v.pipe(v.variant('platform', [iosDevice, androidDevice]), v.title('NewDevice'));
-export type NewDevice = v.InferOutput<typeof device>;
+/** A device of a known kind. Its token may be a placeholder, with which 1.0.0 registered devices. */
+export const deviceOfKind = v.pipe(
+  v.variant('platform', [iosDevice, androidDevice]),
+  v.title('NewDevice'),
+);
+export type NewDevice = v.InferOutput<typeof deviceOfKind>;
 
 const hasKnownKind = v.pick(anyDevice, ['platform', 'token_type']);
 
@@ -180,7 +184,7 @@ const deviceMessage = 'device must be a JSON object with the fields token and pl
  */
 export const newDeviceSchema = v.pipe(
   jsonObject(deviceMessage),
-  v.lazy((input) => (v.is(hasKnownKind, input) ? device : wrongDevice)),
+  v.lazy((input) => (v.is(hasKnownKind, input) ? deviceOfKind : wrongDevice)),
   v.forward(
     v.check(
       ({ token }) => !isPlaceholderOfToken(token),
@@ -195,7 +199,7 @@ export const newDeviceSchema = v.pipe(
     ),
     ['installation_id'],
   ),
-  jsonSchema(device),
+  jsonSchema(deviceOfKind),
 );
 
 /** `{"device": {"token": …, "platform": "ios" | "android", …}}`; unknown fields are ignored. */

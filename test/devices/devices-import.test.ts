@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
+import { deviceIdOf } from '../../lib/devices/register-device.ts';
 import { deviceKey, installationKey } from '../../lib/storage/keys.ts';
-import { expireItem, itemAt } from '../support/items-about.ts';
+import { expireItem, itemAt, setAttributes } from '../support/items-about.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { linesByReason, operatorWithFiles } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
@@ -359,4 +360,18 @@ describe('operator devices export', () => {
     );
     expect([code, stderr]).toEqual([1, expect.stringContaining('--after must be the next')]);
   });
+});
+
+test('devices find also finds a placeholder for a missing token, which 1.0.0 registered', async () => {
+  const token = unique('push-token');
+  const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
+  const { login_app_id } = app;
+  const placeholderId = deviceIdOf(login_app_id, { platform: 'android', token: 'null' });
+  const { pk, sk, ...stored } = { ...(await itemAt(own, deviceKey(id))) };
+  const attributes = { ...stored, device_id: placeholderId, token: 'null' };
+  await setAttributes(own, deviceKey(placeholderId), attributes);
+
+  const flags = { 'login-app': login_app_id, platform: 'android', token: 'null' };
+  const found = await service.operate('devices', 'find', flags);
+  expect(found).toMatchObject({ device_id: placeholderId, platform: 'android' });
 });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import * as devices from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
-import { newDeviceSchema } from '../../devices/new-device.ts';
+import { deviceOfKind } from '../../devices/new-device.ts';
 import {
   disableDevice,
   recipientsOfLoginApp,
@@ -57,12 +57,11 @@ export const deviceCommands = defineCommands({
     run: async ({ 'login-app': { login_app_id }, platform, token }) => {
       // Of this type, any token is valid; the id doesn't depend on it.
       const given = { platform, token, token_type: 'fcm' };
-      const asked = validated(newDeviceSchema, given, ([first]) =>
+      const asked = validated(deviceOfKind, given, ([first]) =>
         invalid(`device.${first?.message}`),
       );
-      return deviceShown(
-        existing(await devices.readDevice(deviceIdOf(login_app_id, asked)), 'device'),
-      );
+      const device = await devices.readDevice(deviceIdOf(login_app_id, asked));
+      return deviceShown(existing(device, 'device'));
     },
   },
   'devices disable': {
