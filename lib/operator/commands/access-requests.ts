@@ -50,10 +50,18 @@ async function add(
 }
 
 /** The columns of events as CSV. */
-const eventColumns =
-  'id access_request_id type actor_type actor_id status counts comment created_at updated_at'.split(
-    ' ',
-  );
+const eventColumns = [
+  'id',
+  'access_request_id',
+  'type',
+  'actor_type',
+  'actor_id',
+  'status',
+  'counts',
+  'comment',
+  'created_at',
+  'updated_at',
+];
 
 export const accessRequestCommands = defineCommands({
   'access-requests list': {
@@ -65,11 +73,8 @@ export const accessRequestCommands = defineCommands({
       const ids = accesses.map((access) => access.access_request_id);
       const found = await readShown(account_id, ids);
       const access_requests = accesses.map(({ access_request_id, granted_at }) => {
-        const {
-          id: _,
-          created_at: __,
-          ...fields
-        } = found.find(({ id }) => id === access_request_id) ?? {};
+        const request = found.find((one) => one.id === access_request_id);
+        const { id, created_at, ...fields } = request ?? {};
         return { access_request_id, granted_at, ...fields };
       });
       return { account_id, access_requests, ...page };
