@@ -55,6 +55,11 @@ REJECTIONS = [
     ),
     ("No schema can tell how many identities the person has left.", 422, naming("identity_id")),
     (
+        "No schema can tell which devices the links have disabled before.",
+        422,
+        described_as("The device is disabled; register it again first."),
+    ),
+    (
         "No schema can tell what an issuer has signed.",
         400,
         lambda body: description_of(body).startswith("The payload is not a notification") or "err" in body,
