@@ -44,6 +44,8 @@ function isBlock(text: string): boolean {
   return isIP(address) !== 0 && Number(length) <= longest;
 }
 
+const managedRules = ['ip-reputation', 'known-bad-inputs'] as const;
+
 const originSecretHashes = text(
   /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
   'one or two SHA-256 hashes in lower-case hex, separated by a comma',
@@ -420,6 +422,14 @@ export const settingsSchema = v.object({
     values: list(
       v.pipe(v.string(), v.check(isBlock)),
       'blocks of addresses, such as 192.0.2.0/24, separated by commas',
+    ),
+  }),
+  edgeManagedRules: setting({
+    meaning:
+      "AWS's own rules that AWS WAF [blocks requests by](#cloudfront-and-aws-waf), too: by the reputation of addresses, and by known attacks",
+    values: list(
+      v.picklist(managedRules),
+      `some of ${managedRules.join(', ')}, separated by commas`,
     ),
   }),
   edgeLogs: setting({

@@ -5,17 +5,17 @@ import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import { CfnDelivery, CfnDeliveryDestination, CfnDeliverySource } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import { CfnIPSet, CfnLoggingConfiguration, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import { CfnLoggingConfiguration, type CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
-import { tokenPath } from '../../lib/tokens/issuer.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { version, versionTag } from '../version.ts';
 import type { LoginService } from './login-service.ts';
 import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
 import { arnOf } from './service-function.ts';
+import { makeWebAcl } from './web-acl.ts';
 
 /**
  * CloudFront and AWS WAF in front of a deployment, in us-east-1, where AWS WAF takes rules for
@@ -38,7 +38,7 @@ export class Edge extends Stack {
     });
     this.addStackDependency(Stack.of(service));
     const key = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;
-    const webAcl = this.#webAcl(settings);
+    const webAcl = makeWebAcl(this, settings);
     const secret = new Secret(this, 'OriginSecret', {
       description: 'What CloudFront proves with that a request came through it',
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
@@ -82,65 +82,6 @@ export class Edge extends Stack {
     if (settings.edgeLogs) this.#addLogs(settings, distribution.distributionArn, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
-  }
-
-  /**
-   * Blocks addresses that send too much, unless they are allowed. Samples of requests would show
-   * credentials.
-   */
-  #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: Settings): CfnWebACL {
-    const shown = { cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false };
-    // Blocks an address that sends more requests that meet all conditions in five minutes.
-    const block = (name: string, metric: string, limit: number, statements: Condition[]) => {
-      const scopeDownStatement = { andStatement: { statements } };
-      return {
-        name,
-        statement: {
-          rateBasedStatement: {
-            limit,
-            aggregateKeyType: 'IP',
-            evaluationWindowSec: 300,
-            ...(statements.length > 0 && { scopeDownStatement }),
-          },
-        },
-        action: { block: {} },
-        visibilityConfig: { ...shown, metricName: `${stack}-${metric}` },
-      };
-    };
-    const counted = edgeAllowedAddresses ? this.#outside(edgeAllowedAddresses) : [];
-    const rules = [block('RatePerAddress', 'rate-per-address', edgeRateLimit, counted)];
-    if (edgeTokenRateLimit !== undefined) {
-      const conditions = [...tokenRequests, ...counted];
-      rules.push(
-        block('TokenRatePerAddress', 'token-rate-per-address', edgeTokenRateLimit, conditions),
-      );
-    }
-    return new CfnWebACL(this, 'WebAcl', {
-      scope: 'CLOUDFRONT',
-      defaultAction: { allow: {} },
-      visibilityConfig: { ...shown, metricName: stack },
-      rules: rules.map((rule, priority) => ({ ...rule, priority })),
-    });
-  }
-
-  /**
-   * Conditions that requests from other addresses meet. A set has addresses of one version of IP.
-   */
-  #outside(addresses: string[]): Condition[] {
-    const isIpv6 = (address: string): boolean => address.includes(':');
-    const addressesOf = {
-      IPV4: addresses.filter((address) => !isIpv6(address)),
-      IPV6: addresses.filter(isIpv6),
-    };
-    return Object.entries(addressesOf).map(([ipAddressVersion, members]) => {
-      const set = new CfnIPSet(this, `Allowed${ipAddressVersion}`, {
-        scope: 'CLOUDFRONT',
-        ipAddressVersion,
-        addresses: members,
-      });
-      const inSet: Condition = { ipSetReferenceStatement: { arn: set.attrArn } };
-      return { notStatement: { statement: inSet } };
-    });
   }
 
   /** Logs each request with its caller's address, and those that AWS WAF has blocked. */
@@ -194,26 +135,6 @@ export class Edge extends Stack {
     });
   }
 }
-
-type Condition = CfnWebACL.StatementProperty;
-
-const match = (
-  fieldToMatch: CfnWebACL.FieldToMatchProperty,
-  positionalConstraint: 'EXACTLY' | 'STARTS_WITH',
-  searchString: string,
-  decoded: string[],
-): Condition => {
-  const textTransformations = decoded.map((type, priority) => ({ priority, type }));
-  return {
-    byteMatchStatement: { fieldToMatch, positionalConstraint, searchString, textTransformations },
-  };
-};
-
-/** The conditions of a request to the token route, however its path is encoded. */
-const tokenRequests = [
-  match({ method: {} }, 'EXACTLY', 'POST', ['NONE']),
-  match({ uriPath: {} }, 'STARTS_WITH', tokenPath, ['URL_DECODE', 'NORMALIZE_PATH']),
-];
 
 /**
  * Fields of CloudFront's access log: neither paths, which hold ids of devices, nor queries, which

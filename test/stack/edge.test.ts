@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
+import type { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { version } from '../../infra/version.ts';
 import { edgeParts } from '../capacity/prices.ts';
 import { withEdge, withEdgeLogs, withKey } from '../support/deployments.ts';
@@ -139,6 +140,35 @@ describe('addresses that are allowed', () => {
     expect(await scopeOf(limited, 1)).toEqual([...tokenRequests, ...outsideBoth]);
     expect(await scopeOf({ edgeTokenRateLimit: 20 }, 1)).toEqual(tokenRequests);
     expect(await rules({})).toHaveLength(1);
+  });
+});
+
+describe("AWS's own rules", () => {
+  const both = { edgeManagedRules: ['known-bad-inputs', 'ip-reputation'] };
+  const rulesOf = ({ template: of }: { template: Template }) =>
+    Object.values(of.findResources('AWS::WAFv2::WebACL'))[0]?.Properties.Rules;
+
+  test('are none by default, and come after the limits of addresses', async () => {
+    expect(rulesOf(edge)).toHaveLength(1);
+    const managed = (Priority: number, Name: string) => ({
+      Priority,
+      OverrideAction: { None: {} },
+      Statement: { ManagedRuleGroupStatement: { VendorName: 'AWS', Name } },
+      VisibilityConfig: { SampledRequestsEnabled: false },
+    });
+    expect(rulesOf(await edgeWith(both))).toMatchObject([
+      { Name: 'RatePerAddress', Priority: 0 },
+      managed(1, 'AWSManagedRulesKnownBadInputsRuleSet'),
+      managed(2, 'AWSManagedRulesAmazonIpReputationList'),
+    ]);
+  });
+
+  test('let allowed addresses have any reputation, but send no known attack', async () => {
+    const allowing = await edgeWith({ ...both, edgeAllowedAddresses: '192.0.2.0/24' });
+    const [, attacks, reputation] = rulesOf(allowing).map(
+      (rule: CfnWebACL.RuleProperty) => JSON.stringify(rule).match(/Allowed(?=IPV\d)/g) ?? [],
+    );
+    expect([attacks, reputation]).toEqual([[], ['Allowed', 'Allowed']]);
   });
 });
 

@@ -24,6 +24,7 @@ export const everything = {
   edgeLogs: true,
   edgeAllowedAddresses: '192.0.2.0/24',
   edgeTokenRateLimit: 100,
+  edgeManagedRules: 'ip-reputation,known-bad-inputs',
   archiveDays: 30,
   maxWriteUnits: 1000,
   warmReadUnits: 20_000,
