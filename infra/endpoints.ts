@@ -1,28 +1,30 @@
-import { globSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { basename, extname, join } from 'node:path';
 import type { AnyEndpoint, FunctionRecord } from '../lib/http/endpoint.ts';
+import { functions } from './function-index.ts';
 
-const folder = join(import.meta.dirname, '../functions');
+/** What the file of a function exports: its record. */
+type FunctionModule = { endpoint: LoadedEndpoint } | { access: FunctionRecord };
+
+/** An endpoint, whose document is only left out of what Lambda runs. */
+type LoadedEndpoint = Omit<AnyEndpoint, 'document'> &
+  Record<'document', AnyEndpoint['document'] | false>;
 
 /**
- * Reads the records of all functions by the names of their files: synchronously, for a construct.
- * Needs no environment.
+ * The records of all functions by the names of their files. Needs no environment.
+ * @throws Error in a bundle for Lambda
  */
 export function readFunctions() {
   const endpoints = new Map<string, AnyEndpoint>();
   const others = new Map<string, FunctionRecord>();
-  const extension = extname(import.meta.filename);
-  const load = createRequire(import.meta.url);
-  for (const file of globSync(`*${extension}`, { cwd: folder }).sort()) {
-    const key = basename(file, extension);
-    const { endpoint, access } = load(join(folder, file));
-    if (endpoint) endpoints.set(key, endpoint);
-    else if (access) others.set(key, access);
-    else throw new Error(`functions/${file} must export its record, as endpoint or access.`);
+  for (const [key, module] of Object.entries<FunctionModule>(functions)) {
+    if ('access' in module) others.set(key, module.access);
+    else if (isDocumented(module.endpoint)) endpoints.set(key, module.endpoint);
+    else throw new Error(`The endpoint ${key} has no document.`);
   }
   return { endpoints, others };
 }
+
+const isDocumented = (endpoint: LoadedEndpoint): endpoint is AnyEndpoint =>
+  endpoint.document !== false;
 
 export function partsOf({ route }: Pick<AnyEndpoint, 'route'>) {
   const [method = '', path = ''] = route.split(' ');

@@ -3,6 +3,7 @@ import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { readFunctions } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { exampleEvent, exampleRequests } from './event-file.ts';
+import { functionIndex, functionIndexFile } from './function-index.ts';
 import { apiDocument } from './openapi/document.ts';
 import { jsonSchemaOf, mapValues } from './openapi/json-schema.ts';
 import { type Table, tables } from './tables.ts';
@@ -13,7 +14,7 @@ import { type Table, tables } from './tables.ts';
  */
 export function generatedFiles(): Map<string, string> {
   const { endpoints } = readFunctions();
-  const files = new Map<string, string>();
+  const files = new Map([[functionIndexFile, functionIndex()]]);
   for (const [key, endpoint] of endpoints) {
     files.set(`test/events/${key}.json`, lineByField(exampleEvent(endpoint)));
   }

@@ -1,6 +1,5 @@
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
-import { readFunctions } from '../endpoints.ts';
 import type { AwsEndpoint } from '../operator/call/invoke-function.ts';
 import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
@@ -55,15 +54,21 @@ export function setEnvironment(addresses: Omit<Addresses, 'sandbox_url'>, aws: A
   Object.assign(process.env, environmentOf(addresses, aws));
 }
 
+/** The records of all functions, which are loaded only now: some read the environment then. */
+async function records() {
+  const { readFunctions } = await import('../endpoints.ts');
+  return readFunctions();
+}
+
 /** Loads every endpoint's handler into the routes of the gateway. */
 export async function loadRoutes(routes: Route[]): Promise<void> {
-  const { endpoints } = readFunctions();
+  const { endpoints } = await records();
   for (const [key, endpoint] of endpoints)
     routes.push({ endpoint, handler: await handlerOf(key, endpoint) });
 }
 
 export async function loadOtherFunctions(functions: Map<string, InvocableFunction>): Promise<void> {
-  const { others } = readFunctions();
+  const { others } = await records();
   for (const [key, access] of others) functions.set(key, await handlerOf(key, access));
 }
 

@@ -12,7 +12,6 @@ import { loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, openLocalData, portOf } from './local-data.ts';
 import * as local from './local-files.ts';
 import { type ListenOptions, loopback, serve } from './loopback-server.ts';
-import { openSamFolder } from './sam/sam-folder.ts';
 import { type StackOptions, startStack } from './stack.ts';
 import { addressOf, readStartSettings, startVariables } from './start-settings.ts';
 
@@ -70,6 +69,8 @@ async function main(): Promise<void> {
         throw data?.saved && isTakenPort(error) ? new Error(neededPort(error.port)) : error;
       });
   const { demo, routes, awsEndpoint, close } = stack;
+  // It reads the records of the functions, which are loaded with the environment of the stack.
+  const { openSamFolder } = await import('./sam/sam-folder.ts');
   const sam = JOIN ? undefined : await openSamFolder(files.directory, stack);
   routes.push(...docsRoutes(demo));
   let stopping = false;
