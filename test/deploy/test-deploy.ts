@@ -22,7 +22,8 @@ import { type Service, serviceOf, unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from '../upgrade/checkout.ts';
-import { laterSettings, release } from '../upgrade/release.ts';
+import { unknownTo } from '../upgrade/later.ts';
+import { oldestRelease } from '../upgrade/releases.ts';
 import {
   bootstrap,
   type Cloud,
@@ -42,8 +43,9 @@ const stack = 'login-service-test';
 
 /** The sandbox with the settings that the release knows. */
 function asReleased({ url, settings }: Sandbox): Pick<Sandbox, 'url' | 'settings'> {
+  const later = unknownTo(oldestRelease).settings;
   const text = JSON.stringify(settings, (name, value) =>
-    laterSettings.includes(name) ? undefined : value,
+    later.includes(name) ? undefined : value,
   );
   return { url, settings: JSON.parse(text) };
 }
@@ -61,14 +63,14 @@ const settings = {
 };
 
 /**
- * Deploys today's code over the last release on MiniStack, calls each endpoint, restores the table,
+ * Deploys today's code over the oldest release on MiniStack, calls each endpoint, restores the table,
  * and destroys the stack.
  */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python, tools.git]);
   rmSync(localDirectory('deploy'), { recursive: true });
   const workDirectory = localDirectory('deploy');
-  const releasedCode = await checkOut(release.commit);
+  const releasedCode = await checkOut(oldestRelease.commit);
   const commands = await step('Install MiniStack', installMiniStack);
   const functions = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'ministack-'))).path;
   const ministack = cleanUps.use(
@@ -89,7 +91,9 @@ runCheck(async (cleanUps) => {
   };
 
   await step('cdk bootstrap', () => bootstrap(cloud));
-  await step(`cdk deploy, with the code of ${release.version}`, () => deployWith({}, releasedCode));
+  await step(`cdk deploy, with the code of ${oldestRelease.version}`, () =>
+    deployWith({}, releasedCode),
+  );
   // Under these logical ids, which a test of the stack keeps as they are.
   const physicalId = await physicalIdsOf(cloud, stack);
   const tableName = physicalId('TableCD117FA1');

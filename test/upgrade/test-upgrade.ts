@@ -8,21 +8,18 @@ import { startService } from '../support/start-service.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';
 import { fill } from './fill.ts';
-import { release } from './release.ts';
+import { releases } from './releases.ts';
 import { use } from './use.ts';
 
 const today = join(import.meta.dirname, '..', '..');
 
 /**
- * Uses what the last release has left in `LOCAL_DATA` with this version, then what this version
- * leaves with the release.
+ * Uses what each release has left in `LOCAL_DATA` with this version, then what this version leaves
+ * with the release.
  */
 runCheck(async (cleanUps) => {
   await requireTools([tools.git]);
   rmSync(localDirectory('upgrade'), { recursive: true });
-  const released = await step(`Check out release ${release.version}`, () =>
-    checkOut(release.commit),
-  );
   const { check, conclude } = countedChecks('upgrade');
 
   /** Does something with a service that the code of a folder starts on some data, and stops it. */
@@ -39,12 +36,16 @@ runCheck(async (cleanUps) => {
     await running.stop();
     return result;
   };
-  const pass = async (data: string, before: string, after: string) => {
-    const left = await serving(before, data, fill);
-    await serving(after, data, (service) => use(service, left));
-  };
 
-  await check(`Upgrade from release ${release.version}`, () => pass('upgrade', released, today));
-  await check(`Go back to release ${release.version}`, () => pass('rollback', today, released));
+  for (const release of releases) {
+    const { version, commit } = release;
+    const released = await step(`Check out release ${version}`, () => checkOut(commit));
+    const pass = async (data: string, before: string, after: string) => {
+      const left = await serving(before, data, fill);
+      await serving(after, data, (service) => use(service, left, release));
+    };
+    await check(`Upgrade from release ${version}`, () => pass(`from-${version}`, released, today));
+    await check(`Go back to release ${version}`, () => pass(`to-${version}`, today, released));
+  }
   conclude();
 });

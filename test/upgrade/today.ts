@@ -1,6 +1,6 @@
 import { withEdge } from '../support/deployments.ts';
 import { edgeWith, templateWith } from '../support/template.ts';
-import type { Deployable } from './release.ts';
+import type { Deployable } from './releases.ts';
 import { today } from './upgrade-problems.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { settingNames } from '../../infra/settings/settings.ts';
-import { type Deployable, deployableSchema, type StackTemplate } from './release.ts';
+import { type Deployable, deployableSchema, type StackTemplate } from './releases.ts';
 import {
   effectiveProperties,
   fixedProperties,

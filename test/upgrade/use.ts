@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
 import { accountOf } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
+import { unknownTo } from './later.ts';
 import {
   drafts,
   expecting,
@@ -13,14 +14,15 @@ import {
   withKey,
 } from './left.ts';
 import { askAll, questionsAbout, run } from './questions.ts';
-import { laterSettings } from './release.ts';
+import type { Release } from './releases.ts';
 
 /**
  * Does with a service what everybody does who holds something of what was left.
+ * @param release the version that has left it, or that is in use now
  * @throws AssertionError
  */
-export async function use(service: Service, left: Left): Promise<void> {
-  await askAgain(service, left);
+export async function use(service: Service, left: Left, release: Release): Promise<void> {
+  await askAgain(service, left, release);
   await usePeople(service, left);
   await useDevices(service, left);
   await useEvents(service, left);
@@ -28,7 +30,7 @@ export async function use(service: Service, left: Left): Promise<void> {
 }
 
 /** Asks again. An answer may have got more fields and more members, and has lost none. */
-async function askAgain(service: Service, left: Left): Promise<void> {
+async function askAgain(service: Service, left: Left, release: Release): Promise<void> {
   const known = questionsAbout(left).filter(({ about }) => about in left.answers);
   assert.equal(
     known.length,
@@ -37,7 +39,7 @@ async function askAgain(service: Service, left: Left): Promise<void> {
   );
   const wrong = Object.entries(await askAll(service, known)).flatMap(([about, answer]) => {
     try {
-      const before = stillTold(about, left.answers[about]);
+      const before = stillTold(about, left.answers[about], release);
       assert.partialDeepStrictEqual(sortedByName(answer), sortedByName(before));
       return [];
     } catch (error) {
@@ -59,29 +61,22 @@ function sortedByName(answer: unknown): object {
   return JSON.parse(JSON.stringify(Object(answer), sorted));
 }
 
-/** Methods of authentication that the release does not know. */
-const laterMethods = ['private_key_jwt', 'none'];
-/** Fields of access requests and sessions that it does not know. */
-const laterFields = ['title', 'approvals_needed', 'decision', 'approvals', 'identity_id'];
-/** Parameters of logins that it does not know. */
-const laterParameters = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
-/** Addresses of the sandbox's settings that it does not know: each start makes those anew. */
-const laterAddresses = ['http://localhost:8080/callback'];
-
-function withoutLater(answer: unknown): object {
+/** An answer without what a release does not know. */
+function withoutLater(answer: unknown, release: Release): object {
+  const later = unknownTo(release);
   const known = (name: string, value: unknown) => {
     if (
-      [...laterSettings, ...laterFields].includes(name) ||
+      [...later.settings, ...later.fields].includes(name) ||
       /(_auth|dpop)_signing_alg_values_supported$/.test(name)
     )
       return undefined;
     if (!Array.isArray(value)) return value;
     if (/_auth_methods_supported$/.test(name))
-      return value.filter((method) => !laterMethods.includes(method));
+      return value.filter((method) => !later.methods.includes(method));
     if (name === 'redirect_uris')
-      return value.filter((address) => !laterAddresses.includes(address));
+      return value.filter((address) => !later.addresses.includes(address));
     return name === 'optional'
-      ? value.filter((parameter) => !laterParameters.includes(parameter))
+      ? value.filter((parameter) => !later.parameters.includes(parameter))
       : value;
   };
   return JSON.parse(JSON.stringify(Object(answer), known));
@@ -91,8 +86,8 @@ function withoutLater(answer: unknown): object {
  * What an answer told that every version tells: without the times of a refresh token, which are
  * left out on purpose now.
  */
-function stillTold(about: string, answer: unknown): object {
-  const told = withoutLater(answer);
+function stillTold(about: string, answer: unknown, release: Release): object {
+  const told = withoutLater(answer, release);
   if (!about.endsWith('refresh_token introspect')) return told;
   const { body, ...others } = Object(told);
   const { iat, exp, ...lasting } = Object(body);
