@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import type { StoreChange } from './embedded-store.ts';
+import { passesFilter } from './filter-stream.ts';
 
 /** Publishes records as the function that reads the table's stream does on AWS. */
 type Publish = (event: { Records: unknown[] }) => Promise<unknown>;
@@ -11,8 +12,8 @@ type Publish = (event: { Records: unknown[] }) => Promise<unknown>;
 const pause = 1_000;
 
 /**
- * Publishes changes of the embedded store, one after the other. They wait in memory: a kill loses
- * those that are not published yet.
+ * Publishes changes of the embedded store that pass the filter of the stream, one after the other.
+ * They wait in memory: a kill loses those that are not published yet.
  */
 export function publishChanges() {
   let publish: Publish | undefined;
@@ -26,6 +27,7 @@ export function publishChanges() {
       if (!publish) return;
       const by = publish;
       const record = recordOf(change);
+      if (!passesFilter(record)) return;
       last = last.then(() => publishRecord(record, by));
     },
     /** Publishes from now on; what a table is filled with before is no news. */

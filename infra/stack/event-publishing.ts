@@ -4,8 +4,7 @@ import { CfnArchive, EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { type Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { publishedKinds } from '../../lib/publishing/changes.ts';
-import { sessionPrefix } from '../../lib/storage/keys.ts';
+import { streamFilter } from '../../lib/publishing/stream-filter.ts';
 import { allow, allowKey } from './rights.ts';
 import { deadLetterQueue } from './service-data.ts';
 import type { Deployment, ServiceFunction } from './service-function.ts';
@@ -64,7 +63,7 @@ export class EventPublishing extends Construct {
       maxBatchingWindow: Duration.seconds(1),
       // Batches of a shard that are published at the same time. Those of one item stay in order.
       parallelizationFactor: 10,
-      filters: published.map((pattern) => lambda.FilterCriteria.filter(pattern)),
+      filters: streamFilter.map((pattern) => lambda.FilterCriteria.filter(pattern)),
       reportBatchItemFailures: true,
       // A batch that fails as a whole, such as one that takes too long, is tried again in halves.
       bisectBatchOnError: true,
@@ -81,20 +80,6 @@ export class EventPublishing extends Construct {
     });
   }
 }
-
-const otherKinds = publishedKinds.filter((kind) => !sessionPrefix.startsWith(kind));
-
-/**
- * Changes that may publish something: all but refreshes, the most frequent ones. Other changes of
- * sessions are a new one in the place of another, whose generation is 0, and an end.
- * @see AWS Lambda developer guide, "Control which events Lambda sends to your function"
- */
-const published = [
-  { eventName: ['INSERT', 'REMOVE'] },
-  { dynamodb: { Keys: { sk: { S: otherKinds.map((prefix) => ({ prefix })) } } } },
-  { dynamodb: { NewImage: { generation: { N: ['0'] } } } },
-  { dynamodb: { NewImage: { ended_at: { S: [{ exists: true }] } } } },
-];
 
 /** @see AWS Lambda developer guide, "Using AWS Lambda with Amazon DynamoDB": the execution role */
 const streamActions = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(

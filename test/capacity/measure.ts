@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
-import { domainEventsOf } from '../../lib/publishing/changes.ts';
+import { domainEventsOf } from '../../lib/publishing/projections.ts';
 import type { store as serviceStore } from '../../lib/storage/client.ts';
 import type { Item } from '../../lib/storage/items.ts';
 import { type GlobalIndex, table } from '../../lib/storage/table.ts';

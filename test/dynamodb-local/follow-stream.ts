@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
+import { passesFilter } from '../../infra/local/filter-stream.ts';
 
 type Call = (event: { Records: unknown[] }) => Promise<unknown>;
 
@@ -21,7 +22,8 @@ const batchAnswerSchema = v.object({
 });
 
 /**
- * Calls a function with the records of a table's stream, each shard in its order, as Lambda does.
+ * Calls a function with the records of a table's stream that pass its filter, each shard in its
+ * order, as Lambda does.
  * @returns what ends it
  */
 export function followStream(endpoint: string, StreamArn: string, call: Call) {
@@ -42,7 +44,7 @@ export function followStream(endpoint: string, StreamArn: string, call: Call) {
         const ShardIterator = iterators.get(ShardId);
         if (ShardIterator === undefined) continue;
         const read = await request(endpoint, 'GetRecords', { ShardIterator, Limit: 100 });
-        await deliver(read.Records, call, stopping.signal);
+        await deliver(read.Records.filter(passesFilter), call, stopping.signal);
         iterators.set(ShardId, read.NextShardIterator);
       }
     }

@@ -1,16 +1,20 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { passesFilter } from '../../infra/local/filter-stream.ts';
 import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { scratchFolder } from '../support/own-service.ts';
 import { accountOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
+import { newPublicClient, newPhone as newPublicPhone } from '../support/phone.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import { recordsDuring } from '../support/stream-records.ts';
+import { recordOf, recordsDuring } from '../support/stream-records.ts';
 
 const folder = scratchFolder();
 const hook = join(folder, 'hook.mjs');
@@ -39,24 +43,28 @@ beforeEach(() => {
 });
 
 /**
- * What is published about an action, apart from what differs each time; each event is held against
- * its schema.
+ * What is published about an action, apart from what differs each time, behind the filter of the
+ * stream; each event is held against its schema.
  */
 const publishedDuring = async (
   action: () => Promise<unknown>,
 ): Promise<Record<string, unknown>[]> => (await during(action)).published;
 
-/** The same, with the result of the action. */
+/**
+ * The same, with the result of the action, and how many changes pass the filter: each invokes the
+ * function if it comes alone.
+ */
 async function during<Result>(action: () => Promise<Result>) {
   let result: Promise<Result> | undefined;
-  const Records = await recordsDuring(dynamoDb, tableName, () => (result = action()));
+  const changes = await recordsDuring(dynamoDb, tableName, () => (result = action()));
+  const Records = changes.filter(passesFilter);
   bus.forget();
   expect(await handler({ Records })).toEqual({ batchItemFailures: [] });
   expect(bus.letters).toEqual([]);
   expect(bus.taken.flatMap(problemsOf)).toEqual([]);
   const published = bus.taken.map(plain).toSorted((a, b) => (a.event < b.event ? -1 : 1));
   if (!result) throw new Error('The action was not carried out.');
-  return { published, result: await result };
+  return { published, passing: Records.length, result: await result };
 }
 
 const plain = ({ DetailType: event, Detail }: Arrived) => {
@@ -524,6 +532,59 @@ describe('access requests', () => {
       { event: 'event.added', access_request_id: id, event_id: 1 },
     ]);
     expect(await importing()).toEqual([]);
+  });
+});
+
+describe('the publishing function is invoked', () => {
+  const passing = async (action: () => Promise<unknown>): Promise<number> =>
+    (await during(action)).passing;
+
+  test('once by a login, and never by a refresh, whatever the client', async () => {
+    const subject = unique('anna');
+    expect(await passing(() => newPerson(service, subject))).toBe(1);
+    const { refreshToken } = await newPerson(service, subject);
+    expect(await passing(() => service.refresh(refreshToken))).toBe(0);
+
+    const phone = await newPublicPhone(service, await newPublicClient(service));
+    const first = await during(() => phone.logIn());
+    expect(first.passing).toBe(1);
+    const { refresh_token } = first.result.body;
+    expect(await passing(() => phone.refresh(refresh_token))).toBe(0);
+  });
+
+  test('never when the table removes what was used once, or a session that had ended', async () => {
+    const phone = await newPublicPhone(service, await newPublicClient(service));
+    const { body } = await phone.logIn();
+    const logOut = () => phone.send('revoke', { token: body.refresh_token });
+    expect(await passing(logOut)).toBe(1);
+    const { Items = [] } = await dynamoDb.send(new ScanCommand({ TableName: tableName }));
+    const isEnded = (item: (typeof Items)[number]) => item.ended_at !== undefined;
+    const expired = Items.filter((item) => item.pk?.S?.startsWith('USED_ONCE#') || isEnded(item));
+    expect(expired.some(isEnded) && !expired.every(isEnded)).toBe(true);
+    const records = expired.map((item) => recordOf(unmarshall(item), undefined));
+    expect(records.filter(passesFilter)).toEqual([]);
+  });
+
+  test('once by the first registration of a device, and never by further ones until it is linked', async () => {
+    const device = { platform: 'android', token: unique('phone'), installation_id: unique('i') };
+    const register = () => service.register(device, appToken);
+    const { passing: first, result } = await during(register);
+    expect([first, await passing(register)]).toEqual([1, 0]);
+    const { token } = await newPerson(service);
+    expect(await passing(() => service.relate(result.body.id, token))).toBe(1);
+    // The filter can't compare the person with the one before.
+    expect(await passing(register)).toBe(1);
+  });
+
+  test('once by an access request, each comment and each review that decides nothing', async () => {
+    const { passing: created, result } = await during(() => service.createAccessRequest());
+    const { id } = result.body;
+    const comment = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.' };
+    const add = (path: 'comments' | 'reviews') => () =>
+      service.addEvent(path, { ...comment, status: 'approved' }, { id });
+    expect([created, await passing(add('comments')), await passing(add('reviews'))]).toEqual([
+      1, 1, 1,
+    ]);
   });
 });
 
