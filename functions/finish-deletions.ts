@@ -1,22 +1,34 @@
+import { settleExpired } from '../lib/access-requests/store-decision.ts';
 import { accessOf } from '../lib/http/endpoint.ts';
 import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
 
+/** All that is due, although its name says the first only: the log group keeps the name. */
 export const access = accessOf({
-  summary: 'Finishes deletions that were interrupted',
+  summary: 'Finishes interrupted deletions, and stores that access requests have expired',
   table: {
     login_apps: ['GetItem'],
     login_users: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     devices: ['BatchGetItem', 'Query', 'UpdateItem'],
+    access_requests: ['BatchGetItem', 'Query', 'UpdateItem'],
+    access_request_lists: ['GetItem', 'PutItem'],
   },
   secrets: ['provider-settings'],
-  // Some seconds of work, of which the last piece may wait for a provider.
-  seconds: 30,
+  seconds: 60,
 });
 
-/** @throws Error when something could not be finished, so that the alarm goes off */
+/** @throws AggregateError when something could not be finished, so that the alarm goes off */
 export const handler = (_: unknown, invocation: Invocation): Promise<void> =>
   withInvocation(invocation, async () => {
-    const { not_finished: failed = 0 } = await finishDeletions({ caller: 'schedule' });
-    if (failed > 0) throw new Error(`${failed} could not be finished.`);
+    // What fails in one does not keep the other from its work.
+    const outcomes = await Promise.allSettled([finishInterrupted(), settleExpired()]);
+    const failures = outcomes
+      .filter((outcome) => outcome.status === 'rejected')
+      .map(({ reason }): unknown => reason);
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join(' '));
   });
+
+async function finishInterrupted(): Promise<void> {
+  const { not_finished: failed = 0 } = await finishDeletions({ caller: 'schedule' });
+  if (failed > 0) throw new Error(`${failed} could not be finished.`);
+}

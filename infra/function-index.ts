@@ -12,7 +12,6 @@ import * as disableDevice from '../functions/disable-device.ts';
 import * as endAllSessions from '../functions/end-all-sessions.ts';
 import * as endDeviceRelation from '../functions/end-device-relation.ts';
 import * as endSession from '../functions/end-session.ts';
-import * as expireAccessRequests from '../functions/expire-access-requests.ts';
 import * as finishDeletions from '../functions/finish-deletions.ts';
 import * as forwardAudit from '../functions/forward-audit.ts';
 import * as guardTableFormat from '../functions/guard-table-format.ts';
@@ -55,7 +54,6 @@ export const functions = {
   'end-all-sessions': endAllSessions,
   'end-device-relation': endDeviceRelation,
   'end-session': endSession,
-  'expire-access-requests': expireAccessRequests,
   'finish-deletions': finishDeletions,
   'forward-audit': forwardAudit,
   'guard-table-format': guardTableFormat,

@@ -103,9 +103,9 @@ export async function startStack(options: StackOptions) {
     functions.get(key)?.(event, { awsRequestId: randomUUID() });
   const beginPublishing = () => changes?.begin((event) => call('publish-events', event));
   if (options.isDemoPublished) beginPublishing();
-  const scheduled = ['finish-deletions', 'expire-access-requests'];
-  const runScheduled = () => Promise.allSettled(scheduled.map((key) => call(key, {})));
-  const schedule = setInterval(runScheduled, 600_000);
+  // The log says what failed.
+  const finish = () => call('finish-deletions', {}).catch(() => undefined);
+  const schedule = setInterval(finish, 600_000);
 
   const demoStack = { addresses, sandbox, operator: { name: 'operator', endpoint: aws.endpoint } };
   const demo = data?.saved

@@ -58,7 +58,6 @@ export interface Watched {
   measurements: Measurements;
   rotations: IFunction[];
   finishing: IFunction;
-  expiring: IFunction;
   functions: readonly EndpointFunction[];
   audit: AuditTrail;
   publishing: EventPublishing | undefined;
@@ -214,13 +213,7 @@ function aboutRoutes({ measurements, settings, functions }: Watched): AlarmRow[]
   ];
 }
 
-function aboutService({
-  measurements,
-  settings,
-  rotations,
-  finishing,
-  expiring,
-}: Watched): AlarmRow[] {
+function aboutService({ measurements, settings, rotations, finishing }: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;
   const { total, because, ofFunctions, requests, consumedReads, consumedWrites } = measurements;
   const invocations = ofFunctions('Invocations');
@@ -244,17 +237,14 @@ function aboutService({
   const calls = total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
   const providerFailures = rate('Provider failures', total('ProviderFailures'), calls, fewest);
   const loginHook: AlarmRow = ['LoginHookFailed', total('LoginHookFailures'), 1, [2, 5]];
-  // Both run at least every ten minutes.
+  // It runs every minute, and tries a deletion that failed again after ten.
   const period = Duration.minutes(10);
-  const missed = (scheduled: IFunction) => {
-    const invocations = scheduled.metricInvocations({ period });
-    return formula(
-      'Missed invocation',
-      'IF(FILL(invocations, 0) < 1, 1, 0)',
-      { invocations },
-      period,
-    );
-  };
+  const missed = formula(
+    'Missed invocation',
+    'IF(FILL(invocations, 0) < 1, 1, 0)',
+    { invocations: finishing.metricInvocations({ period }) },
+    period,
+  );
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
     ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
@@ -270,10 +260,8 @@ function aboutService({
     ...(settings.loginHook ? [loginHook] : []),
     ['AccessRequestFull', because('RequestsRefused', 'access_request_full'), 1],
     ['RotationFailure', errorsOf(rotations), 1, onceOfSum],
-    ['DeletionsUnfinished', errorsOf([finishing]), 1, onceOfSum],
-    ['FinishDeletionsStopped', missed(finishing), 1, [3, 3]],
-    ['ExpiriesNotStored', errorsOf([expiring]), 1, [3, 5]],
-    ['ExpireAccessRequestsStopped', missed(expiring), 1, [2, 2]],
+    ['WorkUnfinished', finishing.metricErrors({ period }), 1, [2, 3]],
+    ['ScheduleStopped', missed, 1, [2, 2]],
   ];
 }
 

@@ -146,16 +146,9 @@ export class LoginService extends Construct {
     const finishing = withoutRoute('finish-deletions');
     audit.of(finishing);
     new Rule(this, 'FinishDeletions', {
-      description: 'Finishes the deletions that were interrupted',
-      schedule: Schedule.rate(Duration.minutes(10)),
-      targets: [new LambdaFunction(finishing.lambda)],
-    });
-
-    const expiring = withoutRoute('expire-access-requests').lambda;
-    new Rule(this, 'ExpireAccessRequests', {
-      description: 'Stores that access requests have expired',
+      description: 'Finishes interrupted deletions, and stores that access requests have expired',
       schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new LambdaFunction(expiring)],
+      targets: [new LambdaFunction(finishing.lambda)],
     });
 
     const publishing = settings.publishEvents
@@ -190,7 +183,6 @@ export class LoginService extends Construct {
       measurements: measurementsOf(settings.stack, api.api, table),
       rotations: [keyRotation, secretRotation],
       finishing: finishing.lambda,
-      expiring,
       functions,
       audit,
       publishing,

@@ -123,7 +123,7 @@ test('all that expire at once are settled, page by page, though one fails', asyn
   await fill(requestsOf(account, [6_000_000, 250], () => ({ open_until })));
   running.advance(101);
   const expire = () =>
-    invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
+    invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
   const isFirst = ({ operation, body }: StoreCall) =>
     operation === 'TransactWriteItems' && JSON.stringify(body).includes('ACCESS_REQUEST#6000000"');
   const hook = (call: StoreCall) => (isFirst(call) ? ('fails before' as const) : undefined);

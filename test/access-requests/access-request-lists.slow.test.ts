@@ -26,7 +26,7 @@ interface Shown {
 }
 
 const expire = () =>
-  invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
+  invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
 const actors = ['ann', 'bob', 'cem', 'dua'];
 const isoIn = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 

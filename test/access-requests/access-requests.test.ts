@@ -21,7 +21,7 @@ const show = async (id: number) => (await service.accessRequests(`/${id}`)).body
 const review = (id: number, actor_id: string, status = 'approved') =>
   service.addEvent('reviews', { actor_type: 'custom', actor_id, status }, { id });
 const expire = () =>
-  invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
+  invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 const idsOf = async (query: string, account = service.demo.account) => {
   const { body } = await service.accessRequests(query, account);

@@ -131,7 +131,7 @@ test.each(['a review', 'its expiry'])(
     else {
       running.advance(61);
       await invokeFunction(
-        { ...operatorOf(running.directory), name: 'expire-access-requests' },
+        { ...operatorOf(running.directory), name: 'finish-deletions' },
         {},
       );
     }

@@ -390,6 +390,27 @@ describe('finish-deletions: a line for each person whose deletion it finishes', 
     await finish();
     expect(lines).toMatchObject([{ login_user_id, result: 'failed' }, { result: 'done' }]);
   });
+
+  test('that fails, and does not keep the same function from storing an expiry', async () => {
+    const { account, loginUserId: login_user_id } = await newPerson(service);
+    await interrupted(() => account.remove());
+    const expires_at = new Date(Date.now() + 60_000).toISOString();
+    const { body: request } = await service.createAccessRequest({ body: { expires_at } });
+    running.advance(601);
+    const isOfPerson = ({ body }: StoreCall) => JSON.stringify(body).includes(login_user_id);
+    const run = () =>
+      invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+    const lines = await linesOf(() =>
+      proxy.during(
+        (call) => (isOfPerson(call) ? failWrites(call) : undefined),
+        () => expect(run()).rejects.toThrow('1 could not be finished.'),
+      ),
+    );
+    expect(lines).toMatchObject([{ login_user_id, result: 'failed' }]);
+    const { body } = await service.accessRequests('?decision=expired');
+    expect(body.results).toContainEqual(expect.objectContaining({ id: request.id }));
+    await service.operate('login-users', 'finish-deletions', {});
+  });
 });
 
 test('a request that fails because the store does: who it was, and that it failed', async () => {

@@ -34,7 +34,7 @@ const dying = async (
 ): Promise<boolean> => (await failing(proxy, [place, fault], request, isWrite)).happened;
 
 /**
- * Lets ten minutes pass and does what the service does every ten minutes: by its schedule, or as an
+ * Lets ten minutes pass and does what the service does every minute: by its schedule, or as an
  * operator asks for it.
  */
 async function finishLater(by: 'schedule' | 'operator'): Promise<void> {

@@ -447,7 +447,7 @@ describe('devices', () => {
 
 describe('access requests', () => {
   const expire = () =>
-    invokeFunction({ ...operatorOf(running.directory), name: 'expire-access-requests' }, {});
+    invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
   const custom = (actor_id: string) => ({ actor_type: 'custom', actor_id });
 
   test.each([

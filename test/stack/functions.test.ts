@@ -203,7 +203,7 @@ describe('functions', () => {
         )
         .map(({ id }) => id);
     const entries = listEntryKey('ac_7Yt', 42).pk;
-    const writers = ['AddReview', 'CreateAccessRequest', 'ExpireAccessRequests', 'Operator'];
+    const writers = ['AddReview', 'CreateAccessRequest', 'FinishDeletions', 'Operator'];
     const of = (ids: string[]) => ids.toSorted();
     for (const pk of [accessRequestKey(42).pk, entries])
       expect(may(pk, 'DeleteItem')).toEqual(['Operator']);

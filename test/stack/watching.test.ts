@@ -231,14 +231,9 @@ describe('alarms', () => {
       added(...rotations.map((key, place) => sum(`errors${place}`, inLambda('Errors', key)))),
     ],
     [
-      'DeletionsUnfinished',
-      '1 of 5 from 1',
-      added(sum('errors0', inLambda('Errors', 'finish-deletions'))),
-    ],
-    [
-      'ExpiriesNotStored',
-      '3 of 5 from 1',
-      added(sum('errors0', inLambda('Errors', 'expire-access-requests'))),
+      'WorkUnfinished',
+      '2 of 3 from 1',
+      [`Sum of ${inLambda('Errors', 'finish-deletions')}, in 600 s`],
     ],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
       `ServerErrorsOf${pascal(key)}`,
@@ -316,19 +311,11 @@ describe('alarms', () => {
       ],
     ],
     [
-      'FinishDeletionsStopped',
-      '3 of 3 from 1',
-      [
-        'IF(FILL(invocations, 0) < 1, 1, 0)',
-        sum('invocations', inLambda('Invocations', 'finish-deletions'), 600),
-      ],
-    ],
-    [
-      'ExpireAccessRequestsStopped',
+      'ScheduleStopped',
       '2 of 2 from 1',
       [
         'IF(FILL(invocations, 0) < 1, 1, 0)',
-        sum('invocations', inLambda('Invocations', 'expire-access-requests'), 600),
+        sum('invocations', inLambda('Invocations', 'finish-deletions'), 600),
       ],
     ],
     ['EventsUndeliverable', '1 of 1 from 1', [waitingIn('EventPublishingDeadLetters')]],
@@ -384,7 +371,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(21 + endpoints.size + throttled.length);
+    expect(alarms).toHaveLength(19 + endpoints.size + throttled.length);
     const [topic] = Object.keys(watching.toJSON().Parameters);
     expect(topic).toMatch(/AlarmsTopic/);
     for (const { properties } of alarms) {
@@ -475,9 +462,9 @@ describe('alarms', () => {
     });
   });
 
-  test('interrupted deletions are finished every ten minutes', () => {
+  test('every minute, deletions are finished and expiries stored', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
-      ScheduleExpression: 'rate(10 minutes)',
+      ScheduleExpression: 'rate(1 minute)',
       State: 'ENABLED',
       Targets: [Match.objectLike({ Arn: { 'Fn::GetAtt': ['FinishDeletions', 'Arn'] } })],
     });

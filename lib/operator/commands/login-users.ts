@@ -106,7 +106,7 @@ export const loginUserCommands = defineCommands({
   },
   'login-users finish-deletions': {
     isMachinery: true,
-    summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
+    summary: 'Finish the deletions that were interrupted, as the service does every minute',
     flags: {},
     run: (_, operator) => finishDeletions({ caller: 'operator', operator }),
   },
