@@ -130,10 +130,7 @@ test.each(['a review', 'its expiry'])(
     if (by === 'a review') await service.addEvent('reviews', review('ann'), { id, account });
     else {
       running.advance(61);
-      await invokeFunction(
-        { ...operatorOf(running.directory), name: 'finish-deletions' },
-        {},
-      );
+      await invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
     }
     const decision = by === 'a review' ? 'approved' : 'expired';
     const shown = await operate('access-requests', 'show', { 'access-request': id });
