@@ -54,7 +54,10 @@ export async function startLocalAws(
     if (!(await isSigned(request, secret_access_key))) return unsigned;
     const body: unknown = JSON.parse((await readBody(request)).toString() || '{}');
     const [, name] = request.url?.match(/^\/2015-03-31\/functions\/([^/]+)\/invocations/) ?? [];
-    if (name) return invoke(functions, decodeURIComponent(name), body, requestId);
+    if (name) {
+      const isDryRun = request.headers['x-amz-invocation-type'] === 'DryRun';
+      return invoke(functions, decodeURIComponent(name), body, requestId, isDryRun);
+    }
     const target = String(request.headers['x-amz-target']);
     if (target === 'AWSEvents.PutEvents') return { status: 200, body: putEvents(bus, body) };
     if (target === 'AmazonSQS.SendMessage') return { status: 200, body: sendMessage(bus, body) };
@@ -79,9 +82,15 @@ async function invoke(
   name: string,
   event: unknown,
   awsRequestId: string,
+  isDryRun: boolean,
 ): Promise<AwsAnswer> {
   const handler = functions.get(name);
-  if (!handler) return rejected('ResourceNotFoundException', 'Function not found', 404);
+  if (!handler) {
+    const type = 'ResourceNotFoundException';
+    const missing = rejected(type, 'Function not found', 404);
+    return { ...missing, headers: { 'x-amzn-errortype': type } };
+  }
+  if (isDryRun) return { status: 204 };
   const invokedFunctionArn = `arn:aws:lambda:us-east-1:${localAccount}:function:${name}`;
   try {
     return {

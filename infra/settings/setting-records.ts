@@ -278,7 +278,7 @@ export const settingsSchema = v.object({
   }),
   alarmProviderFailurePercent: setting({
     meaning:
-      'The share of failed provider calls, in per cent, at which the alarm ProviderFailures goes off',
+      'The share of failed calls, in per cent, at which ProviderFailures and LoginHookFailed go off: of providers, and of the login hook',
     values: percent,
     default: 2,
   }),

@@ -236,7 +236,11 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
   const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
   const calls = total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
   const providerFailures = rate('Provider failures', total('ProviderFailures'), calls, fewest);
-  const loginHook: AlarmRow = ['LoginHookFailed', total('LoginHookFailures'), 1, [2, 5]];
+  const loginHook: AlarmRow = [
+    'LoginHookFailed',
+    loginHookFailures(measurements),
+    settings.alarmProviderFailurePercent,
+  ];
   // It runs every minute, and tries a deletion that failed again after ten.
   const period = Duration.minutes(10);
   const missed = formula(
@@ -263,6 +267,17 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
     ['WorkUnfinished', finishing.metricErrors({ period }), 1, [2, 3]],
     ['ScheduleStopped', missed, 1, [2, 2]],
   ];
+}
+
+/**
+ * The share of the calls of the login hook that failed. Two within five minutes count already:
+ * where few people log in, more would take too long, and nobody gets in.
+ */
+function loginHookFailures({ total }: Measurements): cloudwatch.IMetric {
+  const period = Duration.minutes(5);
+  const failures = total('LoginHookFailures').with({ period });
+  const calls = total('LoginHookLatency', cloudwatch.Stats.SAMPLE_COUNT).with({ period });
+  return rate('Login hook failures', failures, calls, 2, period);
 }
 
 /** Alarms about audit lines, and about published events if there are any. */

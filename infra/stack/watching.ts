@@ -59,6 +59,10 @@ export class Watching extends NestedStack {
       graph('5xx, by function and version', by('ServerErrors', ['function', 'version'])),
       graph('Secrets that could not be read', total('StaleSecrets')),
       graph(
+        'Latency of the login hook, p99, ms',
+        total('LoginHookLatency', cloudwatch.Stats.p(99)),
+      ),
+      graph(
         'Login hook failures; changes of streams of events',
         total('LoginHookFailures'),
         total('ProviderStreamsUpdated'),

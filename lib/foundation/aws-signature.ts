@@ -6,6 +6,12 @@ export interface Credentials {
   sessionToken?: string | undefined;
 }
 
+/**
+ * An invocation that does not run the function: Lambda says whether the caller may invoke it.
+ * @see AWS Lambda API reference, `Invoke`
+ */
+export type InvocationType = 'DryRun';
+
 /** The signed parts of a POST. */
 export interface SignedParts {
   host: string;
@@ -14,6 +20,11 @@ export interface SignedParts {
   contentType: string;
   /** The operation in a JSON protocol: `DynamoDB_20120810.GetItem` */
   target?: string;
+  /**
+   * How Lambda invokes a function.
+   * @default it runs, and the caller waits
+   */
+  invocationType?: InvocationType | undefined;
   body: string;
   time: Date;
 }
@@ -44,6 +55,7 @@ export function requestSigner(region: string, service: string) {
       host: parts.host,
       'x-amz-content-sha256': payload,
       'x-amz-date': time,
+      ...(parts.invocationType && { 'x-amz-invocation-type': parts.invocationType }),
       ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
       ...(parts.target !== undefined && { 'x-amz-target': parts.target }),
     };

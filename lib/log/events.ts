@@ -157,6 +157,10 @@ export const logEvents = {
     'The token was not revoked: `login-users retry-revocations` tries again, if it was kept',
     { login_user_id: maybe('the person, if they are known'), failure },
   ),
+  login_hook_called: line('The login hook was called', {
+    hook_event,
+    milliseconds: of<number>('until it answered, or failed'),
+  }),
   login_hook_denied: line('The login hook refused a login, a link or a refresh', {
     hook_event,
     told: maybe('the `reason` of its answer'),

@@ -49,6 +49,7 @@ export const metrics = [
     by: ['provider'],
   },
   { name: 'ProviderStreamsUpdated', of: ['provider_stream_updated'], by: [] },
+  { name: 'LoginHookLatency', of: ['login_hook_called'], value: 'milliseconds', by: [] },
   { name: 'LoginHookFailures', of: ['login_hook_failed'], by: [] },
   { name: 'ServerErrors', of: ['request_failed', 'provider_failed'], by: versions },
   {

@@ -17,12 +17,12 @@ const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK')
  */
 const hookSeconds = optionalEnvironmentSeconds('LOGIN_HOOK_SECONDS', 3);
 
-/**
- * Whether a login hook decides about the logins of a Login App. Checks of new versions don't ask
- * it: they log nobody in.
- */
+/** Whether a Login App exists only for a check of new versions, which logs nobody in. */
+const isProbe = (loginAppId: string): boolean => loginAppId.startsWith(probeIds.loginApp);
+
+/** Whether a login hook decides about the logins of a Login App. */
 export const hasLoginHook = (loginAppId: string): boolean =>
-  functionName() !== undefined && !loginAppId.startsWith(probeIds.loginApp);
+  functionName() !== undefined && !isProbe(loginAppId);
 
 /** Whether refreshes keep the claims of the login and don't ask again. */
 export const asksAtLoginOnly = (): boolean => optionalEnvironment('LOGIN_HOOK_ON') === 'login';
@@ -119,13 +119,39 @@ export async function askLoginHook(
   event: HookEvent,
   identity?: HookIdentity,
 ): Promise<string | undefined> {
-  const answer = await invoke(payloadOf(event, identity)).catch((error) => {
-    logFailure('login_hook_failed', error, { hook_event: event.event });
-    throw error;
-  });
+  const { event: hook_event } = event;
+  const startedAt = performance.now();
+  const answer = await invoke(payloadOf(event, identity))
+    .catch((error) => {
+      logFailure('login_hook_failed', error, { hook_event });
+      throw error;
+    })
+    .finally(() => {
+      const milliseconds = Math.round(performance.now() - startedAt);
+      logEvent('login_hook_called', { hook_event, milliseconds });
+    });
   if (!answer.deny) return JSON.stringify(answer.claims);
-  logEvent('login_hook_denied', { hook_event: event.event, told: answer.reason });
+  logEvent('login_hook_denied', { hook_event, told: answer.reason });
   throw new ServiceError('invalid_grant', 'The login was refused.', 'denied_by_hook');
+}
+
+/**
+ * Finds out, at the login of a check of new versions, whether this version may invoke the login
+ * hook: its own role must have the right, and the function must let it. The hook does not run.
+ * @throws ServiceError `temporarily_unavailable` that says why the version may not
+ */
+export async function tryLoginHook(loginAppId: string): Promise<void> {
+  const name = functionName();
+  if (name === undefined || !isProbe(loginAppId)) return;
+  const { status, refusal = '' } = await invokeOnce(name, {}, hookSeconds(), 'DryRun').catch(
+    ({ message }: Error) => {
+      throw new ServiceError('temporarily_unavailable', message);
+    },
+  );
+  if (status === 204) return;
+  const answer = [status, refusal].join(' ').trim();
+  const problem = `This version may not invoke the login hook ${name}: Lambda answers with ${answer}.`;
+  throw new ServiceError('temporarily_unavailable', problem);
 }
 
 /**

@@ -137,6 +137,35 @@ test('they are also tried where requests must come through CloudFront', async ()
   expect(told).toEqual(verdict('Succeeded'));
 });
 
+describe('with a login hook', () => {
+  const name = 'login-hook:live';
+  beforeEach(() => {
+    process.env.LOGIN_HOOK = name;
+  });
+  afterEach(() => {
+    delete process.env.LOGIN_HOOK;
+    functions.delete(name);
+  });
+
+  test('one that may invoke it gets requests; the hook does not run', async () => {
+    const ran = jest.fn(async () => ({ deny: true }));
+    functions.set(name, ran);
+    await check();
+    requireSuccess();
+    expect(told).toEqual(verdict('Succeeded'));
+    expect(ran).not.toHaveBeenCalled();
+  });
+
+  test('one that may not gets none, and the reason names the hook and the answer of Lambda', async () => {
+    await check();
+    expect(told).toEqual(verdict('Failed'));
+    expect(reasons()).toEqual([
+      'The new version for POST /v2/marketing/oauth/token answers 503, not 200. It says temporarily_unavailable: This version may not invoke the login hook login-hook:live: Lambda answers with 404 ResourceNotFoundException.',
+    ]);
+    expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+  });
+});
+
 const answering = (statusCode: number, body: unknown) => async () => ({
   statusCode,
   body: JSON.stringify(body),

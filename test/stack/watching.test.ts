@@ -327,6 +327,27 @@ describe('alarms', () => {
     ).toBe(limit);
   });
 
+  test('LoginHookFailed is about the share of the hook’s calls, and only there with a hook', async () => {
+    expect(alarmNamed('LoginHookFailed')).toBeUndefined();
+    const withHook = alarmsIn(await watchingWith({ loginHook: 'login-hook:live' }));
+    const [alarm] = withHook
+      .map(({ properties }) => properties)
+      .filter(({ AlarmDescription }) => AlarmDescription.startsWith('LoginHookFailed:'));
+    if (!alarm) throw new Error('There is no alarm about the hook.');
+    expect(measurementsOf(alarm)).toEqual(
+      share(
+        2,
+        sum('part', 'a-stack LoginHookFailures', 300),
+        'whole: SampleCount of a-stack LoginHookLatency, in 300 s',
+      ),
+    );
+    expect([alarm.EvaluationPeriods, alarm.Threshold]).toEqual([1, 2]);
+    // A failure of a busy hook, and the only two logins of a quiet evening.
+    expect(calculated(alarm, { part: 1, whole: 3000 })).toBe(0);
+    expect(calculated(alarm, { part: 20, whole: 3000 })).toBeLessThan(alarm.Threshold);
+    expect(calculated(alarm, { part: 2, whole: 2 })).toBe(100);
+  });
+
   // CloudWatch publishes a metric with a delay, so the latest point of such an expression is always
   // what it was filled with. @see Amazon CloudWatch user guide, "Using math expressions with
   // CloudWatch metrics": FILL

@@ -6,7 +6,7 @@ import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
-import { requestSigner } from '../../lib/foundation/aws-signature.ts';
+import { requestSigner, type SignedParts } from '../../lib/foundation/aws-signature.ts';
 import {
   type CallStore,
   callerByClient,
@@ -266,11 +266,16 @@ describe('the signature is that of @smithy/signature-v4', () => {
     host: 'lambda.eu-central-1.amazonaws.com',
     path: `/2015-03-31/functions/${encodeURIComponent('arn:aws:lambda:eu-central-1:123456789012:function:a-b:live')}/invocations`,
   };
-  const services: [string, typeof hook & { target?: string }, ReturnType<typeof requestSigner>][] =
-    [
-      ['dynamodb', store, requestSigner(region, 'dynamodb')],
-      ['lambda', hook, requestSigner(region, 'lambda')],
-    ];
+  const dryRun = { ...hook, invocationType: 'DryRun' as const };
+  const services: [
+    string,
+    typeof hook & Pick<SignedParts, 'target' | 'invocationType'>,
+    ReturnType<typeof requestSigner>,
+  ][] = [
+    ['dynamodb', store, requestSigner(region, 'dynamodb')],
+    ['lambda', hook, requestSigner(region, 'lambda')],
+    ['lambda', dryRun, requestSigner(region, 'lambda')],
+  ];
   const bare: Credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
   const whole: Credentials = { ...bare, sessionToken: 'a+session/token==' };
   const at = (time: string) => new Date(time);

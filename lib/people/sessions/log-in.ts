@@ -33,7 +33,7 @@ import {
   type TokenChange,
 } from '../identities/store-token.ts';
 import { attributesOfVerified } from '../identities/verified-attributes.ts';
-import { askLoginHook, hasLoginHook } from '../login-hook.ts';
+import { askLoginHook, hasLoginHook, tryLoginHook } from '../login-hook.ts';
 import { sessionOf, slotsInRing } from './new-session.ts';
 import type { Session } from './session.ts';
 
@@ -62,7 +62,9 @@ export async function logIn(
     const { isOpen } = await findStatus(loginAppId);
     const login = { ...place, verified, mayCreate: isOpen };
 
-    // 1. The login hook decides about the current owner, when nothing else is known to refuse.
+    // 1. The login hook decides about the current owner, when nothing else is known to refuse. A
+    // check of new versions only tries whether it could.
+    await tryLoginHook(loginAppId);
     const asked = hasLoginHook(loginAppId) ? await askAboutLogin(clientId, login) : undefined;
     if (asked) owner = asked.owner;
     annotateLog({ login_user_id: owner.login_user_id });
