@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import {
   existsSync,
+  globSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -153,6 +156,48 @@ export function localDirectory(...names: string[]): string {
   const directory = join(localFolder, ...names);
   mkdirSync(directory, { recursive: true });
   return directory;
+}
+
+/** A short hash of the project's files that match these patterns: their names and contents. */
+export function hashOfFiles(patterns: string[]): string {
+  const hash = createHash('sha256');
+  for (const file of globSync(patterns).toSorted()) hash.update(file).update(readFileSync(file));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * A folder below `.local/` with what takes long to make of some files of the project. It is made
+ * anew once one of them has changed; several processes may want it at the same time.
+ * @param patterns of the files
+ */
+export async function keptFor(
+  name: string,
+  patterns: string[],
+  make: (folder: string) => Promise<unknown>,
+): Promise<string> {
+  const parent = localDirectory(name);
+  const folder = join(parent, hashOfFiles(patterns));
+  if (existsSync(folder)) return folder;
+  const draft = mkdtempSync(join(parent, 'new-'));
+  await make(draft);
+  try {
+    renameSync(draft, folder);
+  } catch (error) {
+    // Another process may have been faster.
+    rmSync(draft, { recursive: true });
+    if (!existsSync(folder)) throw error;
+  }
+  removeOutdated(parent);
+  return folder;
+}
+
+/** Removes what was made of other files, or left half made: whatever is older than an hour. */
+function removeOutdated(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const one = join(folder, name);
+    const madeAt = statSync(one, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (madeAt < Date.now() - 3_600_000) rmSync(one, { recursive: true, force: true });
+  }
 }
 
 /**

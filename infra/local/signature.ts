@@ -8,6 +8,8 @@ import { localAws } from '../operator/call/invoke-function.ts';
 /** The account of the local stack: no real one has this id. */
 export const localAccount = '000000000000';
 
+const { sha256 } = new LambdaClient({ region: 'us-east-1' }).config;
+
 /** 20260131T080000Z as a date. */
 const signingDateOf = (text: unknown): Date =>
   new Date(String(text).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
@@ -26,7 +28,6 @@ export async function isSigned(
     authorization.match(/^AWS4-HMAC-SHA256 Credential=([^,]+), SignedHeaders=([\w;-]+), /) ?? [];
   if (!credential) return false;
   const [accessKeyId = '', , region = '', service = ''] = credential.split('/');
-  const { sha256 } = new LambdaClient({ region }).config;
   const credentials = { accessKeyId, secretAccessKey };
   const { pathname: path, searchParams } = new URL(url, 'http://localhost');
   const { headers: expected } = await new SignatureV4({

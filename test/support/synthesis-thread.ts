@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
-import { localDirectory } from '../../infra/local/local-files.ts';
+import { hashOfFiles, localDirectory } from '../../infra/local/local-files.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 
 /**
@@ -19,9 +19,7 @@ const sources = [
   'cdk.json',
   'package*.json',
 ];
-const hash = createHash('sha256');
-for (const file of globSync(sources).toSorted()) hash.update(file).update(readFileSync(file));
-const version = hash.digest('hex').slice(0, 16);
+const version = hashOfFiles(sources);
 const kept = join(localDirectory('templates'), version);
 if (!existsSync(kept)) rmSync(localDirectory('templates'), { recursive: true });
 

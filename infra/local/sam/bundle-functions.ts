@@ -1,18 +1,27 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { aliases, bundlesFolder, define, mainFields, target } from '../../stack/bundles.ts';
 import { isInstalled } from '../../version.ts';
+import { keptFor } from '../local-files.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
+/** All that the bundles are made of. */
+const sources = ['{functions,lib}/**/*.ts', 'infra/stack/*.{ts,cjs}', 'package-lock.json'];
+
 /**
- * Bundles functions as for a deployment, into one folder: `issue-token.mjs`. They share the files
- * of what several import.
+ * Puts functions into one folder, bundled as for a deployment: `issue-token.mjs`. They share the
+ * files of what several import.
  */
 export async function bundleFunctions(keys: string[], folder: string): Promise<void> {
   if (isInstalled) return copyBundles(keys, folder);
+  const bundles = await keptFor('bundles', sources, (made) => bundle(keys, made));
+  cpSync(bundles, folder, { recursive: true });
+}
+
+async function bundle(keys: string[], folder: string): Promise<void> {
   const flags = [
     '--bundle',
     '--splitting',

@@ -1,4 +1,4 @@
-import { LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
+import type { LambdaClientConfig } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
 import * as v from 'valibot';
 import {
@@ -9,7 +9,7 @@ import {
   operatorAnswerSchema,
   stsHost,
 } from '../../../lib/operator/operator-call.ts';
-import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
+import { type FunctionTarget, invokeFunction, lambdaClient, localAws } from './invoke-function.ts';
 
 /**
  * Runs a command in the operator function.
@@ -72,7 +72,7 @@ export async function presignQuestion(
   hash: string,
   options: { expiresIn: number; signingDate?: Date },
 ): Promise<URLSearchParams> {
-  const { credentials, region, sha256 } = new LambdaClient(config).config;
+  const { credentials, region, sha256 } = lambdaClient(config).config;
   const hostname = stsHost(await region());
   const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 });
   const headers = { host: hostname, [commandHeader]: hash };

@@ -1,4 +1,4 @@
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { InvokeCommand, LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
 
 /**
  * The address at which Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS answer on this
@@ -33,7 +33,7 @@ export async function invokeFunction(
   attempts = 3,
 ): Promise<unknown> {
   const { name, endpoint } = target;
-  const client = new LambdaClient({
+  const client = lambdaClient({
     maxAttempts: attempts,
     requestHandler: { requestTimeout, throwOnRequestTimeout: true },
     ...(endpoint && localAws(endpoint)),
@@ -44,6 +44,20 @@ export async function invokeFunction(
   const text = Payload?.transformToString() ?? '';
   if (FunctionError) throw new Error(`The function ${name} failed: ${text}`);
   return text === '' ? undefined : JSON.parse(text);
+}
+
+const localClients = new Map<string, LambdaClient>();
+
+/**
+ * An SDK client with this configuration. One for this machine is made once: making it takes as long
+ * as a call, and a demo is filled with dozens of calls. Others depend on the environment, too.
+ */
+export function lambdaClient(config: LambdaClientConfig): LambdaClient {
+  if (!config.credentials) return new LambdaClient(config);
+  const key = JSON.stringify(config);
+  const client = localClients.get(key) ?? new LambdaClient(config);
+  localClients.set(key, client);
+  return client;
 }
 
 /**
