@@ -2,7 +2,6 @@ import { brotliCompressSync, deflateRawSync, deflateSync, zstdCompressSync } fro
 import { describe, expect, test } from '@jest/globals';
 import { basicAuthorization } from '../../lib/providers/calls/call-provider.ts';
 import { logLine } from '../support/log-lines.ts';
-import { ownService } from '../support/own-service.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import {
   logIn,
@@ -11,8 +10,10 @@ import {
   type Target,
   targets,
 } from '../support/provider-targets.ts';
+import { sharedLog, sharedService } from '../support/service.ts';
 
-const { running, service } = await ownService();
+const service = sharedService();
+const running = sharedLog();
 const standIn = await startProviderStandIn();
 
 const { verification, userInfo, introspection, tokenInfo, debugToken, discovery, keys } = targets;

@@ -5,11 +5,11 @@ import { applyPreset } from '../../lib/providers/set-up/apply-preset.ts';
 import { type PresetName, presetNames } from '../../lib/providers/set-up/presets.ts';
 import { logLine } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { ownService } from '../support/own-service.ts';
 import { privateKey, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { unique } from '../support/service.ts';
+import { sharedLog, sharedService, unique } from '../support/service.ts';
 
-const { running, service } = await ownService();
+const service = sharedService();
+const running = sharedLog();
 const standIn = await startProviderStandIn();
 
 const tenant = '9188040d-6c67-4c5b-b112-36a304b66dad';

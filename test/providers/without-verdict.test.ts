@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { logLine } from '../support/log-lines.ts';
-import { ownService } from '../support/own-service.ts';
 import { newPerson } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { prepareLogin, type Target, targets } from '../support/provider-targets.ts';
+import { sharedLog, sharedService } from '../support/service.ts';
 
-const { running, service } = await ownService();
+const service = sharedService();
+const running = sharedLog();
 const standIn = await startProviderStandIn();
 
 /** A login at which an endpoint of the provider answers with a status. */

@@ -13,7 +13,12 @@ import { withEdge } from '../support/deployments.ts';
 
 /** An app that has none of this project's feature flags. */
 const newApp = (): App =>
-  new App({ context: { 'aws:cdk:bundling-stacks': [] }, stackTraces: false });
+  new App({
+    context: { 'aws:cdk:bundling-stacks': [] },
+    stackTraces: false,
+    treeMetadata: false,
+    builtinCloudFormationValidation: false,
+  });
 
 function ownStack(name = 'accounts', app = newApp()): Stack {
   return new Stack(app, name, { env: { account: '123456789012', region: 'eu-central-1' } });

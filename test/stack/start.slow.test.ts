@@ -9,7 +9,7 @@ import { execa, type Options } from 'execa';
 import type { Envelope } from '../../infra/local/aws.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { localAws } from '../../infra/operator/call/invoke-function.ts';
-import { documentedFetch } from '../support/api-document.ts';
+import { documentedFetch } from '../support/documented-fetch.ts';
 import { tokenResponse } from '../support/expectations.ts';
 import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';

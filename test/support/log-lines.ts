@@ -5,11 +5,14 @@ import type { FollowedService } from './start-service.ts';
 
 export type LogLine = Record<string, unknown> & { event: string };
 
-/** Every structured line that a service has written so far. */
-export const logLines = ({ output }: FollowedService): LogLine[] =>
+/**
+ * Every structured line that a service has written so far.
+ * @param having a text that the lines have
+ */
+export const logLines = ({ output }: Pick<FollowedService, 'output'>, having = ''): LogLine[] =>
   output()
     .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .filter((line) => line.startsWith('{') && line.endsWith('}') && line.includes(having))
     .map((line) => JSON.parse(line))
     .filter((line) => typeof line.event === 'string');
 
@@ -43,14 +46,14 @@ export async function auditDuring(
  * moments later.
  */
 export async function logLine(
-  service: FollowedService,
+  service: Pick<FollowedService, 'output'>,
   event: string,
   fields: Record<string, unknown> = {},
 ): Promise<LogLine> {
   const hasFields = (line: LogLine) =>
     Object.entries(fields).every(([name, value]) => line[name] === value);
   const found = await eventually(
-    () => logLines(service).findLast((line) => line.event === event && hasFields(line)),
+    () => logLines(service, event).findLast((line) => line.event === event && hasFields(line)),
     (line) => line !== undefined,
   );
   if (!found) throw new Error(`There is no line ${event} with ${JSON.stringify(fields)}.`);

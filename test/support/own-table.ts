@@ -10,7 +10,7 @@ export type TestStore = Pick<EmbeddedStore, 'url'> & Partial<Pick<EmbeddedStore,
 
 declare global {
   /** What all test files of this worker share; the test environment sets it. */
-  var ofWorker: typeof import('./worker-store.ts');
+  var ofWorker: typeof import('./test-environment.ts').ofWorker;
 }
 
 /** The store of a test: the one that `DYNAMODB_ENDPOINT` names, or else that of this worker. */

@@ -5,18 +5,24 @@ import { join } from 'node:path';
  * Fields of requests and answers, by whatever name, whose values must never be logged: secrets, and
  * personal data.
  */
-const secretFields =
+const secretFields = new Set(
   `access_token access_secret id_token refresh_token authorization_code client_secret consumer_secret
   app_token_secret account_secret login_app_token token installation_id
-  email given_name family_name picture phone_number`.split(/\s+/);
+  email given_name family_name picture phone_number`.split(/\s+/),
+);
 
 const fileIn = (directory: string): string => join(directory, 'secrets-seen.txt');
 
+/** What this process has written into the files: most requests repeat a secret. */
+const noted = new Set<string>();
+
 /** Remembers every secret that stands in what a test sends or gets, however deep. */
 export function noteSecrets(directory: string, value: unknown): void {
-  const found = secretsIn(value);
-  if (found.length > 0)
-    appendFileSync(fileIn(directory), `${found.map((text) => JSON.stringify(text)).join('\n')}\n`);
+  const isNew = (text: string): boolean => !noted.has(`${directory} ${text}`);
+  const found = secretsIn(value).filter(isNew);
+  if (found.length === 0) return;
+  appendFileSync(fileIn(directory), `${found.map((text) => JSON.stringify(text)).join('\n')}\n`);
+  for (const text of found) noted.add(`${directory} ${text}`);
 }
 
 /** The secrets of a service's tests that stand in what the service has written. */
@@ -36,8 +42,7 @@ const isSecret = (text: string): boolean =>
   text.length >= 12 && new Set(text).size >= 6 && !/^[a-z_]+$|^t_[\w-]{22}$/.test(text);
 
 function secretsIn(value: unknown, field = ''): string[] {
-  if (typeof value === 'string')
-    return secretFields.includes(field) && isSecret(value) ? [value] : [];
+  if (typeof value === 'string') return secretFields.has(field) && isSecret(value) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((entry) => secretsIn(entry, field));
   if (value instanceof Object)
     return Object.entries(value).flatMap(([name, entry]) => secretsIn(entry, name));

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import type { Demo } from '../../infra/local/demo.ts';
 import { callOperator } from '../../infra/operator/call/call-operator.ts';
 import type { FunctionTarget } from '../../infra/operator/call/invoke-function.ts';
-import { documentedFetch } from './api-document.ts';
+import { documentedFetch } from './documented-fetch.ts';
 import { noteSecrets } from './secrets-seen.ts';
+import { followService } from './start-service.ts';
 
 export interface Answer {
   status: number;
@@ -26,6 +27,9 @@ const directory = (): string => {
 /** The service that all black-box tests share. */
 export const sharedService = (): Service =>
   serviceOf(JSON.parse(readFileSync(join(directory(), 'demo.json'), 'utf8')), directory());
+
+/** What that service writes from now on, for all test files that use it. */
+export const sharedLog = () => followService(directory());
 
 /** Seconds since 1970. */
 export const now = () => Math.floor(Date.now() / 1000);

@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import {
   closeSync,
   existsSync,
+  fstatSync,
   mkdtempSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -50,8 +52,14 @@ const outputFile = (directory: string): string => join(directory, 'output.txt');
 const clockFile = (directory: string): string => join(directory, 'clock-offset');
 
 /** The text of a file from a byte on; empty without the file. */
-const textFrom = (file: string, start: number): string =>
-  existsSync(file) ? readFileSync(file).subarray(start).toString() : '';
+function textFrom(file: string, start: number): string {
+  if (!existsSync(file)) return '';
+  const open = openSync(file, 'r');
+  const bytes = Buffer.alloc(Math.max(0, fstatSync(open).size - start));
+  const read = readSync(open, bytes, 0, bytes.length, start);
+  closeSync(open);
+  return bytes.toString('utf8', 0, read);
+}
 
 /** The service with this folder; its output and audit from now on. It has a movable clock. */
 export function followService(directory: string): FollowedService {
