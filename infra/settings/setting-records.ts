@@ -140,22 +140,22 @@ export const settingsSchema = v.object({
   tokenRateLimit: setting({
     meaning: "The token route's throttling rate, in requests per second",
     values: whole(1, 100_000),
-    default: 200,
+    default: 1000,
   }),
   tokenBurstLimit: setting({
     meaning: "The token route's throttling burst, in requests",
     values: whole(1, 100_000),
-    default: 400,
+    default: 2000,
   }),
   nonceRateLimit: setting({
     meaning: 'The throttling rate of the route that makes nonces, in requests per second',
     values: whole(1, 100_000),
-    default: 100,
+    default: 1000,
   }),
   nonceBurstLimit: setting({
     meaning: 'The throttling burst of the route that makes nonces, in requests',
     values: whole(1, 100_000),
-    default: 200,
+    default: 2000,
   }),
   identityRateLimit: setting({
     meaning:

@@ -14,19 +14,28 @@ process.env._X_AMZN_TRACE_ID = `Root=1-${'0'.repeat(8)}-${'0'.repeat(24)}`;
 process.stdout.write = () => true;
 const stack = await startStack({ port: 0 });
 const { demo } = stack;
-// Both load AWS clients, which read the environment that the stack has set.
-const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import(
+// All load AWS clients, which read the environment that the stack has set.
+const { costTable, edgeTable, hookTable, monthTable, limitTable, partitionTable } = await import(
   './tables.ts'
 );
 const { store } = await import('../../lib/storage/client.ts');
+const { createSecretlessClient, publicGrantTypes: grant_types } = await import(
+  '../../lib/login-apps/clients.ts'
+);
+const publicClient = await createSecretlessClient(demo.login_app.login_app_id, {
+  grant_types,
+  public_on: 'ios',
+});
 const folder = mkdtempDisposableSync(join(tmpdir(), 'capacity-'));
-const measured = await measureRequests(new Meter(store), serviceOf(demo, folder.path));
+const service = serviceOf(demo, folder.path);
+const measured = await measureRequests(new Meter(store), service, publicClient);
 await stack.close();
 folder.remove();
 
 const tables = [
   costTable(measured),
   monthTable(measured),
+  hookTable(),
   edgeTable(),
   limitTable(measured),
   partitionTable(measured),

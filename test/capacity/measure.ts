@@ -60,6 +60,8 @@ export interface Cost {
   events: number;
   /** Bytes that its function logs, rounded up to hundreds. */
   logBytes: number;
+  /** Bytes of the response. */
+  bytesOut: number;
 }
 
 const units = v.object({ CapacityUnits: v.number() });
@@ -144,12 +146,16 @@ export class Meter {
     }).length;
   }
 
-  /** What a successful action consumes. */
-  async measure(action: () => Promise<Answer>): Promise<Cost> {
+  /**
+   * What an action consumes.
+   * @param expected the status of its answer, if it is no success
+   */
+  async measure(action: () => Promise<Answer>, expected?: number): Promise<Cost> {
     this.#cost = { storeRequests: 0, readUnits: 0, events: 0, logBytes: 0 };
     this.#written = new Map();
     const { status, text } = await action();
-    if (status >= 300) throw new Error(`${status}: ${text}`);
+    const isExpected = expected === undefined ? status < 300 : status === expected;
+    if (!isExpected) throw new Error(`${status}: ${text}`);
     const written = [...this.#written].map(([place, partitions]) => {
       const units = [...partitions.values()];
       return [place, { units: total(units), busiest: Math.max(...units) }] as const;
@@ -159,6 +165,7 @@ export class Meter {
       writeUnits: total(written.map(([, { units }]) => units)),
       written: Object.fromEntries(written),
       logBytes: Math.ceil(this.#cost.logBytes / 100) * 100,
+      bytesOut: assumptions.headBytes + Buffer.byteLength(text),
     };
   }
 }

@@ -1,8 +1,10 @@
 /**
- * Dollars in us-east-1, on demand, first tier, as published in May 2025. Other regions cost up to
- * half as much again.
+ * Dollars in us-east-1, on demand, first tier, without free tiers, as published in May 2025. Those
+ * of API Gateway, Lambda, CloudWatch and data out were the same in guides of 2026, read in November
+ * 2026. Other regions cost up to half as much again.
  * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/,
- *   …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/, …/eventbridge/pricing/
+ *   …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/, …/eventbridge/pricing/,
+ *   …/secrets-manager/pricing/, …/ec2/pricing/on-demand/ (data transfer)
  */
 export const prices = {
   apiRequest: 1.0 / 1e6,
@@ -16,6 +18,8 @@ export const prices = {
   logGigabyte: 0.5,
   /** One event that an application publishes on EventBridge. */
   event: 1.0 / 1e6,
+  secretRead: 0.05 / 1e4,
+  gigabyteOut: 0.09,
 } as const;
 
 /**
@@ -52,6 +56,18 @@ export const assumptions = {
    */
   publishing: { milliseconds: 10, atOnce: 10 },
   copying: { milliseconds: 30, atOnce: 10 },
+  /** Bytes of the head of a response: its status and its headers. */
+  headBytes: 500,
+  /**
+   * Billed milliseconds of the start of an instance.
+   * @see https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/
+   */
+  startMilliseconds: 400,
+  /**
+   * A small login hook: its memory and its billed milliseconds, the milliseconds of a connection to
+   * it, and the bytes that are logged about a call, most of them by Lambda.
+   */
+  hook: { gigabytes: 0.125, milliseconds: 20, connecting: 10, logBytes: 900 },
   /** Dollars a month without any request. */
   fixed: 41,
   /**

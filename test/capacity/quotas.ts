@@ -83,9 +83,7 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
       name: 'Secrets Manager, reads a second: three at a cold start, each again after four or five minutes',
       raisedBy: 'nobody',
       most: 10_000,
-      taken: (rate) =>
-        rate * assumptions.coldShare * 3 +
-        instances(waiting)(rate) * (1 / secretSeconds.key + 2 / secretSeconds.others),
+      taken: (rate) => rate * assumptions.coldShare * 3 + secretReads(rate, waiting),
     },
     ...publishing('first logins', firstLogin.cost),
     ...publishing('later logins', login.cost),
@@ -116,6 +114,10 @@ const quota = (name: string, most: number, taken: Quota['taken']): Quota => ({
  */
 const instances = (milliseconds: number) => (rate: number) =>
   (rate * Math.max(milliseconds, 100)) / 1000;
+
+/** The reads of secrets a second by warm instances: each reads three again after minutes. */
+export const secretReads = (rate: number, milliseconds: number = assumptions.milliseconds) =>
+  instances(milliseconds)(rate) * (1 / secretSeconds.key + 2 / secretSeconds.others);
 
 /** The quota that the table and each of its indexes have for themselves. */
 const writes = (requests: string, place: Place, { written }: Cost): Quota => {

@@ -1,6 +1,6 @@
-import { dollars } from './measure.ts';
+import { type Cost, dollars } from './measure.ts';
 import { assumptions, edgeParts, edgePrices, prices } from './prices.ts';
-import { partitionEnds, quotasFor, rates } from './quotas.ts';
+import { partitionEnds, quotasFor, rates, secretReads } from './quotas.ts';
 import type { MeasuredRequests } from './requests.ts';
 
 const sum = (parts: Record<string, number>): number =>
@@ -50,27 +50,85 @@ export function costTable(measured: MeasuredRequests): string {
   return tableOf(head, 1, rows);
 }
 
-/** What a million people cost in a month of 30 days: a login each, and four refreshes a day. */
-export function monthTable({ login, refresh }: MeasuredRequests): string {
+/** Seconds of a month of 30 days. */
+const monthSeconds = 30 * 86_400;
+
+/** Dollars for the time of a function, and for its invocations. */
+const called = (milliseconds: number, gigabytes: number = assumptions.gigabytes): number =>
+  prices.invocation + (milliseconds / 1000) * gigabytes * prices.gigabyteSecond;
+
+/**
+ * What a million people cost in a month of 30 days: a login each, and four refreshes a day. A
+ * public client gets a nonce before a login. Between two refreshes, the nonce for its proof expires,
+ * so that each refresh takes two requests.
+ */
+export function monthTable(measured: MeasuredRequests): string {
   const [logins, refreshes] = [1, 4 * 30];
-  const each = logins + refreshes;
-  const { auditBytes, publishing, copying, fixed } = assumptions;
-  const called = ({ milliseconds, atOnce }: Record<'milliseconds' | 'atOnce', number>): number =>
-    (prices.invocation + (milliseconds / 1000) * assumptions.gigabytes * prices.gigabyteSecond) /
-    atOnce;
-  const parts = {
-    [`${logins} million logins, id token`]: logins * sum(dollars(login.cost)) * 1e6,
-    [`${refreshes} million refreshes`]: refreshes * sum(dollars(refresh.cost)) * 1e6,
-    [`${each} million lines of the audit log`]:
-      (each * 1e6 * auditBytes * prices.logGigabyte) / 1e9,
-    'The functions that publish and copy': each * 1e6 * (called(publishing) + called(copying)),
-    'Fixed costs': fixed,
+  const { login, refresh, nonceOfPhone, loginOfPhone, outdatedProof, refreshOfPhone } = measured;
+  const clients = [
+    { ofLogin: [login], ofRefresh: [refresh] },
+    { ofLogin: [nonceOfPhone, loginOfPhone], ofRefresh: [outdatedProof, refreshOfPhone] },
+  ];
+  const { auditBytes, publishing, copying, fixed, coldShare, startMilliseconds } = assumptions;
+  const together = (
+    { ofLogin, ofRefresh }: (typeof clients)[number],
+    count: (cost: Cost) => number,
+  ): number => {
+    const all = (requests: typeof ofLogin) =>
+      requests.reduce((total, { cost }) => total + count(cost), 0);
+    return (logins * all(ofLogin) + refreshes * all(ofRefresh)) * 1e6;
   };
-  const rows = Object.entries({ ...parts, Together: sum(parts) });
+  const audited = (logins + refreshes) * 1e6;
+  const copy = called(copying.milliseconds) / copying.atOnce;
+  const publish = called(publishing.milliseconds) / publishing.atOnce;
+  const columns = clients.map((one) => {
+    const requests = together(one, () => 1);
+    const coldStarts = requests * coldShare;
+    const start = (startMilliseconds / 1000) * assumptions.gigabytes * prices.gigabyteSecond;
+    const reads = coldStarts * 3 + secretReads(requests / monthSeconds) * monthSeconds;
+    const priceOf = (requests: typeof one.ofLogin): number =>
+      requests.reduce((total, { cost }) => total + sum(dollars(cost)), 0) * 1e6;
+    const bytesOut = together(one, (cost) => cost.bytesOut);
+    return {
+      [`${logins} million logins, id token`]: logins * priceOf(one.ofLogin),
+      [`${refreshes} million refreshes`]: refreshes * priceOf(one.ofRefresh),
+      [`${logins + refreshes} million lines of the audit log`]:
+        (audited * auditBytes * prices.logGigabyte) / 1e9,
+      'The functions that publish logins and copy lines': logins * 1e6 * publish + audited * copy,
+      'Cold starts': coldStarts * start,
+      'Secrets Manager, reads of three secrets': reads * prices.secretRead,
+      'Data out': (bytesOut / 1e9) * prices.gigabyteOut,
+      'Fixed costs': fixed,
+    };
+  });
+  const totals = columns.map(sum);
+  const names = Object.keys(columns[0] ?? {});
+  return tableOf(['A million people, a month', 'Confidential clients, $', 'Public clients, $'], 1, [
+    ...names.map((name) => [name, ...columns.map((parts) => (parts[name] ?? 0).toFixed(0))]),
+    ['Together', ...totals.map((total) => total.toFixed(0))],
+  ]);
+}
+
+/** The price of a million calls of a small login hook. */
+export function hookTable(): string {
+  const { gigabytes, milliseconds, connecting, logBytes } = assumptions.hook;
+  const waited = ((milliseconds + connecting) / 1000) * assumptions.gigabytes;
+  const parts = {
+    [`Your function: ${gigabytes * 1024} MB for ${milliseconds} ms`]: called(
+      milliseconds,
+      gigabytes,
+    ),
+    [`The service's function, which waits for ${milliseconds + connecting} ms`]:
+      waited * prices.gigabyteSecond,
+    [`${logBytes} bytes of log, by both`]: (logBytes / 1e9) * prices.logGigabyte,
+  };
   return tableOf(
-    ['A million people, a month', '$'],
+    ['A million calls of a login hook', '$'],
     1,
-    rows.map(([name, value]) => [name, value.toFixed(0)]),
+    Object.entries({ ...parts, Together: sum(parts) }).map(([name, value]) => [
+      name,
+      (value * 1e6).toFixed(2),
+    ]),
   );
 }
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { partsOf, readFunctions } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
+import { readSettings } from '../../infra/settings/settings.ts';
 import { statuses } from '../../lib/foundation/service-error.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
@@ -293,10 +294,18 @@ test('the fixed costs are the sum of their list, here, in the README and in test
   });
 });
 
-test('the README has what a million people cost, in tens of dollars', () => {
-  const together = Number(capacity.match(/(?<=^\| Together \| )\d+/m)?.[0]);
-  const [, told] = textOf('README.md').match(/\[about \$(\d+) a month\]\(docs\/capacity\.md/) ?? [];
-  expect(`README.md: about $${told} a month`).toBe(
-    `README.md: about $${Math.round(together / 10) * 10} a month`,
-  );
+test('the README has what a million people cost with both kinds of clients, in tens of dollars', () => {
+  const [, ...together] = capacity.match(/^\| Together \| (\d+) \| (\d+) \|$/m) ?? [];
+  const readme = textOf('README.md').replaceAll(/\s+/g, ' ');
+  const [, ...told] =
+    readme.match(
+      /\[about \$(\d+) a month\]\(docs\/capacity\S+ or about \$(\d+) if the apps are public/,
+    ) ?? [];
+  expect(told).toEqual(together.map((dollars) => String(Math.round(Number(dollars) / 10) * 10)));
+  expect(told).toHaveLength(2);
+});
+
+test('the throttle of the token route takes a million people who open public clients in one hour', () => {
+  const { tokenRateLimit } = readSettings({});
+  expect(tokenRateLimit).toBeGreaterThan((2 * 1e6) / 3600);
 });

@@ -219,8 +219,8 @@ describe('the API', () => {
       StageName: '$default',
       DefaultRouteSettings: throttle(1000, 2000),
       RouteSettings: {
-        'POST /v2/marketing/oauth/token': throttle(200, 400),
-        'POST /v2/marketing/oauth/nonce': throttle(100, 200),
+        'POST /v2/marketing/oauth/token': throttle(1000, 2000),
+        'POST /v2/marketing/oauth/nonce': throttle(1000, 2000),
         'POST /v2/marketing/login/user/identities': throttle(20, 40),
         'DELETE /v2/marketing/login/user/identities/{identity_id}': throttle(20, 40),
         'POST /v2/marketing/providers/{provider}/notifications': throttle(20, 40),
