@@ -6,6 +6,9 @@ export const isInstalled = import.meta.filename.endsWith('.js');
 export const operatorCommand = isInstalled
   ? 'npx login-service operator'
   : 'npm run -s operator --';
+export const templateCommand = isInstalled
+  ? 'npx login-service template'
+  : 'npm run -s template --';
 export const startCommand = isInstalled ? 'npx login-service start' : 'npm start';
 
 export const { version } = packageJson;

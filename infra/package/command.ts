@@ -2,6 +2,7 @@
 const programs = new Map([
   ['operator', () => import('../operator/main.ts')],
   ['start', () => import('../local/start.ts')],
+  ['template', () => import('./template/main.ts')],
 ]);
 // The rest of the words is for the program.
 const [name = ''] = process.argv.splice(2, 1);

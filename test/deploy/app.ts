@@ -2,16 +2,7 @@ import { App, CfnResource } from 'aws-cdk-lib';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { deployService } from '../../infra/stack/deployment.ts';
-
-/** Resources that MiniStack cannot create. */
-const unsupported = new Set([
-  'AWS::SecretsManager::RotationSchedule',
-  // Waits for that schedule.
-  'Custom::FirstRotation',
-  'AWS::SecretsManager::ResourcePolicy',
-  // The alarms, and the dashboard.
-  'AWS::CloudFormation::Stack',
-]);
+import { overrides, unsupported } from './unsupported.ts';
 
 /**
  * The app of `infra/app.ts` without the resources that MiniStack cannot create, and with
@@ -30,10 +21,8 @@ for (const resource of stack.node
     leftOut.push(id);
   }
   if (resource instanceof CfnFunction) {
-    resource.addPropertyOverride('Environment.Variables.ISSUER', process.env.FRONT_URL);
-    // MiniStack shares this machine's cores with everything else, so its answers take longer than
-    // those of AWS.
-    resource.addPropertyOverride('Environment.Variables.AWS_CALL_MILLISECONDS', '10000');
+    for (const [name, value] of Object.entries(overrides(process.env.FRONT_URL)))
+      resource.addPropertyOverride(`Environment.Variables.${name}`, value);
   }
 }
 process.stderr.write(`MiniStack cannot create ${leftOut.join(', ')}: left out.\n`);

@@ -5,7 +5,8 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import { execa } from 'execa';
-import { localAws } from '../../infra/operator/call/invoke-function.ts';
+import { rotateSecret } from '../../infra/local/stack.ts';
+import { type AwsEndpoint, localAws } from '../../infra/operator/call/invoke-function.ts';
 import { account, region } from './ministack.ts';
 
 /** What stands in for AWS, and how commands find it. */
@@ -99,6 +100,19 @@ export async function physicalIdsOf(
     if (!found?.PhysicalResourceId) throw new Error(`The stack has no ${logicalId}.`);
     return found.PhysicalResourceId;
   };
+}
+
+/** Rotates the secrets of a stack by its functions, as Secrets Manager does after its creation. */
+export async function rotateSecrets(
+  endpoint: AwsEndpoint,
+  physicalId: (logicalId: string) => string,
+): Promise<void> {
+  for (const [rotation, secret] of [
+    ['RotateSigningKeys', 'SecretsSigningKeys20695C0E'],
+    ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
+    ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
+  ] as const)
+    await rotateSecret(endpoint, physicalId(rotation), physicalId(secret));
 }
 
 /** The state of a stack, `DELETE_COMPLETE` also when it is not known any more. */

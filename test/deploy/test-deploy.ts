@@ -11,7 +11,6 @@ import { reviveDemo, seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { localDirectory } from '../../infra/local/local-files.ts';
 import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import { rotateSecret } from '../../infra/local/stack.ts';
 import { callOperator } from '../../infra/operator/call/call-operator.ts';
 import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
@@ -24,6 +23,7 @@ import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from '../upgrade/checkout.ts';
 import { unknownTo } from '../upgrade/later.ts';
 import { oldestRelease } from '../upgrade/releases.ts';
+import { createFromTemplates } from './created-from-templates.ts';
 import {
   bootstrap,
   type Cloud,
@@ -31,6 +31,7 @@ import {
   deploy,
   destroy,
   physicalIdsOf,
+  rotateSecrets,
   stateOf,
 } from './deployed-stack.ts';
 import { startFront } from './front.ts';
@@ -99,17 +100,8 @@ runCheck(async (cleanUps) => {
   const tableName = physicalId('TableCD117FA1');
   front.leadTo(physicalId('ApiHttp17514DA7'));
 
-  await step(
-    "Rotate the secrets through the deployed functions, in Secrets Manager's place",
-    async () => {
-      for (const [rotation, secret] of [
-        ['RotateSigningKeys', 'SecretsSigningKeys20695C0E'],
-        ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
-        ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
-      ] as const) {
-        await rotateSecret(awsEndpoint, physicalId(rotation), physicalId(secret));
-      }
-    },
+  await step("Rotate the secrets through the deployed functions, in Secrets Manager's place", () =>
+    rotateSecrets(awsEndpoint, physicalId),
   );
 
   const operator = { name: `${stack}-operator`, endpoint: awsEndpoint };
@@ -214,6 +206,9 @@ runCheck(async (cleanUps) => {
       assert.ok(Table?.ItemCount);
     }
   });
+  await step('Create a stack from the address of its template, and get a token from it', () =>
+    createFromTemplates(cloud, cleanUps),
+  );
   print('\nThe deployment test has passed.');
 });
 
