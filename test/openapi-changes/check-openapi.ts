@@ -27,7 +27,12 @@ const { version, commit: releaseCommit } = lastRelease;
 const changelog = readFileSync('docs/CHANGELOG.md', 'utf8');
 
 /** Changes to the document that clients would notice, and the operation that each one is in. */
-const examples: [what: string, operation: string, change: (text: string) => string][] = [
+const examples: [
+  what: string,
+  operation: string,
+  change: (text: string) => string,
+  isAddition?: boolean,
+][] = [
   [
     'a removed field',
     'POST /v2/marketing/oauth/token',
@@ -47,6 +52,12 @@ const examples: [what: string, operation: string, change: (text: string) => stri
     'POST /v1/rbac/access_requests/{access_request_id}/comments',
     (text) => text.replaceAll(/"enum": \[\s*"login_user",\s*"custom"\s*\]/g, '"enum": ["custom"]'),
   ],
+  [
+    'a new error code',
+    'POST /v2/marketing/oauth/revoke',
+    (text) => text.replaceAll(/^ *"use_dpop_nonce",$/gm, '$&"out_of_order",'),
+    true,
+  ],
 ];
 
 /**
@@ -58,7 +69,7 @@ runCheck(async (cleanUps) => {
   const oasdiff = await step('Install oasdiff', installOasdiff);
   const folder = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'openapi-'))).path;
   await step('The check finds what it is there for', async () => {
-    for (const [what, operation, alter] of examples) {
+    for (const [what, operation, alter, isAddition = false] of examples) {
       const altered = join(folder, 'altered.json');
       writeFileSync(altered, alter(readFileSync(file, 'utf8')));
       const found = await breakingChanges(oasdiff, file, altered);
@@ -68,6 +79,9 @@ runCheck(async (cleanUps) => {
       assert.ok(!left.some(isIn(operation)), `The changelog does not allow ${what}.`);
       const old = unannounced(found, `## Unreleased\n\n## 1.0.0 - 2026-11-23\n\n${entry}`, '1.0.0');
       assert.deepEqual(old, found);
+      const asChanged = `## Unreleased\n\n${entry.replace('Breaking', 'Changed')}\n## 1.0.0\n`;
+      const under = unannounced(found, asChanged, '1.0.0');
+      assert.ok(under.some(isIn(operation)) !== isAddition, `### Changed does not fit ${what}.`);
     }
   });
   await step(`Compare the document with that of ${version}`, async () => {
@@ -87,7 +101,7 @@ runCheck(async (cleanUps) => {
 });
 
 const advice =
-  'Undo the change, or name the operation, such as `POST /v1/things`, in docs/CHANGELOG.md under "## Unreleased", "### Breaking".';
+  'Undo the change, or name the operation, such as `POST /v1/things`, in docs/CHANGELOG.md under "## Unreleased", "### Breaking". A value that is new in a response may be under "### Changed".';
 
 const isIn =
   (name: string) =>
@@ -148,8 +162,15 @@ function section(page: string, heading: string): string {
 }
 
 /**
- * Changes whose operation no "### Breaking" of the changelog names, unreleased or in a version
- * after a release.
+ * Reports of values that are new in a response. Requests that worked still do; only a generated
+ * client that lists all values may need to know them.
+ */
+const addedToResponse =
+  /^added the new .* enum value to the .* response property |^the response body was restructured into a oneOf, keeping the original schema /;
+
+/**
+ * Changes whose operation the changelog doesn't name, unreleased or in a version after a release:
+ * under "### Breaking", or under "### Changed" for values that are new in a response.
  */
 function unannounced(
   changes: BreakingChange[],
@@ -157,9 +178,14 @@ function unannounced(
   release: string,
 ): BreakingChange[] {
   const [news = ''] = `\n${changelog}`.split(`\n## ${release}`);
-  const announced = news
-    .split(/^(?=## )/m)
-    .map((version) => section(version, '### Breaking'))
-    .join('\n');
-  return changes.filter(({ operation, path }) => !announced.includes(`\`${operation} ${path}\``));
+  const versions = news.split(/^(?=## )/m);
+  const under = (heading: string): string =>
+    versions.map((version) => section(version, heading)).join('\n');
+  const breaking = under('### Breaking');
+  const changed = under('### Changed');
+  return changes.filter(({ operation, path, text }) => {
+    const name = `\`${operation} ${path}\``;
+    const isAddition = addedToResponse.test(text);
+    return !breaking.includes(name) && !(isAddition && changed.includes(name));
+  });
 }
