@@ -1,7 +1,7 @@
 import type { AnyEndpoint, FunctionRecord } from '../lib/http/endpoint.ts';
 import { functions } from './function-index.ts';
 
-/** What the file of a function exports: its record. */
+/** Exports of the file of a function: its record. */
 type FunctionModule = { endpoint: LoadedEndpoint } | { access: FunctionRecord };
 
 /** An endpoint, whose document is only left out of what Lambda runs. */
