@@ -4,7 +4,7 @@ import { store } from '../../lib/storage/client.ts';
 import { MissingRight, tableRightsOf } from '../table-rights.ts';
 
 /** Checks each call of the function that runs. */
-const running = new AsyncLocalStorage<(action: string, keys: string[]) => void>();
+const running = new AsyncLocalStorage<(action: string, call: object) => void>();
 
 /**
  * Runs a function with the rights of its role to the table.
@@ -17,12 +17,16 @@ export async function withTableRights<Result>(
 ) {
   const rights = tableRightsOf(access);
   let missing: MissingRight | undefined;
-  const check = (action: string, keys: string[]): void => {
+  const check = (action: string, call: object): void => {
+    const keys = leadingKeysOf(call);
     if (keys.length === 0)
       throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
     const right = rights.find((one) => one.action === action);
-    if (keys.every((pk) => right?.keys.some((form) => fits(pk, form)))) return;
-    missing = new MissingRight(`The record of ${key} does not let it ${action} ${keys}.`);
+    const { IndexName: index }: { IndexName?: string } = call;
+    const mayNameIndex = index === undefined || right?.indexes.includes(index);
+    if (mayNameIndex && keys.every((pk) => right?.keys.some((form) => fits(pk, form)))) return;
+    const place = index === undefined ? '' : ` in ${index}`;
+    missing = new MissingRight(`The record of ${key} does not let it ${action} ${keys}${place}.`);
     throw missing;
   };
   const result = await running.run(check, run);
@@ -66,8 +70,6 @@ const { call } = store;
 store.call = async (operation, input) => {
   // Outside of a function, the local stack itself asks.
   const check = running.getStore();
-  if (check)
-    for (const needed of neededRights(operation, input))
-      check(needed.action, leadingKeysOf(needed.call));
+  if (check) for (const needed of neededRights(operation, input)) check(needed.action, needed.call);
   return call(operation, input);
 };

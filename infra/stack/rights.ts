@@ -33,20 +33,36 @@ export class InlineRole extends iam.Role {
     this.#rights.addStatements(statement);
     return { statementAdded: true, policyDependable: this };
   }
+
+  /** Gives a right that the function of 1.0.0 does not need. */
+  addNew(statement: iam.PolicyStatement): void {
+    this.addToPrincipalPolicy(statement);
+  }
 }
 
 /**
  * The role of a function, with its rights in a policy whose logical id and name end in a hash of
  * them. If they change, an update creates another policy before the function changes, and deletes
  * the old one when everything is live; a rollback deletes the new one last. So every version has
- * its rights while it may be called. Roles keep the rights of 1.0.0 for one release.
+ * its rights while it may be called.
+ *
+ * 1.0.0 had the rights in the role, where an update changes them before the function. A copy keeps
+ * what 1.0.0 needs there for one release. IAM limits the sum of all: the copy, the old policy and
+ * the new one.
  * @see AWS CloudFormation user guide, "Understand update behaviors of stack resources": Replacement
  */
-export class FunctionRole extends InlineRole {
+export class FunctionRole extends iam.Role {
   readonly #rights = new iam.PolicyDocument();
+  readonly #former: iam.PolicyDocument;
 
-  constructor(scope: Construct, id: string) {
-    super(scope, id, 'lambda.amazonaws.com');
+  /** @param isFormer whether 1.0.0 had this role, too */
+  constructor(scope: Construct, id: string, isFormer: boolean) {
+    const former = new iam.PolicyDocument();
+    super(scope, id, {
+      assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
+      inlinePolicies: isFormer ? { Rights: former } : {},
+    });
+    this.#former = former;
     const stack = Stack.of(this);
     const rightsHash = (): string =>
       hash('sha256', JSON.stringify(stack.resolve(this.#rights))).slice(0, 16);
@@ -62,13 +78,19 @@ export class FunctionRole extends InlineRole {
   }
 
   override addToPrincipalPolicy(statement: iam.PolicyStatement): iam.AddToPrincipalPolicyResult {
-    this.#rights.addStatements(statement);
-    return super.addToPrincipalPolicy(statement);
+    this.addNew(statement);
+    this.keepFormer(statement);
+    return { statementAdded: true, policyDependable: this };
   }
 
-  /** Leaves the role a right that only the function of 1.0.0 needs. */
+  /** Gives a right that the function of 1.0.0 does not need. */
+  addNew(statement: iam.PolicyStatement): void {
+    this.#rights.addStatements(statement);
+  }
+
+  /** Leaves the role a right that the function of 1.0.0 needs, if there was one. */
   keepFormer(statement: iam.PolicyStatement): void {
-    super.addToPrincipalPolicy(statement);
+    this.#former.addStatements(statement);
   }
 }
 
@@ -90,19 +112,23 @@ const writing = [
   'kms:ReEncryptTo',
 ];
 
+/** A service that encrypts with the deployment's own key. */
+export type KeyUser = 'dynamodb' | 'secretsmanager' | 'sqs';
+
 /**
- * Lets a service, for a role that can't use the deployment's own key itself, read or write what it
- * encrypts (kms:ViaService).
+ * Lets services, for a role that can't use the deployment's own key itself, read or write what they
+ * encrypt (kms:ViaService).
  */
 export function allowKey(
   { grantPrincipal }: iam.IGrantable,
   key: IKey | undefined,
   may: 'read' | 'write',
-  service: 'dynamodb' | 'secretsmanager' | 'sqs',
+  ...users: KeyUser[]
 ): void {
   if (!key) return;
   const { region, urlSuffix } = Stack.of(key);
-  const conditions = { StringEquals: { 'kms:ViaService': `${service}.${region}.${urlSuffix}` } };
+  const services = [...new Set(users)].map((user) => `${user}.${region}.${urlSuffix}`);
+  const conditions = { StringEquals: { 'kms:ViaService': services } };
   const actions = may === 'read' ? reading : writing;
   const resources = [key.keyArn];
   grantPrincipal.addToPrincipalPolicy(new iam.PolicyStatement({ actions, resources, conditions }));

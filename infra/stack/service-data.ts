@@ -119,12 +119,6 @@ export function serviceTable(
   return created;
 }
 
-/** The ARNs of all indexes, without a wildcard: the template shows what a function may query. */
-export const indexArnsOf = ({ tableArn }: TableInUse): string[] =>
-  Object.keys({ ...table.localIndexes, ...table.globalIndexes }).map(
-    (name) => `${tableArn}/index/${name}`,
-  );
-
 /**
  * The secrets of the service; in production they outlive the stack. Never change how a value is
  * generated: the next update would generate new ones, and all tokens and all provider secrets in

@@ -11,21 +11,16 @@ import type {
   FunctionRecord,
   SecretName,
   TableAction,
-  TableRights,
 } from '../../lib/http/endpoint.ts';
 import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type TableRight, tableRightsOf } from '../table-rights.ts';
+import { indexNames, type TableRight, tableRightsOf } from '../table-rights.ts';
 import { isInstalled } from '../version.ts';
 import { bundlesFolder } from './bundles.ts';
 import { bundling } from './bundling.ts';
-import { acknowledge, allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
-import {
-  indexArnsOf,
-  namedLogGroup,
-  type ServiceSecrets,
-  type TableInUse,
-} from './service-data.ts';
+import { formerRightsOf, isFormer } from './former-rights.ts';
+import { acknowledge, allow, allowKey, FunctionRole, InlineRole, type KeyUser } from './rights.ts';
+import { namedLogGroup, type ServiceSecrets, type TableInUse } from './service-data.ts';
 
 /** A deployment, as all its functions see it. */
 export interface Deployment {
@@ -68,33 +63,6 @@ const secretVariables: Record<SecretName, string> = {
 };
 
 /**
- * Rights on the table that only functions of 1.0.0 needed. Their roles keep them with the others of
- * 1.0.0.
- */
-const formerRights: Record<string, TableRights> = {
-  'add-comment': {
-    ...withLists(['GetItem', 'BatchGetItem', 'PutItem', 'Query']),
-    accounts: ['GetItem'],
-  },
-  'add-review': withLists(['BatchGetItem', 'Query']),
-  'create-access-request': {
-    ...withLists(['GetItem', 'BatchGetItem', 'UpdateItem', 'Query']),
-    accounts: ['GetItem', 'UpdateItem'],
-  },
-  'search-events': { ...withLists(['GetItem', 'BatchGetItem', 'Query']), accounts: ['GetItem'] },
-  'search-reviews': { ...withLists(['GetItem', 'BatchGetItem', 'Query']), accounts: ['GetItem'] },
-  'link-identity': { issuer_keys: ['PutItem'], login_users: ['PutItem', 'DeleteItem'] },
-  'receive-notification': { issuer_keys: ['PutItem'], login_users: ['PutItem'] },
-};
-
-/**
- * Rights on access requests and on the lists of accounts, which were one kind of items in 1.0.0.
- */
-function withLists(actions: TableAction[]): TableRights {
-  return { access_requests: actions, access_request_lists: actions };
-}
-
-/**
  * A Lambda function: the file in `functions/` that its key names, its log, and its role, which may
  * do with the table and the secrets only what `access` says. Its logical id is its key in Pascal
  * case.
@@ -127,7 +95,7 @@ export class ServiceFunction<
     // The CDK's default role may write to every log group of the account.
     const role = inlineRights
       ? new InlineRole(this, 'Role', 'lambda.amazonaws.com')
-      : new FunctionRole(this, 'Role');
+      : new FunctionRole(this, 'Role', isFormer(key));
     this.log.grantWrite(role);
 
     const secretIds = Object.fromEntries(
@@ -161,20 +129,26 @@ export class ServiceFunction<
 
     if (settings.tracing)
       acknowledge(this, 'IAM5[Resource::*]', 'X-Ray has no resources to limit a role to');
+    const anyIndex = asFound(Stack.of(this).resolve(indexArn(table, '*')));
+    acknowledge(this, `IAM5[Resource::${anyIndex}]`, 'The keys limit a query of any index');
     const tableRights = tableRightsOf(access);
-    for (const right of tableRights) role.addToPrincipalPolicy(statementOf(right, table));
-    if (role instanceof FunctionRole) {
-      const former = tableRightsOf({ table: formerRights[key] ?? {} });
-      for (const right of former) role.keepFormer(statementOf(right, table));
-    }
-    if (tableRights.length > 0) {
-      const onlyReads = tableRights.every(({ action }) => readActions.includes(action));
-      allowKey(role, table.encryptionKey, onlyReads ? 'read' : 'write', 'dynamodb');
-    }
-    if (hook) allow(role, ['lambda:InvokeFunction'], [hook]);
-    for (const name of readable) {
+    for (const right of tableRights) role.addNew(statementOf(right, table));
+    if (role instanceof FunctionRole)
+      for (const right of formerRightsOf(key, access)) role.keepFormer(statementOf(right, table));
+    if (hook)
+      role.addNew(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [hook] }));
+    for (const name of readable)
       allow(role, ['secretsmanager:GetSecretValue'], [secrets[name].secretArn]);
-      allowKey(role, secrets[name].encryptionKey, 'read', 'secretsmanager');
+    const onlyReads = tableRights.every(({ action }) => readActions.includes(action));
+    const users: [IKey | undefined, KeyUser][] = readable.map((name) => [
+      secrets[name].encryptionKey,
+      'secretsmanager',
+    ]);
+    if (tableRights.length > 0) users.unshift([table.encryptionKey, 'dynamodb']);
+    // One statement for all that have the same key: IAM limits the characters of a role's policies.
+    for (const [key, group] of Map.groupBy(users, ([key]) => key)) {
+      const services = group.map(([, service]) => service);
+      allowKey(role, key, onlyReads ? 'read' : 'write', ...services);
     }
   }
 }
@@ -215,15 +189,25 @@ function loginHookVariables(scope: Construct, hook: string, settings: Settings) 
   };
 }
 
+const indexArn = ({ tableArn }: TableInUse, name: string): string => `${tableArn}/index/${name}`;
+
+/** An ARN of a template as cdk-nag writes it: `<Table.Arn>/index/*`. */
+function asFound(part: unknown): string {
+  if (typeof part !== 'object' || part === null) return String(part);
+  const [[name, value] = ['', '']] = Object.entries(part);
+  if (name === 'Fn::Join') return value[1].map(asFound).join('');
+  return `<${[value].flat().join('.')}>`;
+}
+
 const readActions: TableAction[] = ['GetItem', 'BatchGetItem', 'Query'];
 
 /** Lets a function do one action on the items whose partition keys have these forms. */
-function statementOf({ action, keys }: TableRight, table: TableInUse): PolicyStatement {
-  // Only a query can name an index.
-  const indexes = action === 'Query' ? indexArnsOf(table) : [];
+function statementOf({ action, keys, indexes }: TableRight, table: TableInUse): PolicyStatement {
+  // IAM limits the characters of a role's policies.
+  const named = indexes.length === indexNames.length ? ['*'] : indexes;
   return new PolicyStatement({
     actions: [`dynamodb:${action}`],
-    resources: [table.tableArn, ...indexes],
+    resources: [table.tableArn, ...named.map((name) => indexArn(table, name))],
     conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } },
   });
 }

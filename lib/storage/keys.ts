@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { probeIssuer } from './probe-ids.ts';
+import type { GlobalIndex } from './table.ts';
 
 /**
  * A key of the table; `docs/data-model.md` has an example of each.
@@ -14,32 +15,56 @@ export interface Key {
 }
 
 /**
- * The kinds of items, with the forms of their partition keys in the table and the global indexes,
- * to which roles are limited.
+ * The partitions that a kind of items is in: forms of keys, in which `*` stands for any text. Those
+ * of the table are also those of its local indexes.
+ */
+export type Partitions = {
+  table: readonly string[];
+  /** Whether the local indexes order these items. */
+  hasLocalIndexes?: true;
+} & { [Name in GlobalIndex]?: readonly string[] };
+
+/**
+ * The kinds of items, with the partitions to which roles are limited.
  * @see Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access
  *   control"
  */
-export const leadingKeys = {
-  login_apps: ['LOGIN_APP#*', 'LOGIN_APPS', 'PROVIDER_SETTINGS'],
-  login_users: ['LOGIN_USER#*', 'LOGIN_USERS_OF#*', 'UNFINISHED'],
-  devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
-  accounts: ['ACCOUNT#*', 'ACCOUNTS'],
-  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'DUE_ACCESS_REQUESTS'],
-  access_request_lists: ['ACCESS_REQUESTS_OF#*'],
-  signing_keys: ['SIGNING_KEYS'],
-  issuer_keys: ['ISSUER#*'],
-  used_once: ['USED_ONCE#*'],
-  table_format: ['TABLE'],
+export const partitions = {
+  login_apps: { table: ['LOGIN_APP#*'], by_list: ['LOGIN_APPS', 'PROVIDER_SETTINGS'] },
+  login_users: { table: ['LOGIN_USER#*'], by_list: ['LOGIN_USERS_OF#*', 'UNFINISHED'] },
+  devices: {
+    table: ['DEVICE#*', 'INSTALLATION#*'],
+    by_list: ['DEVICES_OF#*'],
+    by_shard: ['DEVICES_OF#*'],
+  },
+  accounts: { table: ['ACCOUNT#*'], by_list: ['ACCOUNTS'] },
+  access_requests: {
+    table: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS'],
+    hasLocalIndexes: true,
+    by_list: ['ACCESS_REQUESTS'],
+    by_shard: ['DUE_ACCESS_REQUESTS'],
+  },
+  access_request_lists: {
+    table: ['ACCESS_REQUESTS_OF#*'],
+    hasLocalIndexes: true,
+    by_list: ['ACCESS_REQUESTS_OF#*'],
+  },
+  signing_keys: { table: ['SIGNING_KEYS'] },
+  issuer_keys: { table: ['ISSUER#*'] },
+  used_once: { table: ['USED_ONCE#*'] },
+  table_format: { table: ['TABLE'] },
   /** Items of the smoke test of new versions, which belong to other kinds, too. */
-  probes: [
-    'LOGIN_APP#la_probe-*',
-    'ACCOUNT#ac_probe-*',
-    'ACCESS_REQUEST#9999999999999',
-    'LOGIN_USER#lu_probe-*',
-    'ISSUER#probe#*',
-  ],
-} as const satisfies Record<string, readonly string[]>;
-export type ItemKind = keyof typeof leadingKeys;
+  probes: {
+    table: [
+      'LOGIN_APP#la_probe-*',
+      'ACCOUNT#ac_probe-*',
+      'ACCESS_REQUEST#9999999999999',
+      'LOGIN_USER#lu_probe-*',
+      'ISSUER#probe#*',
+    ],
+  },
+} as const satisfies Record<string, Partitions>;
+export type ItemKind = keyof typeof partitions;
 
 const key = (pk: string, sk: string): Key => ({ pk, sk });
 

@@ -1,6 +1,6 @@
 /**
  * Beginnings of the ids that exist only during the smoke test of a deployment. The role of the
- * smoke test may write only items whose keys begin so: see `leadingKeys`.
+ * smoke test may write only items whose keys begin so: see `partitions`.
  */
 export const probeIds = { loginApp: 'la_probe-', account: 'ac_probe-', loginUser: 'lu_probe-' };
 

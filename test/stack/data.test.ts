@@ -289,7 +289,8 @@ describe("a deployment's own key", () => {
   ];
   test.each([
     ['searchevents', { 'dynamodb.': read }],
-    ['issuetoken', { 'dynamodb.': write, 'secretsmanager.': read }],
+    // The secrets that it reads: it has no right of Secrets Manager to write them.
+    ['issuetoken', { 'dynamodb. secretsmanager.': write }],
     ['rotatesigningkeys', { 'dynamodb.': write, 'secretsmanager.': write }],
     ['publishevents', { 'dynamodb.': read, 'sqs.': write }],
     ['forwardaudit', { 'sqs.': write }],

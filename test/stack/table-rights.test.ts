@@ -28,11 +28,19 @@ const query = (pk: string, name = ':pk') =>
     KeyConditionExpression: `pk = ${name}`,
     ExpressionAttributeValues: { [name]: pk },
   });
+const queryIndex = (IndexName: string, pk: string, attribute = 'list') =>
+  store.call('Query', {
+    TableName,
+    IndexName,
+    KeyConditionExpression: '#key = :pk',
+    ExpressionAttributeNames: { '#key': attribute },
+    ExpressionAttributeValues: { ':pk': pk },
+  });
 
 test('a function does what its record lists', async () => {
   await asFunction(() => store.call('GetItem', { TableName, Key: device }));
   await asFunction(() => batch(device));
-  await asFunction(() => query('DEVICES_OF#lu_1'));
+  await asFunction(() => queryIndex('by_list', 'DEVICES_OF#lu_1'));
   await asFunction(() => query('SIGNING_KEYS'));
 });
 
@@ -74,6 +82,16 @@ test.each<[string, () => Promise<unknown>, string]>([
     'BatchGetItem DEVICE#d_1,ACCOUNT#ac_1',
   ],
   ['a list of another kind', () => query('ACCOUNTS'), 'Query ACCOUNTS'],
+  [
+    'an item whose key is that of a list',
+    () => get({ pk: 'DEVICES_OF#lu_1', sk: 'DEVICE' }),
+    'GetItem DEVICES_OF#lu_1',
+  ],
+  [
+    'an index that none of its kinds of items is in',
+    () => queryIndex('by_review', 'DEVICE#d_1', 'pk'),
+    'Query DEVICE#d_1 in by_review',
+  ],
   [
     'what only begins like the one key that it may read',
     () => query('SIGNING_KEYS_OF#la_1'),
