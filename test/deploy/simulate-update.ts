@@ -10,6 +10,7 @@ import {
   type Resources,
   withAllTheyNeed,
 } from '../upgrade/resources.ts';
+import { sizeOf } from './policy-size.ts';
 
 /**
  * Two of the orders that dependencies allow. In each, CloudFormation deletes what is no longer
@@ -17,6 +18,12 @@ import {
  */
 export const orders = ['aliases first', 'aliases last'] as const;
 type Order = (typeof orders)[number];
+
+/**
+ * The most characters of policies in one role. IAM takes 10,240.
+ * @see IAM user guide, "IAM and AWS STS quotas": Role policy size
+ */
+const mostInRole = 9800;
 
 interface Update {
   before: Template;
@@ -33,23 +40,30 @@ interface Right {
   keys: string[];
 }
 
-const statementSchema = v.object({
+const statementSchema = v.looseObject({
   Action: v.unknown(),
   Resource: v.unknown(),
   Condition: v.optional(v.record(v.string(), v.record(v.string(), v.unknown())), {}),
 });
 const policySchema = v.object({
   PolicyName: v.string(),
-  PolicyDocument: v.object({ Statement: v.array(statementSchema) }),
+  PolicyDocument: v.looseObject({ Statement: v.array(statementSchema) }),
 });
 
+const indexesSchema = v.array(v.object({ IndexName: v.string() }));
+
 const anyKey = '';
+
+/** All indexes of the table. */
+const anyIndex = '*';
 
 const policiesIn = (role: Resource | undefined): unknown[] =>
   [role?.Properties.Policies ?? []].flat();
 
 /** The name of a policy in a role or beside one. */
 const nameOf = (policy: unknown): string => v.parse(policySchema, policy).PolicyName;
+
+const documentOf = (policy: unknown): unknown => v.parse(policySchema, policy).PolicyDocument;
 
 /** All rights that such a policy gives. */
 const rightsIn = (policy: unknown): Right[] =>
@@ -65,11 +79,20 @@ const rightsIn = (policy: unknown): Right[] =>
         );
     });
 
+/** What a role holds by one policy. */
+interface Held {
+  rights: Right[];
+  /** As IAM counts it. */
+  size: number;
+}
+
 /**
  * What a template gives to a function: rights, the environment, and the resources that both name.
  */
 interface Given {
   rights: Right[];
+  /** The names of the indexes that the rights are about. */
+  indexes: string[];
   environment: string;
   resources: string[];
 }
@@ -110,9 +133,22 @@ export class Template {
     const beside = policies.filter(({ Roles }) => idIn(Roles) === idIn(Role));
     const within = policiesIn(this.resources[idIn(Role)]);
     const rights = (beside.length > 0 ? beside : within).flatMap(rightsIn);
+    const indexes = rights.flatMap(({ about }) => /(?<="\/index\/)[\w*]+/.exec(about) ?? []);
     const named = idsIn([Role, Environment, rights.map(({ about }) => JSON.parse(about))]);
     const resources = named.filter((id) => id in this.resources);
-    return { rights, environment: JSON.stringify(Environment), resources };
+    return {
+      rights,
+      indexes: indexes.includes(anyIndex) ? this.#globalIndexes() : indexes,
+      environment: JSON.stringify(Environment),
+      resources,
+    };
+  }
+
+  #globalIndexes(): string[] {
+    const tables = ofType(this.resources, 'AWS::DynamoDB::Table');
+    return tables.flatMap(([, { Properties }]) =>
+      v.parse(indexesSchema, Properties.GlobalSecondaryIndexes).map(({ IndexName }) => IndexName),
+    );
   }
 }
 
@@ -122,10 +158,10 @@ class Stack {
   /** Functions that are called by an alias, or when one moves. */
   readonly #behindAliases: Set<string>;
   readonly #resources = new Map<string, Resource>();
-  /** The rights of each role, by the names of its policies. */
-  readonly #rights = new Map<string, ReadonlyMap<string, Right[]>>();
+  /** What each role holds, by the names of its policies. */
+  readonly #held = new Map<string, ReadonlyMap<string, Held>>();
   /** Rights that were found to be missing, for the policies of a role as they were. */
-  readonly #missing = new Map<ReadonlyMap<string, Right[]> | undefined, Map<Given, string[]>>();
+  readonly #missing = new Map<ReadonlyMap<string, Held> | undefined, Map<Given, string[]>>();
   #indexes = '';
   readonly #latest = new Map<string, Code>();
   readonly #versions = new Map<string, Code>();
@@ -160,10 +196,10 @@ class Stack {
     const published = this.#versions.get(id) ?? this.#latest.get(lambda);
     if (Type === 'AWS::IAM::Role' && isChanged('Policies')) {
       for (const policy of policiesIn(old)) this.#take(id, policy);
-      for (const policy of policiesIn(resource)) this.#put(id, policy);
+      for (const policy of policiesIn(resource)) this.#put(id, policy, resources);
     }
     if (Type === 'AWS::IAM::Policy' && ['PolicyName', 'PolicyDocument'].some(isChanged))
-      this.#put(idIn(Properties.Roles), Properties);
+      this.#put(idIn(Properties.Roles), Properties, resources);
     if (Type === 'AWS::Lambda::Function' && byTemplate)
       this.#latest.set(id, { given: byTemplate, role: idIn(Properties.Role), environment });
     if (Type === 'AWS::Lambda::Version' && byTemplate && published)
@@ -173,13 +209,20 @@ class Stack {
     if (Type in effectiveProperties) this.#judge(id);
   }
 
-  #put(role: string, policy: unknown): void {
-    this.#rights.set(role, new Map(this.#rights.get(role)).set(nameOf(policy), rightsIn(policy)));
+  #put(role: string, policy: unknown, resources: Resources): void {
+    const size = sizeOf(documentOf(policy), resources);
+    const held = new Map(this.#held.get(role)).set(nameOf(policy), {
+      rights: rightsIn(policy),
+      size,
+    });
+    this.#held.set(role, held);
+    const sum = [...held.values()].reduce((total, one) => total + one.size, 0);
+    if (sum > mostInRole) this.problems.add(`${role} holds ${sum} characters.`);
   }
 
   #take(role: string, policy: unknown): void {
-    const others = [...(this.#rights.get(role) ?? [])].filter(([name]) => name !== nameOf(policy));
-    this.#rights.set(role, new Map(others));
+    const others = [...(this.#held.get(role) ?? [])].filter(([name]) => name !== nameOf(policy));
+    this.#held.set(role, new Map(others));
   }
 
   /** Leads an alias to both versions, and then to the new one, or back. */
@@ -196,7 +239,7 @@ class Stack {
     const old = this.#resources.get(id);
     if (!old || old.DeletionPolicy?.startsWith('Retain')) return;
     if (old.Type === 'AWS::IAM::Policy') this.#take(idIn(old.Properties.Roles), old.Properties);
-    for (const kind of [this.#resources, this.#rights, this.#latest, this.#versions, this.#live])
+    for (const kind of [this.#resources, this.#held, this.#latest, this.#versions, this.#live])
       kind.delete(id);
     this.#judge(id);
   }
@@ -213,21 +256,24 @@ class Stack {
   }
 
   #lacks({ given, role, environment }: Code): string[] {
-    const indexes = given.rights.flatMap(({ about }) => /(?<="\/index\/)\w+/.exec(about) ?? []);
     return [
-      ...this.#missingRights(given, this.#rights.get(role)),
+      ...this.#missingRights(given, this.#held.get(role)),
       ...given.resources.filter((id) => !this.#resources.has(id)),
-      ...indexes.filter((name) => !this.#indexes.includes(`"IndexName":"${name}"`)),
+      ...given.indexes.filter((name) => !this.#indexes.includes(`"IndexName":"${name}"`)),
       ...(environment === given.environment ? [] : ['its environment']),
     ];
   }
 
-  #missingRights(given: Given, policies: ReadonlyMap<string, Right[]> | undefined): string[] {
+  #missingRights(given: Given, policies: ReadonlyMap<string, Held> | undefined): string[] {
     const known = this.#missing.get(policies) ?? new Map<Given, string[]>();
     this.#missing.set(policies, known);
-    const granted = [...(policies?.values() ?? [])].flat();
+    const granted = [...(policies?.values() ?? [])].flatMap(({ rights }) => rights);
     const isGranted = ({ about, keys }: Right): boolean =>
-      granted.some((one) => one.about === about && keys.every((key) => one.keys.includes(key)));
+      granted.some(
+        (one) =>
+          [about, about.replace(/(?<=\/index\/)\w+/, anyIndex)].includes(one.about) &&
+          keys.every((key) => one.keys.includes(key)),
+      );
     const missing =
       known.get(given) ??
       given.rights.filter((right) => !isGranted(right)).map(({ about }) => about);
