@@ -159,6 +159,7 @@ test('each cdk deploy with settings names its deployment, but for a trial', () =
   const without = deploying.filter((line) => !line.includes('-c deployment='));
   expect(deploying.length).toBeGreaterThan(10);
   expect(without).toEqual([
+    'docs/production.md: trial() { npx cdk deploy -c stack=login-trial --require-approval never "$@"; }',
     'docs/settings.md: npx cdk deploy -c stack=login-trial -c stage=development',
   ]);
 });

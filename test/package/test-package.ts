@@ -129,6 +129,8 @@ runCheck(async (cleanUps) => {
       const { stdout } = await operator('login-apps', 'create', '--name', 'My app', '--local');
       assert.match(JSON.parse(stdout).login_app_id, /^la_/);
       assert.match((await operator('--help')).stdout, /^Usage: npx login-service operator /);
+      const template = await execa('npx', ['login-service', 'template', '--help'], inApp);
+      assert.match(template.stdout, /^Usage: npx login-service template /);
     },
   );
   conclude();

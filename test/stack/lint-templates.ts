@@ -7,13 +7,14 @@ import { variants } from '../support/deployments.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { noteOutcome, runCheck, step } from '../support/steps.ts';
 import { installPythonPackages } from '../verifiers/programs.ts';
+import { lintPipeline } from './lint-pipeline.ts';
 
 /** cfn-lint finds that a function depends on its role twice, as the CDK writes it. */
 const ignored = ['--ignore-checks', 'W3005'];
 
 /**
  * Has cfn-lint look at the templates of each variant of a deployment: the service, the stack within
- * it, and the edge.
+ * it, and the edge. Then it lints what deploys them from a pipeline.
  */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python]);
@@ -34,5 +35,8 @@ runCheck(async (cleanUps) => {
   await step(`Lint ${files.length} templates`, () =>
     execa(join(commands, 'cfn-lint'), [...ignored, '--', ...files], shown),
   );
-  noteOutcome({ name: 'templates', passed: files.length, failed: 0 });
+  const others = await step('Lint the pipeline and the Terraform file of docs/pipeline.md', () =>
+    lintPipeline(commands),
+  );
+  noteOutcome({ name: 'templates', passed: files.length + others, failed: 0 });
 });
