@@ -2,25 +2,28 @@ import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readSettings, settingNames } from '../../infra/settings/settings.ts';
 import { everything } from '../support/deployments.ts';
+import { account } from '../support/resolve-template.ts';
 import { templateWith } from '../support/template.ts';
 import { ofType, type Resource, type Resources } from '../upgrade/resources.ts';
 import { today } from '../upgrade/upgrade-problems.ts';
-import { longestRegion, longestStackName } from './policy-size.ts';
+import { longestPlace } from './policy-size.ts';
 import { problemsOf, Template } from './simulate-update.ts';
 
 type Given = Record<string, unknown>;
 
-const arn = (service: string, resource: string, region = longestRegion): string =>
-  `arn:aws-us-gov:${service}:${region}:123456789012:${resource}`;
+const { partition, region, stack } = longestPlace;
+
+const arn = (service: string, resource: string, where = region): string =>
+  `arn:${partition}:${service}:${where}:${account}:${resource}`;
 const key = (letter: string): string => `key/mrk-${letter.repeat(32)}`;
 const hook = (letter: string): string => `function:${letter.repeat(64)}:${letter.repeat(128)}`;
-const restored = `${longestStackName}-restored-202601310800`;
+const restored = `${stack}-restored-202601310800`;
 
 /** Every setting is on, with the longest names. */
 const longest: Given = {
   ...everything,
-  stack: longestStackName,
-  region: longestRegion,
+  stack,
+  region,
   certificateArn: arn('acm', 'certificate/1234-abcd'),
   kmsKeyArn: arn('kms', key('a')),
   loginHook: arn('lambda', hook('a')),

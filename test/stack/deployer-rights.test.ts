@@ -1,10 +1,27 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import boundary from '../../docs/policies/boundary.json' with { type: 'json' };
 import execution from '../../docs/policies/cloudformation.json' with { type: 'json' };
 import { codeBlock } from '../support/code-blocks.ts';
 import { everything } from '../support/deployments.ts';
+import { arnOf, resolved } from '../support/resolve-template.ts';
 import { isLike, stacksWith, template, watching } from '../support/template.ts';
+import { ofType, type Resources } from '../upgrade/resources.ts';
+import { today } from '../upgrade/upgrade-problems.ts';
+
+const policySchema = v.object({
+  PolicyDocument: v.optional(
+    v.object({
+      Statement: v.array(
+        v.object({
+          Action: v.union([v.string(), v.array(v.string())]),
+          Resource: v.union([v.string(), v.array(v.string())]),
+        }),
+      ),
+    }),
+  ),
+});
 
 /**
  * What CloudFormation calls to create, read, update and delete a resource of each type: the
@@ -92,19 +109,39 @@ type Policy = typeof boundary | typeof execution;
 const actionsOf = ({ Statement }: Policy) =>
   Statement.flatMap(({ Action }): string[] => [Action].flat());
 
+/** The names that an owner puts into the policies, besides those that are in them. */
+const owned: Record<string, string> = {
+  'EDGE-KEY': '12345678-90ab-cdef-1234-567890abcdef',
+  KEY: '12345678-90ab-cdef-1234-567890abcdef',
+  HOOK: 'login-hook',
+};
+
+/** Whether a policy allows an action on a resource, whatever its conditions. */
+const allows = ({ Statement }: Policy, action: string, resource: string): boolean =>
+  Statement.some(({ Action, Resource }) => {
+    const forms = [Resource]
+      .flat()
+      .map((form) => form.replace(/EDGE-KEY|KEY|HOOK/, (name) => owned[name] ?? name));
+    return (
+      [Action].flat().some((form) => isLike(action, form)) &&
+      forms.some((form) => isLike(resource, form))
+    );
+  });
+
 // Every role and every type of resource is in one of these.
-const stacks = await stacksWith(everything, {
-  '@aws-cdk/core:permissionsBoundary': { name: 'live-boundary' },
-});
+const stacks = await stacksWith(
+  { ...everything, stack: 'live' },
+  { '@aws-cdk/core:permissionsBoundary': { name: 'live-boundary' } },
+);
 if (!stacks.edge) throw new Error('There is no edge.');
 const bounded = stacks.service.template;
 const templates = [bounded, stacks.watching, stacks.edge.template, template, watching];
-const typed = v.record(v.string(), v.object({ Type: v.string() }));
+const resourcesIn = (one: Template): Resources =>
+  today({ service: one.toJSON(), edge: one.toJSON() }).stacks.service?.Resources ?? {};
 const types = new Set(
-  templates.flatMap((one) =>
-    Object.values(v.parse(typed, one.toJSON().Resources)).map(({ Type }) => Type),
-  ),
+  templates.flatMap((one) => Object.values(resourcesIn(one)).map(({ Type }) => Type)),
 );
+const place = { partition: 'aws', region: 'eu-central-1', stack: 'live' };
 
 test.each([boundary, execution])('a policy is no longer than IAM takes', (policy) => {
   expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144);
@@ -122,16 +159,47 @@ describe('the boundary', () => {
     expect({ some: roles.length > 30, without }).toEqual({ some: true, without: [] });
   });
 
-  test('allows exactly what the roles may do', () => {
-    const given = templates.flatMap(
-      (one) =>
-        JSON.stringify([
-          one.findResources('AWS::IAM::Role'),
-          one.findResources('AWS::IAM::Policy'),
-        ]).match(
-          /(?<=")(?!sts:|kms:ViaService|dynamodb:LeadingKeys)[a-z\d]+:(?=[A-Z])[A-Za-z]+(?=")/g,
-        ) ?? [],
-    );
+  /** Each action that a role may do, with the resource on which it may. */
+  const rightsIn = (resources: Resources): [action: string, on: string][] =>
+    ['AWS::IAM::Role', 'AWS::IAM::Policy']
+      .flatMap((type) => ofType(resources, type))
+      .flatMap(
+        ([
+          ,
+          {
+            Properties: { Policies = [], PolicyDocument },
+          },
+        ]) => [Policies, { PolicyDocument }].flat(),
+      )
+      .flatMap(
+        (policy) =>
+          v.parse(policySchema, JSON.parse(resolved(policy, resources, place))).PolicyDocument
+            ?.Statement ?? [],
+      )
+      .flatMap(({ Action, Resource }) =>
+        [Action]
+          .flat()
+          .flatMap((action) => [Resource].flat().map((on): [string, string] => [action, on])),
+      );
+  const given = rightsIn(resourcesIn(bounded));
+
+  test('allows what the roles may do, on the resources on which they may', () => {
+    const denied = given.filter(([action, on]) => !allows(boundary, action, on));
+    expect({ some: given.length > 100, denied }).toEqual({ some: true, denied: [] });
+  });
+
+  test.each([
+    ['dynamodb:GetItem', 'dynamodb', 'table/live-restored-202601310800', true],
+    ['dynamodb:GetItem', 'dynamodb', 'table/other', false],
+    ['lambda:InvokeFunction', 'lambda', 'function:login-hook', true],
+    ['lambda:InvokeFunction', 'lambda', 'function:login-hooks', false],
+    ['lambda:UpdateAlias', 'lambda', 'function:login-hook', false],
+  ])('%s on the %s resource %s: %s', (action, service, resource, isAllowed) => {
+    const arn = `arn:aws:${service}:eu-central-1:123456789012:${resource}`;
+    expect(allows(boundary, action, arn)).toBe(isAllowed);
+  });
+
+  test('allows nothing else, but for what transactions need', () => {
     // What AWS's own policy for the role of CodeDeploy has of what Lambda needs:
     // AWSCodeDeployRoleForLambdaLimited.
     const codeDeploy = [
@@ -140,21 +208,40 @@ describe('the boundary', () => {
         (action) => `lambda:${action}`,
       ),
     ];
-    expect(actionsOf(boundary).sort()).toEqual([...new Set([...given, ...codeDeploy])].sort());
+    const roles = given.map(([action]) => action);
+    const expected = [
+      ...roles,
+      ...codeDeploy,
+      'dynamodb:ConditionCheckItem',
+      'lambda:InvokeFunction',
+    ];
+    expect([...new Set(actionsOf(boundary))].sort()).toEqual([...new Set(expected)].sort());
   });
 });
 
 describe("the policy of CloudFormation's role", () => {
-  const needed = [...types].flatMap((type) =>
+  const permissionsOf = (type: string): string[] =>
     (handlerPermissions[type] ?? '').split(' ').flatMap((service) => {
       const [prefix, actions = ''] = service.split(':');
       return actions.split(',').map((action) => `${prefix}:${action}`);
-    }),
-  );
+    });
+  const needed = [...types].flatMap(permissionsOf);
   const always = ['s3:GetObject', 'ssm:GetParameters', 'iam:PutRolePermissionsBoundary'];
 
   test('is about each type of resource in the templates', () => {
     expect(Object.keys(handlerPermissions).sort()).toEqual([...types].sort());
+  });
+
+  test('allows what they need on what they are about, by its name', () => {
+    const denied = templates.slice(0, 3).flatMap((one) =>
+      Object.entries(resourcesIn(one)).flatMap(([id, resource]) => {
+        const arn = arnOf(id, resource, place) ?? '';
+        const [, , service] = arn.split(':');
+        const own = permissionsOf(resource.Type).filter((one) => one.startsWith(`${service}:`));
+        return own.filter((action) => !allows(execution, action, arn));
+      }),
+    );
+    expect([...new Set(denied)]).toEqual(['iam:DeleteRolePermissionsBoundary']);
   });
 
   test('allows what they need, but not to take a boundary away', () => {
