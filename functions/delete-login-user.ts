@@ -13,6 +13,7 @@ export const { endpoint, handler } = serve({
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   },
   secrets: ['provider-settings'],
+  callsProviders: true,
   handle: async ({ caller }) => {
     // One whose deletion was interrupted is neither there nor blocked, and can't log in again.
     if (!caller.isDeleted) {

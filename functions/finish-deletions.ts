@@ -15,6 +15,7 @@ export const access = accessOf({
   },
   secrets: ['provider-settings'],
   seconds: 60,
+  callsProviders: true,
 });
 
 /** @throws AggregateError when something could not be finished, so that the alarm goes off */

@@ -12,6 +12,7 @@ export const { endpoint, handler } = serve({
   body: form(parameters(tokenParameter)),
   table: { login_users: ['BatchGetItem'], signing_keys: ['GetItem'] },
   secrets: ['refresh-tokens'],
+  callsProviders: true,
   writes: false,
   handle: async ({ caller, body }) => ok(await introspectToken(caller.loginAppId, body.token)),
   document: !process.env.BUNDLED && {

@@ -13,6 +13,7 @@ export const { endpoint, handler } = serve({
   authenticate: anyClient,
   body: form(v.object(clientIdParameter)),
   secrets: ['refresh-tokens'],
+  callsProviders: true,
   writes: false,
   handle: async ({ caller: { loginAppId } }) => {
     await requireEnabled(loginAppId);

@@ -18,6 +18,7 @@ export const { endpoint, handler } = serve({
     issuer_keys: ['PutItem'],
   },
   secrets: ['signing-keys', 'refresh-tokens', 'provider-settings'],
+  callsProviders: true,
   asksLoginHook: true,
   errorEvent: 'token_refused',
   handle: async ({ caller, body }) => {

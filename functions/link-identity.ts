@@ -29,6 +29,7 @@ export const { endpoint, handler } = serve({
     used_once: ['GetItem', 'PutItem'],
   },
   secrets: ['provider-settings', 'refresh-tokens'],
+  callsProviders: true,
   asksLoginHook: true,
   idIs: 'identity_id',
   handle: async ({ caller, body }) => {

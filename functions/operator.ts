@@ -30,6 +30,7 @@ export const access = accessOf({
     probes: ['DeleteItem'],
   },
   secrets: ['provider-settings'],
+  callsProviders: true,
   // Up to 10 s for STS, then a batch of lines or of deletions.
   seconds: 30,
 });

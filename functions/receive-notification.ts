@@ -112,6 +112,7 @@ export const { endpoint, handler } = serve({
     issuer_keys: ['GetItem'],
   },
   secrets: ['provider-settings'],
+  callsProviders: true,
   handle: async ({ path, query: { login_app_id, event }, body }) =>
     answers[body.form](await receiveNotification(login_app_id, path.provider, { ...body, event })),
   document: !process.env.BUNDLED && {

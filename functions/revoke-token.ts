@@ -19,6 +19,7 @@ export const { endpoint, handler } = serve({
     signing_keys: ['GetItem'],
   },
   secrets: ['refresh-tokens'],
+  callsProviders: true,
   handle: async ({ caller, body }) => {
     await revokeToken(caller, body.token);
     return ok({}, await proofHeaders(caller));

@@ -12,6 +12,7 @@ export const { endpoint, handler } = serve({
   parameters: { path: { identity_id: textField('The `id` of one of their identities.') } },
   table: { login_users: ['GetItem', 'UpdateItem'] },
   secrets: ['provider-settings'],
+  callsProviders: true,
   handle: async ({ caller, path }) => {
     const { login_user_id } = requireActiveUser(caller);
     requireStepUp(caller);

@@ -1,3 +1,5 @@
-export { SettingsError } from '../settings/settings.ts';
 export { Edge } from '../stack/edge.ts';
-export { LoginService, type LoginServiceProps } from '../stack/login-service.ts';
+export { LoginService } from '../stack/login-service.ts';
+export { PropError } from '../stack/prop-error.ts';
+export type { LoginServiceProps } from '../stack/service-props.ts';
+export { tableShape } from '../stack/table-shape.ts';

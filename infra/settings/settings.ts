@@ -34,10 +34,15 @@ export interface SettingsFile {
 /**
  * The settings among the values of a CDK context (`cdk.json`, `-c name=value`), which override
  * those of a file.
+ * @param replaced settings in whose place there are resources
  * @throws SettingsError naming the first setting that is wrong or unknown, and the file when it
  *   stands there
  */
-export function readSettings(context: Record<string, unknown>, from?: SettingsFile): Settings {
+export function readSettings(
+  context: Record<string, unknown>,
+  from?: SettingsFile,
+  replaced: readonly string[] = [],
+): Settings {
   const fileOf = (name: string): string | undefined => (name in context ? undefined : from?.file);
   const ours = Object.keys(context).filter((name) => !isOfCdk(name));
   const unknown = [...Object.keys(from?.values ?? {}), ...ours].find(
@@ -55,7 +60,7 @@ export function readSettings(context: Record<string, unknown>, from?: SettingsFi
     const [{ key }] = issue.path ?? [{ key: '' }];
     throw new SettingsError(String(key), issue.message, fileOf(String(key)));
   }
-  return consistent(result.output);
+  return consistent(result.output, replaced);
 }
 
 /** The environment variables about tokens and sessions. */
@@ -97,16 +102,15 @@ const isOfCdk = (name: string): boolean =>
  * The settings with the defaults that their stage decides.
  * @throws SettingsError naming the first that does not fit the others
  */
-function consistent(given: Given): Settings {
+function consistent(given: Given, replaced: readonly string[]): Settings {
   const isProduction = given.stage === 'production';
   const { removalPolicy = isProduction ? 'retain' : 'destroy', change = [] } = given;
   // A canary on a new table would write to both: a refresh token that is replaced in one looks
   // reused in the other.
   const isTableChanged = change.includes('tableName');
   const canary = (given.canary ?? isProduction) && !isTableChanged;
-  requirePartners(given);
-  if (given.region && given.kmsKeyArn && regionOf(given.kmsKeyArn) !== given.region)
-    throw new SettingsError('kmsKeyArn', 'must name a key in the region of the deployment');
+  requirePartners(given, replaced);
+  requireRegion(given);
   if (isProduction && removalPolicy === 'destroy')
     throw new SettingsError('removalPolicy', 'must be retain in production');
   if (isProduction && given.loopbackProviders)
@@ -115,12 +119,25 @@ function consistent(given: Given): Settings {
   return { ...given, removalPolicy, canary, change };
 }
 
-/** Requires the settings that others cannot do without. */
-function requirePartners(given: Given): void {
-  const { domainName, certificateArn, tableName, tableStreamArn, publishEvents } = given;
-  if (domainName && !certificateArn)
+/** Requires a key and a hook in the region of the deployment, as far as regions are known. */
+function requireRegion({ region, kmsKeyArn = '', loginHook = '' }: Given): void {
+  const isElsewhere = (arn: string): boolean => {
+    const its = regionOf(arn);
+    return region !== undefined && its !== undefined && its !== region;
+  };
+  if (isElsewhere(kmsKeyArn))
+    throw new SettingsError('kmsKeyArn', 'must name a key in the region of the deployment');
+  if (isElsewhere(loginHook))
+    throw new SettingsError('loginHook', 'must name a function in the region of the deployment');
+}
+
+/** Requires the settings that others cannot do without, unless resources replace them. */
+function requirePartners(given: Given, replaced: readonly string[]): void {
+  const has = (name: keyof Given): boolean => Boolean(given[name]) || replaced.includes(name);
+  const { tableName, tableStreamArn, publishEvents } = given;
+  if (has('domainName') && !has('certificateArn'))
     throw new SettingsError('certificateArn', 'must come with domainName');
-  if (certificateArn && !domainName)
+  if (has('certificateArn') && !has('domainName'))
     throw new SettingsError('domainName', 'must come with certificateArn');
   if (tableStreamArn && !tableName)
     throw new SettingsError('tableName', 'must come with tableStreamArn');
@@ -135,7 +152,7 @@ function requirePartners(given: Given): void {
   if (given.region && !given.account) throw new SettingsError('account', 'must come with region');
   if (!given.edge) return;
   for (const name of ['domainName', 'account', 'edgeCertificateArn'] as const)
-    if (!given[name]) throw new SettingsError(name, 'must come with edge');
+    if (!has(name)) throw new SettingsError(name, 'must come with edge');
 }
 
 /** Requires limits that leave room for each other. */
@@ -154,5 +171,5 @@ function requireLimits(given: Given): void {
     );
 }
 
-/** The region in an ARN: `arn:aws:kms:REGION:ACCOUNT:key/ID`. */
-const regionOf = (arn: string): string | undefined => arn.split(':')[3];
+/** The region in an ARN, if it has one: `arn:aws:kms:REGION:ACCOUNT:key/ID`. */
+export const regionOf = (arn: string): string | undefined => arn.split(':')[3] || undefined;

@@ -1,4 +1,4 @@
-import { CfnOutput, Fn, SecretValue, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Fn, SecretValue, Stack, Token } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import * as cloudfront from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
@@ -9,9 +9,11 @@ import { CfnLoggingConfiguration, type CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
-import { type Settings, SettingsError } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { version, versionTag } from '../version.ts';
+import { allowLogs } from './key-policy.ts';
 import type { LoginService } from './login-service.ts';
+import { PropError } from './prop-error.ts';
 import { acknowledge } from './rights.ts';
 import { namedLogGroup } from './service-data.ts';
 import { arnOf } from './service-function.ts';
@@ -22,23 +24,31 @@ import { makeWebAcl } from './web-acl.ts';
  * CloudFront.
  */
 export class Edge extends Stack {
-  /** @throws SettingsError without the setting `edge` */
+  readonly distribution: cloudfront.Distribution;
+  readonly webAcl: CfnWebACL;
+
+  /** @throws PropError for a service without `edge`, or a domain whose name is not known */
   constructor(scope: Construct, service: LoginService) {
-    const { settings } = service;
-    const { stack, domainName, edgeCertificateArn, tags, edgeKmsKeyArn } = settings;
+    const { settings, domainName, edgeEncryptionKey } = service;
+    const { stack, edgeCertificateArn, edgeKmsKeyArn } = settings;
     if (!settings.edge || !domainName || !edgeCertificateArn)
-      throw new SettingsError('edge', 'must be true');
+      throw new PropError(service, 'edge', 'must be true for an Edge');
+    if (Token.isUnresolved(domainName))
+      throw new PropError(service, 'domain', 'must have a name that is known before deployment');
     const { account, region, terminationProtection = false } = Stack.of(service);
     super(scope, `${stack}-edge`, {
       stackName: `${stack}-edge`,
       description: 'CloudFront and AWS WAF in front of a login and access-request service',
-      tags: { ...tags, [versionTag]: version },
+      tags: { ...Stack.of(service).tags.tagValues(), [versionTag]: version },
       env: { account, region: 'us-east-1' },
       terminationProtection,
     });
     this.addStackDependency(Stack.of(service));
-    const key = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;
+    const namedKey = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;
+    const key = edgeEncryptionKey ?? namedKey;
+    if (key) allowLogs(this, key);
     const webAcl = makeWebAcl(this, settings);
+    this.webAcl = webAcl;
     const secret = new Secret(this, 'OriginSecret', {
       description: 'What CloudFront proves with that a request came through it',
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
@@ -73,6 +83,7 @@ export class Edge extends Stack {
         viewerProtocolPolicy: cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
       },
     });
+    this.distribution = distribution;
     acknowledge(distribution, 'CFR1', 'People log in from any country');
     acknowledge(
       distribution,

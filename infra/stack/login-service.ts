@@ -1,69 +1,43 @@
 import { CfnOutput, Duration, Stack, Token } from 'aws-cdk-lib';
-import type { HttpApi, IDomainName } from 'aws-cdk-lib/aws-apigatewayv2';
+import { CfnDomainName, type HttpApi, type IDomainName } from 'aws-cdk-lib/aws-apigatewayv2';
+import { Connections, type IConnectable } from 'aws-cdk-lib/aws-ec2';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
-import { Key } from 'aws-cdk-lib/aws-kms';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct, type IConstruct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import { readFunctions } from '../endpoints.ts';
-import {
-  readSettings,
-  type ServiceSettings,
-  type Settings,
-  SettingsError,
-  tokenVariables,
-} from '../settings/settings.ts';
+import { type Settings, tokenVariables } from '../settings/settings.ts';
 import { stackDescription, version, versionOutput } from '../version.ts';
 import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { type BusInUse, EventPublishing } from './event-publishing.ts';
+import { allowLogs } from './key-policy.ts';
 import { goLive, guardTableFormat } from './live-versions.ts';
 import { measurementsOf } from './measurements.ts';
+import { type Network, networkOf } from './network.ts';
 import { pinSettings } from './pinned-settings.ts';
+import { PropError } from './prop-error.ts';
+import { readProps } from './read-props.ts';
 import { allow } from './rights.ts';
 import { awaitFirstRotation, rotate, signingKeyWindows } from './rotations.ts';
 import { ServiceApi } from './service-api.ts';
 import { serviceSecrets, serviceTable, type TableInUse } from './service-data.ts';
 import { type Deployment, ServiceFunction } from './service-function.ts';
+import type { LoginServiceProps } from './service-props.ts';
+import { shortcomingsOf } from './table-shape.ts';
 import { Watching } from './watching.ts';
-
-/**
- * The settings of a service, and resources that it uses instead of its own. All are optional, with
- * safe defaults.
- */
-export interface LoginServiceProps extends ServiceSettings {
-  /**
-   * A table with the keys, indexes and stream of `docs/data-model.md`, such as a global one.
-   * @default one of its own
-   */
-  table?: TableInUse | undefined;
-  /**
-   * The event bus that the service publishes on.
-   * @default one with the name of the stack
-   */
-  eventBus?: BusInUse | undefined;
-  /**
-   * The topic of alarms. The policy of an imported one must let CloudWatch and EventBridge publish.
-   * @default one of its own
-   */
-  alarmTopic?: ITopic | undefined;
-  /**
-   * A domain of API Gateway for the API, which is then the issuer of the tokens.
-   * @default that of `domainName`, if any
-   */
-  domain?: IDomainName | undefined;
-}
 
 /**
  * The whole service: an HTTP API with a function per endpoint, the table, the secrets, and the
  * operator's function. A stack has one service, which has its name. In production it protects the
  * stack from termination.
- * @throws SettingsError naming the first prop that is wrong
+ * @throws PropError naming the first prop that is wrong
  */
-export class LoginService extends Construct {
+export class LoginService extends Construct implements IConnectable {
   /** The address of the API, and the issuer of its tokens. */
   readonly url: string;
   readonly api: HttpApi;
@@ -74,6 +48,11 @@ export class LoginService extends Construct {
   /** The stack within this one, with the alarms. */
   readonly watching: Watching;
   readonly settings: Settings;
+  /** The name of the API's own domain, if it has one. */
+  readonly domainName: string | undefined;
+  /** The key of the app for the edge. */
+  readonly edgeEncryptionKey: IKey | undefined;
+  readonly #network: Network | undefined;
   readonly #operator: ServiceFunction;
 
   constructor(scope: Construct, id: string, props: LoginServiceProps = {}) {
@@ -81,12 +60,13 @@ export class LoginService extends Construct {
     // The app may not have this flag, without which the rights of a role exceed what IAM takes.
     this.node.setContext('@aws-cdk/aws-iam:minimizePolicies', true);
     const stack = Stack.of(this);
-    const { table: ownTable, eventBus, alarmTopic: ownTopic, domain, ...given } = props;
-    requireConsistent(props);
-    const { stackName, account, region } = stack;
-    const place = Token.isUnresolved(account + region) ? {} : { account, region };
-    const settings = readSettings({ ...given, stack: stackName, ...place });
+    takeStack(this, stack);
+    const settings = readProps(this, props);
+    const { table: ownTable, eventBus, alarmTopic: ownTopic, domain } = props;
     this.settings = settings;
+    this.domainName = domain ? nameOf(domain) : settings.domainName;
+    this.edgeEncryptionKey = props.edgeEncryptionKey;
+    this.#network = networkOf(this, props);
     stack.templateOptions.description ??= stackDescription;
     if (settings.stage === 'production') stack.terminationProtection = true;
     const { endpoints, others } = readFunctions();
@@ -96,13 +76,22 @@ export class LoginService extends Construct {
       domainName: domain ? knownName(domain, domain.name) : settings.domainName,
     });
     const { kmsKeyArn } = settings;
-    const key = kmsKeyArn ? Key.fromKeyArn(this, 'Key', kmsKeyArn) : undefined;
+    const namedKey = kmsKeyArn ? Key.fromKeyArn(this, 'Key', kmsKeyArn) : undefined;
+    const key = props.encryptionKey ?? namedKey;
+    if (key) allowLogs(this, key);
     const table = ownTable ?? serviceTable(this, settings, key);
     this.table = table;
+    if (ownTable) {
+      const problems = () =>
+        shortcomingsOf(ownTable, settings.publishEvents).map((one) => `the prop table ${one}`);
+      // At synthesis: the app may add indexes until then.
+      this.node.addValidation({ validate: problems });
+    }
     const secrets = serviceSecrets(this, settings, key);
     const api = new ServiceApi(this, 'Api', settings, key, domain);
     const environment = environmentOf(settings, api.url);
-    const deployment: Deployment = { settings, key, table, secrets, environment };
+    const network = this.#network;
+    const deployment: Deployment = { settings, key, table, secrets, environment, network };
 
     const withoutRoute = (key: string, special = {}): ServiceFunction => {
       const access = others.get(key);
@@ -223,29 +212,48 @@ export class LoginService extends Construct {
     this.#operator = operator;
   }
 
+  /**
+   * The network connections of the functions that call out.
+   * @throws PropError without a VPC
+   */
+  get connections(): Connections {
+    if (!this.#network)
+      throw new PropError(this, 'vpc', 'must be given, since connections are those in it');
+    const { securityGroups } = this.#network;
+    return new Connections({ securityGroups });
+  }
+
   /** Lets somebody run all commands of the operator. */
   grantInvokeOperator = (grantee: IGrantable): Grant => this.#operator.lambda.grantInvoke(grantee);
 }
 
-/** Settings about a resource of the service's own, which can't come with one that is handed in. */
-const aboutOwn = {
-  table: ['tableName', 'tableStreamArn', 'warmReadUnits', 'warmWriteUnits', 'maxWriteUnits'],
-  domain: ['domainName', 'certificateArn'],
-} as const;
+/** The stacks that have a service. */
+const services = new WeakMap<Stack, LoginService>();
 
-/** @throws SettingsError naming the first prop that contradicts a resource that is handed in */
-function requireConsistent(props: LoginServiceProps): void {
-  for (const resource of ['table', 'domain'] as const) {
-    const setting = aboutOwn[resource].find((name) => props[name] !== undefined);
-    if (props[resource] && setting)
-      throw new SettingsError(setting, `must not come with ${resource}`);
-  }
-  const { table, eventBus, publishEvents = true } = props;
-  if (eventBus && !publishEvents)
-    throw new SettingsError('eventBus', 'must come with publishEvents');
-  if (table && publishEvents && !table.tableStreamArn)
-    throw new SettingsError('table', 'must have a stream, unless publishEvents is false');
+/**
+ * Takes a stack for a service, which has its name.
+ * @throws PropError when it is a nested one, or has a service already
+ */
+function takeStack(service: LoginService, stack: Stack): void {
+  const other = services.get(stack);
+  const reason = 'a service has the name of its stack';
+  if (stack.nested)
+    throw new PropError(service, undefined, `it must not be in a nested stack: ${reason}`);
+  if (other)
+    throw new PropError(
+      service,
+      undefined,
+      `it must be in a stack of its own: ${stack.node.path} has ${other.node.path}, and ${reason}`,
+    );
+  services.set(stack, service);
 }
+
+/**
+ * The name of a domain. The construct of one that the app makes only refers to it, which another
+ * region can't.
+ */
+const nameOf = ({ name, node }: IDomainName): string =>
+  node.defaultChild instanceof CfnDomainName ? node.defaultChild.domainName : name;
 
 /** The name of a resource, or its path while only CloudFormation knows the name. */
 const knownName = ({ node }: IConstruct, name: string): string =>

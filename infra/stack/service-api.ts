@@ -82,6 +82,11 @@ export class ServiceApi extends Construct {
     const domain =
       given ??
       (domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined);
+    if (domain) {
+      // The DNS record of the domain points to it, or CloudFront in front of the API.
+      const target = new CfnOutput(this, 'DomainTarget', { value: domain.regionalDomainName });
+      target.overrideLogicalId(target.node.id);
+    }
     this.#stage = new apigateway.HttpStage(this, 'Stage', {
       httpApi: this.api,
       autoDeploy: true,
@@ -144,12 +149,8 @@ export class ServiceApi extends Construct {
     return logGroup;
   }
 
-  /** The owner of the domain creates its DNS record, which points to the output `DomainTarget`. */
   #ownDomain(domainName: string, certificateArn: string): apigateway.DomainName {
     const certificate = Certificate.fromCertificateArn(this, 'Certificate', certificateArn);
-    const domain = new apigateway.DomainName(this, 'Domain', { domainName, certificate });
-    const target = new CfnOutput(this, 'DomainTarget', { value: domain.regionalDomainName });
-    target.overrideLogicalId(target.node.id);
-    return domain;
+    return new apigateway.DomainName(this, 'Domain', { domainName, certificate });
   }
 }

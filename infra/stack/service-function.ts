@@ -1,11 +1,12 @@
 import { join } from 'node:path';
-import { ArnFormat, type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, type CfnResource, Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, CfnFunction, Code, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type {
   AnyEndpoint,
   FunctionRecord,
@@ -19,6 +20,7 @@ import { isInstalled } from '../version.ts';
 import { bundlesFolder } from './bundles.ts';
 import { bundling } from './bundling.ts';
 import { formerRightsOf, isFormer } from './former-rights.ts';
+import { allowNetwork, type Network } from './network.ts';
 import { acknowledge, allow, allowKey, FunctionRole, InlineRole, type KeyUser } from './rights.ts';
 import { namedLogGroup, type ServiceSecrets, type TableInUse } from './service-data.ts';
 
@@ -31,6 +33,8 @@ export interface Deployment {
   secrets: ServiceSecrets;
   /** In addition to those of the table and the secrets. */
   environment: Record<string, string>;
+  /** The VPC of the functions that call out. */
+  network: Network | undefined;
 }
 
 /** The alias by which the API calls a function. */
@@ -88,6 +92,7 @@ export class ServiceFunction<
     const { secrets: readable = [], seconds = 10 } = access;
     const { summary } = 'document' in access ? access.document : access;
     const hook = access.asksLoginHook ? loginHookArn(this, settings) : undefined;
+    const network = access.callsProviders || hook ? shared.network : undefined;
     const hookSeconds = hook ? settings.loginHookSeconds : 0;
     this.key = key;
     this.access = access;
@@ -115,6 +120,7 @@ export class ServiceFunction<
       logGroup: this.log,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       ...props,
+      ...definedOnly({ ...network }),
       environment: {
         TABLE_NAME: table.tableName,
         ...secretIds,
@@ -131,6 +137,7 @@ export class ServiceFunction<
       acknowledge(this, 'IAM5[Resource::*]', 'X-Ray has no resources to limit a role to');
     const anyIndex = asFound(Stack.of(this).resolve(indexArn(table, '*')));
     acknowledge(this, `IAM5[Resource::${anyIndex}]`, 'The keys limit a query of any index');
+    if (network) allowNetwork(this, role);
     const tableRights = tableRightsOf(access);
     for (const right of tableRights) role.addNew(statementOf(right, table));
     if (role instanceof FunctionRole)
@@ -175,7 +182,8 @@ const warmVersion = (instances: number) => ({
 
 /** The ARN of the login hook, which the settings may name without account and region. */
 function loginHookArn(scope: Construct, { loginHook }: Settings): string | undefined {
-  if (loginHook === undefined || loginHook.startsWith('arn:')) return loginHook;
+  const isArn = loginHook?.startsWith('arn:') || Token.isUnresolved(loginHook);
+  if (loginHook === undefined || isArn) return loginHook;
   return arnOf(scope, 'lambda', 'function', loginHook);
 }
 

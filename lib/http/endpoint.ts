@@ -29,6 +29,8 @@ export interface Access {
   authenticate?: { table?: TableRights };
   secrets?: readonly SecretName[];
   asksLoginHook?: true;
+  /** Whether it may call the addresses of providers, which are outside AWS. */
+  callsProviders?: true;
   /**
    * The timeout.
    * @default 10: up to 3 s for a provider, a cold start, and retries of the store

@@ -90,7 +90,7 @@ runCheck(async (cleanUps) => {
       );
       await assert.rejects(
         node(['wrong.ts']),
-        /The setting rateLimit must be a whole number from 1 to 100000\./,
+        /LoginService accounts\/LoginService: the prop rateLimit must be a whole number from 1 to 100000, not 'often'\./,
       );
     },
   );

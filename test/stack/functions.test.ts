@@ -163,6 +163,16 @@ describe('functions', () => {
     },
   );
 
+  test.each(accesses)(
+    '%s says that it calls providers exactly if its code can',
+    (key, { callsProviders = false }) => {
+      // The one place in the code that sends such a call.
+      expect(reachableCode.get(key)?.includes('"user-agent": "login-service"')).toBe(
+        callsProviders,
+      );
+    },
+  );
+
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const reads = /(?:environment(?:Seconds)?\(\s*|serviceKeysFor\([^,]+,\s*)"(\w+)"\)/g;
     const variables = matches(reachableCode.get(key) ?? '', reads);

@@ -1,33 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { App, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { DomainName } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { AttributeType, StreamViewType, Table, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
-import { Edge } from '../../infra/stack/edge.ts';
-import { LoginService, type LoginServiceProps } from '../../infra/stack/login-service.ts';
+import { LoginService } from '../../infra/stack/login-service.ts';
+import { tableShape } from '../../infra/stack/table-shape.ts';
 import { withEdge } from '../support/deployments.ts';
-
-/** An app that has none of this project's feature flags. */
-const newApp = (): App =>
-  new App({
-    context: { 'aws:cdk:bundling-stacks': [] },
-    stackTraces: false,
-    treeMetadata: false,
-    builtinCloudFormationValidation: false,
-  });
-
-function ownStack(name = 'accounts', app = newApp()): Stack {
-  return new Stack(app, name, { env: { account: '123456789012', region: 'eu-central-1' } });
-}
-
-const keys = {
-  partitionKey: { name: 'pk', type: AttributeType.STRING },
-  sortKey: { name: 'sk', type: AttributeType.STRING },
-};
+import { ownStack } from '../support/embedded-app.ts';
 
 describe('resources of your own take the place of those of the service', () => {
   const stack = ownStack();
@@ -36,10 +18,7 @@ describe('resources of your own take the place of those of the service', () => {
     certificate: Certificate.fromCertificateArn(stack, 'Certificate', withEdge.certificateArn),
   });
   const given = {
-    table: new TableV2(stack, 'People', {
-      ...keys,
-      dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
-    }),
+    table: new TableV2(stack, 'People', tableShape),
     eventBus: EventBus.fromEventBusArn(
       stack,
       'Bus',
@@ -127,45 +106,4 @@ test('a service has the name of its stack, protects it in production, and says w
   expect(policy?.Properties.PolicyDocument.Statement).toEqual([
     { Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource },
   ]);
-});
-
-test('an edge is a second stack of the same app', () => {
-  const app = newApp();
-  const { account, region, ...settings } = withEdge;
-  const edge = new Edge(app, new LoginService(ownStack('accounts', app), 'Login', settings));
-  expect([edge.stackName, edge.region]).toEqual(['accounts-edge', 'us-east-1']);
-  const without = new LoginService(ownStack('others', app), 'Login');
-  expect(() => new Edge(app, without)).toThrow('The setting edge must be true.');
-});
-
-describe('what is wrong is an error at synth that names it', () => {
-  const table = Table.fromTableName(ownStack('another'), 'Table', 'people');
-  const domain = DomainName.fromDomainNameAttributes(ownStack('another'), 'Domain', {
-    name: 'login.example.com',
-    regionalDomainName: 'd-1.execute-api.eu-central-1.amazonaws.com',
-    regionalHostedZoneId: 'Z1',
-  });
-  const eventBus = EventBus.fromEventBusName(ownStack('another'), 'Bus', 'company');
-
-  test.each<[LoginServiceProps & Record<string, unknown>, string]>([
-    [{ rateLimit: 0 }, 'rateLimit must be a whole number from 1 to 100000'],
-    [{ rateLimits: 5 }, 'rateLimits is unknown; docs/settings.md lists them all'],
-    [
-      { replicaRegions: ['Frankfurt'] },
-      'replicaRegions must be names of regions, separated by commas',
-    ],
-    [{ table }, 'table must have a stream, unless publishEvents is false'],
-    [{ table, publishEvents: false, tableName: 'people' }, 'tableName must not come with table'],
-    [{ table, publishEvents: false, maxWriteUnits: 5 }, 'maxWriteUnits must not come with table'],
-    [{ domain, domainName: 'login.example.com' }, 'domainName must not come with domain'],
-    [{ eventBus, publishEvents: false }, 'eventBus must come with publishEvents'],
-  ])('%#: %s', (props, message) => {
-    expect(() => new LoginService(ownStack(), 'Login', props)).toThrow(`The setting ${message}.`);
-  });
-
-  test('a name of the stack that its resources cannot have', () => {
-    expect(() => new LoginService(ownStack('a'.repeat(41)), 'Login')).toThrow(
-      'The setting stack must be letters, digits and hyphens, at most 40.',
-    );
-  });
 });

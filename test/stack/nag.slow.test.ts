@@ -3,8 +3,10 @@ import { expect, test } from '@jest/globals';
 import { Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
+import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { everything, variants } from '../support/deployments.ts';
+import { embeddedApp, newApp } from '../support/embedded-app.ts';
 import { context, stackWith } from '../support/synthesize.ts';
 
 const validated = { builtinCloudFormationValidation: true };
@@ -18,6 +20,12 @@ test.each(variants)(
     expect(() => app.synth()).not.toThrow();
   },
 );
+
+test('so does a service with resources of the app, and its edge', () => {
+  const { app } = embeddedApp(newApp(featureFlags, true));
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  expect(() => app.synth()).not.toThrow();
+});
 
 test('what breaks a rule without a reason is found', () => {
   const { app, stack } = stackWith();

@@ -143,6 +143,14 @@ describe('settings', () => {
       },
       'kmsKeyArn must name a key in the region of the deployment',
     ],
+    [
+      {
+        account: '123456789012',
+        region: 'eu-west-1',
+        loginHook: 'arn:aws:lambda:eu-central-1:123456789012:function:login-hook:live',
+      },
+      'loginHook must name a function in the region of the deployment',
+    ],
     ...[{ 'aws:team': 'login' }, { team: 5 }, { team: '#' }, 'team', 'team=login,'].map(
       (tags): [Record<string, unknown>, string] => [
         { tags },
