@@ -14,7 +14,8 @@ const ignored = ['--ignore-checks', 'W3005'];
 
 /**
  * Has cfn-lint look at the templates of each variant of a deployment: the service, the stack within
- * it, and the edge. Then it lints what deploys them from a pipeline.
+ * it, and the edge; and at those of an app that hands in its own resources. Then it lints what
+ * deploys them from a pipeline.
  */
 runCheck(async (cleanUps) => {
   await requireTools([tools.python]);
@@ -24,13 +25,18 @@ runCheck(async (cleanUps) => {
   );
   // The CDK takes a while to load.
   const { synthesize } = await import('../support/synthesize.ts');
-  const files = variants.flatMap((given, index) => {
+  const { embeddedApp } = await import('../support/embedded-app.ts');
+  const ofVariants = variants.flatMap((given) => {
     const { service, watching, edge } = synthesize(given);
-    return [service.template, watching, ...(edge ? [edge.template] : [])].map((one, part) => {
-      const file = join(directory, `${index}-${part}.json`);
-      writeFileSync(file, JSON.stringify(one, null, 1));
-      return file;
-    });
+    return [service.template, watching, ...(edge ? [edge.template] : [])];
+  });
+  const embedded = embeddedApp()
+    .app.synth()
+    .stacks.map(({ template }) => template);
+  const files = [...ofVariants, ...embedded].map((one, index) => {
+    const file = join(directory, `${index}.json`);
+    writeFileSync(file, JSON.stringify(one, null, 1));
+    return file;
   });
   await step(`Lint ${files.length} templates`, () =>
     execa(join(commands, 'cfn-lint'), [...ignored, '--', ...files], shown),
