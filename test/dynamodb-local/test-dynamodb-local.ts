@@ -12,13 +12,15 @@ import { print, runCheck, step } from '../support/steps.ts';
 import { followStream } from './follow-stream.ts';
 import { startDynamoDbLocal } from './start-dynamodb-local.ts';
 
-/**
- * The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. Those
- * of the costs of long lists fill a table with thousands of items first, which takes DynamoDB Local
- * minutes.
- */
+/** The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. */
 const aboutTheStore =
-  /^test\/(access-requests\/(?!access-request-costs)|devices\/|publishing\/|storage\/transactions|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/many-sessions)/;
+  /^test\/(access-requests\/|devices\/|publishing\/published-events|storage\/transactions|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/many-sessions)/;
+
+/**
+ * Those of the costs of long lists, which fill a table with thousands of items first; that takes
+ * DynamoDB Local minutes. And those of programs and of refused input, which any store serves alike.
+ */
+const aboutOthers = /\/(access-request-costs|from-csv|search-events-errors|sending-worker)\b/;
 
 /** What a test uses that has a store: a service, or the domain with a table of its own. */
 const withStore = /\b(sharedService|ownService|startService)|\bstartOwnTable\b/;
@@ -26,7 +28,10 @@ const withStore = /\b(sharedService|ownService|startService)|\bstartOwnTable\b/;
 /** Every test that shows whether another store does the same. */
 const testsWithStore = (): string[] =>
   globSync('test/**/*.test.ts').filter(
-    (file) => aboutTheStore.test(file) && withStore.test(readFileSync(file, 'utf8')),
+    (file) =>
+      aboutTheStore.test(file) &&
+      !aboutOthers.test(file) &&
+      withStore.test(readFileSync(file, 'utf8')),
   );
 
 /** Runs the tests that lean on the store against Amazon's DynamoDB Local. */

@@ -29,7 +29,9 @@ export async function installPython(name: string, requirements: string): Promise
   const environment = await installed(name, requirements, async (directory) => {
     await execa('python3', ['-m', 'venv', directory], shown);
     const pip = join(directory, 'bin', 'pip');
-    await execa(pip, ['install', '--quiet', '--requirement', requirements], shown);
+    // Python compiles what is imported; most never is.
+    const options = ['--quiet', '--no-compile', '--requirement', requirements];
+    await execa(pip, ['install', ...options], shown);
   });
   return join(environment, 'bin');
 }

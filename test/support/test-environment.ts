@@ -5,6 +5,10 @@ import { workerServer, workerStore } from './worker-store.ts';
 /** What all test files of a worker share. */
 export const ofWorker = { workerServer, workerStore, assertDocumented, documentedFetch };
 
+// Node takes down a worker's heap in half a second or more, after which jest kills the worker and
+// speaks of a leak. An exit leaves that to the system; what is still open holds it up as before.
+if (process.send) process.once('beforeExit', () => process.exit());
+
 /**
  * Gives each test file what all files of its worker share. Jest loads other files anew for each
  * test file, but the environment only once.
