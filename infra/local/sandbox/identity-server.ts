@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
-import Provider, { type AccessToken } from 'oidc-provider';
+import type { AccessToken } from 'oidc-provider';
 import * as v from 'valibot';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { readWhole, writeWhole } from '../local-files.ts';
@@ -43,19 +43,25 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const privateKey = await importJWK(jwk, alg);
   const claimsOf = new Map<string, object>();
   const reusableGrants = new Set<string>();
-  const provider = new Provider(
-    options.issuer,
-    configurationOf(options, jwk, claimsOf, reusableGrants),
-  );
-  // Otherwise Koa prints a line whenever a caller hangs up.
-  provider.silent = true;
-  const handle = provider.callback();
+
+  /** Loads and makes the server. A stack with many providers starts sooner without it. */
+  async function start() {
+    const { default: Provider } = await import('oidc-provider');
+    const configuration = configurationOf(options, jwk, claimsOf, reusableGrants);
+    const provider = new Provider(options.issuer, configuration);
+    // Otherwise Koa prints a line whenever a caller hangs up.
+    provider.silent = true;
+    return { provider, handle: provider.callback() };
+  }
+  let starting: ReturnType<typeof start> | undefined;
+  const started = () => (starting ??= start());
 
   /**
    * Gives each token a grant of its own: a replayed code ends its grant, and should end no other
    * token.
    */
   async function granted({ subject, audience, expired }: CodeQuery) {
+    const { provider } = await started();
     const properties = {
       accountId: subject,
       clientId: options.apps[audience].id,
@@ -74,6 +80,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       codeChallenge,
       codeChallengeMethod: codeChallenge && 'S256',
     };
+    const { provider } = await started();
     const grant = await granted(query);
     if (query.reusable === 'true') reusableGrants.add(grant.grantId);
     return new provider.AuthorizationCode({ ...grant, ...code }).save();
@@ -89,19 +96,23 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       typ?: 'at+jwt' | 'secevent+jwt' | 'logout+jwt',
     ): Promise<string> =>
       new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
-    issueAccessToken: async (query: CredentialsQuery): Promise<string> =>
-      new provider.AccessToken(await granted(query)).save(),
+    issueAccessToken: async (query: CredentialsQuery): Promise<string> => {
+      const { provider } = await started();
+      return new provider.AccessToken(await granted(query)).save();
+    },
     issueAuthorizationCode,
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
     /** An unexpired access token. */
-    findAccessToken: (token: string): Promise<AccessToken | undefined> =>
-      provider.AccessToken.find(token),
+    findAccessToken: async (token: string): Promise<AccessToken | undefined> => {
+      const { provider } = await started();
+      return provider.AccessToken.find(token);
+    },
     /**
      * Answers a request.
      * @param path below the issuer's own
      */
-    answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    async answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
       if (path === signInPath)
         return signIn(options.apps['our-app'].id, request, response, (subject, asked) =>
           issueAuthorizationCode({ ...asked, subject, audience: 'our-app' }),
@@ -109,6 +120,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       // As Express mounts it: oidc-provider then finds the prefix of the URLs that it publishes.
       const belowIssuer = path + (request.url ?? '').replace(/^[^?]*/, '');
       Object.assign(request, { originalUrl: request.url, url: belowIssuer });
+      const { handle } = await started();
       return handle(request, response);
     },
   };
