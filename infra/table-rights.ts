@@ -2,13 +2,13 @@ import type { Access, TableAction, TableRights } from '../lib/http/endpoint.ts';
 import { type ItemKind, type Partitions, partitions } from '../lib/storage/keys.ts';
 import { table as storage } from '../lib/storage/table.ts';
 
-/** What an action may name: forms of partition keys, and indexes besides the table. */
+/** The reach of an action: forms of partition keys, and indexes besides the table. */
 interface Reach {
   keys: readonly string[];
   indexes: readonly string[];
 }
 
-/** An action that a function may do on the table, and what it may name. */
+/** An action that a function may do on the table, with its reach. */
 export interface TableRight extends Reach {
   action: TableAction;
 }
@@ -25,7 +25,7 @@ export const tableRightsOf = ({
 
 /**
  * The rights on kinds of items, one for each action.
- * @param reach what an action on a kind may name
+ * @param reach that of an action on a kind
  */
 export function rightsOn(
   tables: (TableRights | undefined)[],

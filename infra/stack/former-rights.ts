@@ -32,8 +32,8 @@ function withLists(actions: TableAction[]): TableRights {
 }
 
 /**
- * What 1.0.0 let a function do with the table, and more: each action on all partitions of its kinds
- * of items, and a query on every index.
+ * The rights on the table that a function had in 1.0.0, and those of today: each action on all
+ * partitions of its kinds of items, and a query on every index, as 1.0.0 had them.
  */
 export const formerRightsOf = (key: string, { table, authenticate }: Access): TableRight[] =>
   rightsOn([table, authenticate?.table, formerRights[key]], (action, kind) => ({
