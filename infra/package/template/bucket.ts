@@ -56,8 +56,9 @@ function zipOf(folder: string): Uint8Array {
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
   const files = names.map((file) => [file.slice(folder.length + 1), readFileSync(file)]);
-  // Zips have no earlier time.
-  return zipSync(Object.fromEntries(files), { mtime: '1980-01-01', os: 3, attrs: readable });
+  // Zips have no earlier time, in the time zone of this machine.
+  const mtime = new Date(1980, 0, 1);
+  return zipSync(Object.fromEntries(files), { mtime, os: 3, attrs: readable });
 }
 
 type Failure = { name?: string; message?: string; $metadata?: { httpStatusCode?: number } };
