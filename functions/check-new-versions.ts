@@ -4,14 +4,13 @@ import { withInvocation } from '../lib/log/request-fields.ts';
 import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
 /**
- * The function's access to the table. The stack gives it the permissions to invoke the versions and
- * to report to CodeDeploy together with the deployment groups.
+ * The function's access to the table. The stack gives it the permission to invoke the versions.
  */
 export const access = accessOf({
   summary: 'Tries new versions before they get requests',
   table: { table_format: ['GetItem'], probes: ['GetItem', 'Query', 'PutItem', 'DeleteItem'] },
   // Every function starts cold, one after the other.
-  seconds: 180,
+  seconds: 150,
 });
 
 export const handler = (event: unknown, context: Context): Promise<void> =>

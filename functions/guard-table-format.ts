@@ -3,8 +3,9 @@ import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { guardTableFormat } from '../lib/release/guard-table-format.ts';
 
 export const access = accessOf({
-  summary: 'Stops a deployment that cannot read the table, and notes the format of the table',
+  summary: 'Stops a deployment that must not begin, and notes the format of the table',
   table: { table_format: ['GetItem', 'UpdateItem'] },
+  seconds: 30,
 });
 
 export const handler = (event: unknown, invocation: Invocation): Promise<void> =>

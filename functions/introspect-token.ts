@@ -8,6 +8,7 @@ import { tokenParameter } from '../lib/tokens/presented-token.ts';
 
 export const { endpoint, handler } = serve({
   route: `POST ${introspectionPath}`,
+  isBusy: true,
   authenticate: confidentialClient,
   body: form(parameters(tokenParameter)),
   table: { login_users: ['BatchGetItem'], signing_keys: ['GetItem'] },

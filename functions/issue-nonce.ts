@@ -10,6 +10,7 @@ import { noncePath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({
   route: `POST ${noncePath}`,
+  isBusy: true,
   authenticate: anyClient,
   body: form(v.object(clientIdParameter)),
   secrets: ['refresh-tokens'],

@@ -9,6 +9,7 @@ import { proofErrors, providerNotAllowed, throttledByProvider } from './shared/e
 
 export const { endpoint, handler } = serve({
   route: `POST ${tokenPath}`,
+  isBusy: true,
   authenticate: clientAt(tokenPath),
   body: form(tokenRequestSchema, invalidTokenRequest),
   table: {

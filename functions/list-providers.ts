@@ -5,6 +5,7 @@ import { listProviders, offeredProviderSchema } from '../lib/providers/set-up/of
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/providers',
+  isBusy: true,
   authenticate: clientSecretBasic,
   table: { login_apps: ['Query'] },
   handle: async ({ caller }) => ok(await listProviders(caller)),

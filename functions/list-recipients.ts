@@ -9,6 +9,7 @@ import { senderErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/push_notifications/recipients',
+  isBusy: true,
   authenticate: sender,
   parameters: { query: recipientsQuery },
   table: {

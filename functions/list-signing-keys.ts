@@ -6,6 +6,7 @@ import { keysPath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({
   route: `GET ${keysPath}`,
+  isBusy: true,
   authenticate: anybody,
   table: { signing_keys: ['GetItem'] },
   cacheSeconds: 300,

@@ -19,6 +19,7 @@ const registered = {
 
 export const { endpoint, handler } = serve({
   route: 'POST /v2/marketing/push_notifications/devices',
+  isBusy: true,
   authenticate: loginAppToken,
   body: json(registrationRequestSchema, invalidFieldsOf('device')),
   table: { devices: ['GetItem', 'BatchGetItem', 'UpdateItem'] },

@@ -8,6 +8,7 @@ import { exampleOfOldLogin } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   route: 'POST /v2/marketing/login/user/push_notifications/devices',
+  isBusy: true,
   authenticate: loginUserToken,
   body: json(relationRequestSchema, unprocessableEntity),
   table: {

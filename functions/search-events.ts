@@ -5,6 +5,7 @@ import { pageOfEvents, searchDocument, searchRecord } from './shared/search-even
 export const { endpoint, handler } = serve({
   ...searchRecord,
   route: 'GET /v1/rbac/access_requests/{access_request_id}/events',
+  isBusy: true,
   handle: async ({ caller, path, query }) =>
     ok(await searchEvents(caller.account_id, { ...path, ...query })),
   document: !process.env.BUNDLED && {

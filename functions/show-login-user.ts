@@ -8,6 +8,7 @@ import {
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user',
+  isBusy: true,
   authenticate: loginUserToken,
   handle: async ({ caller }) => ok(showLoginUser(requireActiveUser(caller))),
   document: !process.env.BUNDLED && {

@@ -16,7 +16,7 @@ import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { type BusInUse, EventPublishing } from './event-publishing.ts';
 import { allowLogs } from './key-policy.ts';
-import { goLive, guardTableFormat } from './live-versions.ts';
+import { goLive, guardUpdate } from './live-versions.ts';
 import { measurementsOf } from './measurements.ts';
 import { type Network, networkOf } from './network.ts';
 import { pinSettings } from './pinned-settings.ts';
@@ -162,10 +162,9 @@ export class LoginService extends Construct implements IConnectable {
         ([key, one]) =>
           new ServiceFunction(this, key, one, deployment, key === last ? ofTokens : {}),
       );
-    const check = settings.canary
-      ? withoutRoute('check-new-versions', { inlineRights: true })
-      : undefined;
-    const format = guardTableFormat(this, withoutRoute('guard-table-format'), table.tableName);
+    const guard = withoutRoute('guard-table-format');
+    const check = withoutRoute('check-new-versions', { inlineRights: true });
+    const format = guardUpdate(this, settings, guard, functions, table.tableName);
     this.watching = new Watching(this, 'Watching', {
       topic: this.alarmTopic,
       settings,

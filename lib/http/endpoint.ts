@@ -166,6 +166,12 @@ export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R e
    * @default none
    */
   cacheSeconds?: number;
+  /**
+   * Whether it gets so many requests that a tenth of them tell whether a new version works. A
+   * canary tries it then.
+   * @default all requests at once, after the trial of new versions
+   */
+  isBusy?: true;
   handle: (request: EndpointRequest<Caller, Schemas, Content>) => Promise<Answer<R>>;
   /**
    * Absent in Lambda, which never reads it: esbuild puts `true` in place of `process.env.BUNDLED`,

@@ -1,15 +1,11 @@
-import {
-  CodeDeployClient,
-  PutLifecycleEventHookExecutionStatusCommand,
-} from '@aws-sdk/client-codedeploy';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 import { directInvocation } from '../foundation/direct-invocation.ts';
-import { environment } from '../foundation/environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { formatProblem } from '../storage/table-format.ts';
 import { issuer, tokenPath } from '../tokens/issuer.ts';
+import { answerCloudFormation, isUpdating } from './cloudformation.ts';
 import examples from './examples.json' with { type: 'json' };
 import { createProbe, type Probe, provider, removeProbe, setUpProvider } from './probe.ts';
 import {
@@ -21,65 +17,69 @@ import {
   tokenSchema,
 } from './smoke-test.ts';
 
-/** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
-const newVersions = environment('NEW_VERSIONS');
-
-const codeDeploy = new CodeDeployClient(requestTimeouts(3, 5_000));
 /** A version has ten seconds for a request, and as many for its start. */
 const lambda = new LambdaClient(requestTimeouts(3, 25_000));
 
-/** Milliseconds that are kept for the removal of the probe and the report to CodeDeploy. */
+/** Milliseconds that are kept for the removal of the probe and the response. */
 const timeForReport = 10_000;
 /** Milliseconds of a request at most: the start of a version, and the timeout of a function. */
 const longestRequest = 20_000;
 
-/** @see AWS CodeDeploy user guide, "AppSpec 'hooks' section for an AWS Lambda deployment" */
-const hookEventSchema = v.object({
-  DeploymentId: v.string(),
-  LifecycleEventHookExecutionId: v.string(),
-});
+/** `NAME:VERSION` of each function that serves requests, by its key. */
+const versionsSchema = v.record(v.string(), v.string());
+type Versions = v.InferOutput<typeof versionsSchema>;
+const propertiesSchema = v.object({ Versions: versionsSchema });
+
+/** The reason why new versions don't work. It holds nothing of an answer that may hold tokens. */
+class TrialProblem extends Error {}
+
+const seeLog = 'Read the log of check-new-versions.';
 
 /**
- * Tries the new versions before any of them gets a request, and tells CodeDeploy whether they work.
- * With few requests, the alarm on five failed ones would come too late. Errors are only logged:
- * without an answer, CodeDeploy waits for an hour.
+ * A custom resource that tries the new versions of an update before any of them gets a request.
+ * With few requests, the alarm on five failed ones would come too late. There is no trial when a
+ * stack is created: nobody sends it requests.
  * @param remaining tells the milliseconds that the function may still run
+ * @throws the error of a permission that is missing: Lambda then tries again twice, which one that
+ *   has just been given may need
  */
-export async function checkNewVersions(event: unknown, remaining: () => number): Promise<void> {
-  const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
-  const milliseconds = remaining() - timeForReport;
-  let status: 'Succeeded' | 'Failed' = 'Failed';
-  try {
-    await tryInTime(milliseconds);
-    status = 'Succeeded';
-  } catch (error) {
-    logFailure('new_versions_failed', error, {});
-  }
-  await codeDeploy.send(
-    new PutLifecycleEventHookExecutionStatusCommand({
-      deploymentId: DeploymentId,
-      lifecycleEventHookExecutionId: LifecycleEventHookExecutionId,
-      status,
-    }),
-  );
-}
+export const checkNewVersions = (event: unknown, remaining: () => number): Promise<void> =>
+  answerCloudFormation(event, async (properties, stackId) => {
+    const { Versions } = v.parse(propertiesSchema, properties);
+    if (!(await isUpdating(stackId))) return undefined;
+    try {
+      await tryInTime(Versions, remaining() - timeForReport);
+      return undefined;
+    } catch (error) {
+      if (isDenied(error)) throw error;
+      logFailure('new_versions_failed', error, {});
+      return error instanceof TrialProblem
+        ? `${error.message} ${seeLog}`
+        : `The new versions could not be tried. ${seeLog}`;
+    }
+  });
+
+const isDenied = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'AccessDeniedException';
 
 /**
  * Tries the versions with a probe, and removes it.
  * @param milliseconds the time for all requests
  * @throws Error for the first problem, or when the time is up
  */
-async function tryInTime(milliseconds: number): Promise<void> {
+async function tryInTime(versions: Versions, milliseconds: number): Promise<void> {
   // No request begins in the last 20 seconds, so that each is over when the probe is removed.
   const lastRequest = AbortSignal.timeout(milliseconds - longestRequest);
   const end = AbortSignal.timeout(milliseconds);
   const send: Send = async (key, request) => {
-    if (lastRequest.aborted) throw new Error('The time for the check is up.');
-    return invokeVersion(key, request, end);
+    if (lastRequest.aborted) throw new TrialProblem('The time for the check is up.');
+    const name = versions[key];
+    if (name === undefined) throw new TrialProblem(`There is no new version of ${key}.`);
+    return invokeVersion(name, request, end);
   };
 
   const problem = await formatProblem();
-  if (problem !== undefined) throw new Error(problem);
+  if (problem !== undefined) throw new TrialProblem(problem);
   const probe = await createProbe();
   try {
     await tryVersions(probe, send);
@@ -147,7 +147,7 @@ async function tryVersions(probe: Probe, send: Send): Promise<void> {
   const found = v.parse(searchSchema, answers.get('search-events'));
   const problemOfToken = await tokenProblem(token, keys, { ...probe, issuer: issuer() });
   const problem = problemOfToken ?? searchProblem(found);
-  if (problem !== undefined) throw new Error(problem);
+  if (problem !== undefined) throw new TrialProblem(problem);
 
   // 4. The person can delete their Login User.
   await send('delete-login-user', {
@@ -183,11 +183,12 @@ const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.strin
 
 /**
  * Sends a request to the new version of a function.
+ * @param name `NAME:VERSION`
  * @param abortSignal ends the wait
  * @returns the JSON of the body
  * @throws Error that names the route, for a wrong answer or none
  */
-async function invokeVersion(key: string, request: Request, abortSignal: AbortSignal) {
+async function invokeVersion(name: string, request: Request, abortSignal: AbortSignal) {
   const { status: expected = 200, ...fields } = request;
   const { routeKey } = request;
   // As API Gateway would send it, in the payload format 2.0.
@@ -199,36 +200,24 @@ async function invokeVersion(key: string, request: Request, abortSignal: AbortSi
     ...fields,
   };
   const invocation = new InvokeCommand({
-    FunctionName: versionOf(key),
+    FunctionName: name,
     Payload: JSON.stringify(event),
   });
   const sent = lambda.send(invocation, { abortSignal });
   const { Payload, FunctionError } = await sent.catch((cause) => {
-    throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
+    if (isDenied(cause)) throw cause;
+    throw new TrialProblem(`The new version for ${routeKey} gives no answer.`, { cause });
   });
   if (FunctionError)
-    throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
+    throw new TrialProblem(`The new version for ${routeKey} does not run: ${FunctionError}.`);
 
   const json = Payload?.transformToString() ?? '';
   const { statusCode, body } = v.parse(answerSchema, JSON.parse(json));
   if (statusCode !== expected) {
     const problem = `The new version for ${routeKey} answers ${statusCode}, not ${expected}.`;
-    throw new Error(`${problem}${errorIn(body)}`);
+    throw new TrialProblem(`${problem}${errorIn(body)}`);
   }
   return JSON.parse(body || 'null');
-}
-
-/**
- * The name and version of a function by its key, from the list in `NEW_VERSIONS`.
- * @throws Error
- */
-function versionOf(key: string): string {
-  const beginning = `${key}=`;
-  const entry = newVersions()
-    .split(' ')
-    .find((one) => one.startsWith(beginning));
-  if (entry === undefined) throw new Error(`There is no new version of ${key}.`);
-  return entry.slice(beginning.length);
 }
 
 const errorBodySchema = v.pipe(

@@ -12,12 +12,13 @@ const app = new App();
 const { stack } = deployService(app, readDeployment(app.node.getAllContext()));
 const leftOut: string[] = [];
 
-for (const resource of stack.node
-  .findAll()
-  .filter((construct) => CfnResource.isCfnResource(construct))) {
+const resources = stack.node.findAll().filter((construct) => CfnResource.isCfnResource(construct));
+
+for (const resource of resources) {
   const id = String(stack.resolve(resource.logicalId));
   if (unsupported.has(resource.cfnResourceType)) {
     resource.node.scope?.node.tryRemoveChild(resource.node.id);
+    for (const other of resources) other.removeDependency(resource);
     leftOut.push(id);
   }
   if (resource instanceof CfnFunction) {

@@ -155,8 +155,8 @@ export class Template {
 /** What there is at each step of an update, and what is wrong with it. */
 class Stack {
   readonly problems = new Set<string>();
-  /** Functions that are called by an alias, or when one moves. */
-  readonly #behindAliases: Set<string>;
+  /** Functions that are called by an alias, when one moves, or by a custom resource. */
+  readonly #calledByResources: Set<string>;
   readonly #resources = new Map<string, Resource>();
   /** What each role holds, by the names of its policies. */
   readonly #held = new Map<string, ReadonlyMap<string, Held>>();
@@ -169,12 +169,14 @@ class Stack {
   readonly #live = new Map<string, string[]>();
 
   constructor(...templates: Template[]) {
-    const aliases = templates.flatMap(({ resources }) => ofType(resources, 'AWS::Lambda::Alias'));
-    const callers = aliases.map(([, { Properties, UpdatePolicy }]) => [
-      Properties.FunctionName,
-      UpdatePolicy,
-    ]);
-    this.#behindAliases = new Set(idsIn(callers));
+    const callers = templates
+      .flatMap(({ resources }) => Object.values(resources))
+      .map(({ Type, Properties, UpdatePolicy }) => [
+        Type === 'AWS::Lambda::Alias' && Properties.FunctionName,
+        Properties.ServiceToken,
+        UpdatePolicy,
+      ]);
+    this.#calledByResources = new Set(idsIn(callers));
   }
 
   /**
@@ -206,6 +208,7 @@ class Stack {
       this.#versions.set(id, { ...published, given: byTemplate });
     if (Type === 'AWS::Lambda::Alias') this.#move(id, resource, fails);
     if (Type === 'AWS::DynamoDB::Table') this.#indexes = JSON.stringify(Properties);
+    if (Type.startsWith('Custom::')) this.#judge(id, idsIn(Properties));
     if (Type in effectiveProperties) this.#judge(id);
   }
 
@@ -244,12 +247,15 @@ class Stack {
     this.#judge(id);
   }
 
-  /** @param called functions that are called in this step */
+  /** @param called functions and versions that are called in this step */
   #judge(step: string, called: string[] = []): void {
     const latest = [...this.#latest].filter(
-      ([id]) => called.includes(id) || !this.#behindAliases.has(id),
+      ([id]) => called.includes(id) || !this.#calledByResources.has(id),
     );
-    const live = [...this.#live.values()].flat().map((id) => [id, this.#versions.get(id)] as const);
+    const tried = called.filter((id) => this.#versions.has(id));
+    const live = [...[...this.#live.values()].flat(), ...tried].map(
+      (id) => [id, this.#versions.get(id)] as const,
+    );
     for (const [id, code] of [...latest, ...live])
       for (const lack of code ? this.#lacks(code) : ['itself'])
         this.problems.add(`${step}: ${id} lacks ${lack}`);

@@ -1,3 +1,4 @@
+import { request as requestTo } from 'node:http';
 import { DeleteCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import * as v from 'valibot';
@@ -19,13 +20,33 @@ const { endpoints } = readFunctions();
 const table = await startOwnTable();
 const functions = new Map<string, InvocableFunction>();
 const aws = await startLocalAws(functions);
-/** What CodeDeploy was told. */
+/** What CloudFormation was told. */
 const told: unknown[] = [];
-const codeDeploy = await serve(async (request, response) => {
-  told.push(JSON.parse((await readBody(request)).toString()));
-  response.setHeader('content-type', 'application/x-amz-json-1.1').end('{}');
+let stackStatus: string;
+/** Says in which state the stack is, and takes what custom resources answer. */
+const cloudFormation = await serve(async (request, response) => {
+  const body = (await readBody(request)).toString();
+  if (request.method === 'PUT') told.push(JSON.parse(body));
+  const answer = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member>
+    <StackStatus>${stackStatus}</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+  response.end(answer);
 });
-afterAll(() => Promise.all([aws.close(), codeDeploy.close()]));
+let mayInvoke: boolean;
+/** Lets the check invoke functions while it may. */
+const lambda = await serve((request, response) => {
+  if (!mayInvoke) {
+    const denied = { 'x-amzn-errortype': 'AccessDeniedException' };
+    response.writeHead(403, denied).end('{"message":"You are not authorized."}');
+    return;
+  }
+  const { method = '', headers, url = '' } = request;
+  const forwarded = requestTo(`${aws.url}${url}`, { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 500, answer.headers);
+    answer.pipe(response);
+  });
+  request.pipe(forwarded);
+});
+afterAll(() => Promise.all([aws, cloudFormation, lambda].map((server) => server.close())));
 
 aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
 for (const id of ['refresh-tokens', 'provider-settings']) aws.secrets.create(id, 'a secret');
@@ -38,9 +59,8 @@ setEnvironment(
   aws.endpoint,
 );
 Object.assign(process.env, {
-  AWS_ENDPOINT_URL_LAMBDA: aws.url,
-  AWS_ENDPOINT_URL_CODEDEPLOY: codeDeploy.url,
-  NEW_VERSIONS: [...endpoints.keys()].map((key) => `${key}=${key}`).join(' '),
+  AWS_ENDPOINT_URL_LAMBDA: lambda.url,
+  AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
 });
 await loadOtherFunctions(functions);
 const { checkNewVersions } = await import('../../lib/release/check-new-versions.ts');
@@ -67,12 +87,25 @@ function handlerOf(key: string): InvocableFunction {
 beforeEach(() => {
   told.length = 0;
   log = '';
+  stackStatus = 'UPDATE_IN_PROGRESS';
+  mayInvoke = true;
   for (const key of endpoints.keys()) functions.set(key, handlerOf(key));
 });
 
-const hook = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' };
-/** Does what CodeDeploy does before a version gets requests. */
-const check = () => checkNewVersions(hook, () => 180_000);
+const ids = { StackId: 'a-stack', RequestId: 'a-request', LogicalResourceId: 'Trial' };
+/** Does what CloudFormation does before a version gets requests. */
+const check = (RequestType = 'Update') =>
+  checkNewVersions(
+    {
+      ...ids,
+      RequestType,
+      ResponseURL: cloudFormation.url,
+      ResourceProperties: {
+        Versions: Object.fromEntries([...endpoints.keys()].map((key) => [key, key])),
+      },
+    },
+    () => 150_000,
+  );
 
 /** Why new versions were refused. */
 const reasons = (): string[] =>
@@ -87,8 +120,9 @@ function requireSuccess(): void {
   if (reasons().length > 0) throw new Error([...reasons(), advice].join('\n'));
 }
 
-const verdict = (status: string) => [
-  { deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status },
+const working = [{ ...ids, PhysicalResourceId: 'Trial', Status: 'SUCCESS' }];
+const broken = (reason: string | RegExp = /./) => [
+  { ...working[0], Status: 'FAILED', Reason: expect.stringMatching(reason) },
 ];
 
 const itemsLeft = async () =>
@@ -117,7 +151,7 @@ test('versions that answer as documented may get requests; nobody else is called
   const outside = jest.spyOn(globalThis, 'fetch');
   await check();
   requireSuccess();
-  expect(outside).not.toHaveBeenCalled();
+  expect(outside.mock.calls.map(([address]) => address)).toEqual([cloudFormation.url]);
   outside.mockRestore();
   expect([...asked.keys()].sort()).toEqual([...endpoints.keys()]);
   // A token of the app, a login, and the example, whose client nobody knows.
@@ -125,7 +159,7 @@ test('versions that answer as documented may get requests; nobody else is called
   expect(asked.get('show-login-user')).toEqual([200]);
   expect(asked.get('add-comment')).toEqual([401]);
   expect(asked.get('delete-login-user')).toEqual([401, 204]);
-  expect(told).toEqual(verdict('Succeeded'));
+  expect(told).toEqual(working);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
 });
 
@@ -134,7 +168,7 @@ test('they are also tried where requests must come through CloudFront', async ()
   await check();
   delete process.env.ORIGIN_SECRET_HASHES;
   requireSuccess();
-  expect(told).toEqual(verdict('Succeeded'));
+  expect(told).toEqual(working);
 });
 
 describe('with a login hook', () => {
@@ -152,13 +186,13 @@ describe('with a login hook', () => {
     functions.set(name, ran);
     await check();
     requireSuccess();
-    expect(told).toEqual(verdict('Succeeded'));
+    expect(told).toEqual(working);
     expect(ran).not.toHaveBeenCalled();
   });
 
   test('one that may not gets none, and the reason names the hook and the answer of Lambda', async () => {
     await check();
-    expect(told).toEqual(verdict('Failed'));
+    expect(told).toEqual(broken());
     expect(reasons()).toEqual([
       'The new version for POST /v2/marketing/oauth/token answers 503, not 200. It says temporarily_unavailable: This version may not invoke the login hook login-hook:live: Lambda answers with 404 ResourceNotFoundException.',
     ]);
@@ -188,12 +222,12 @@ test.each<[string, string, InvocableFunction]>([
   ['does not know who has logged in', 'show-login-user', answering(401, {})],
   ['is of a quiet route and fails', 'register-device', answering(500, {})],
   ['cannot delete a person', 'delete-login-user', answering(500, {})],
-])('one that %s gets none, and nothing of the check is left', async (_, name, broken) => {
-  functions.set(name, broken);
+])('one that %s gets none, and nothing of the check is left', async (_, name, version) => {
+  functions.set(name, version);
   await check();
-  expect(told).toEqual(verdict('Failed'));
+  expect(told).toEqual(broken());
   expect(log).toContain('new_versions_failed');
-  expect(log).not.toMatch(/(lcs|acs)_|eyJ[\w-]+\.eyJ/);
+  expect(log + JSON.stringify(told)).not.toMatch(/(lcs|acs)_|eyJ[\w-]+\.eyJ/);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
 });
 
@@ -201,9 +235,35 @@ test('the reason names the route, both statuses, and what the answer says about 
   const error_description = 'The Login App has no such device.';
   functions.set('list-devices', answering(404, { error: 'not_found', error_description }));
   await check();
-  expect(reasons()).toEqual([
-    `The new version for GET /v2/marketing/login/user/push_notifications/devices answers 404, not 200. It says not_found: ${error_description}`,
+  const reason = `The new version for GET /v2/marketing/login/user/push_notifications/devices answers 404, not 200. It says not_found: ${error_description}`;
+  expect(reasons()).toEqual([reason]);
+  expect(told).toMatchObject([{ Reason: `${reason} Read the log of check-new-versions.` }]);
+});
+
+test('the reason says nothing of an answer that is no JSON, which may hold a token', async () => {
+  functions.set('list-devices', async () => ({ statusCode: 200, body: 'lus_secret' }));
+  await check();
+  expect(told).toMatchObject([
+    { Reason: 'The new versions could not be tried. Read the log of check-new-versions.' },
   ]);
+});
+
+test.each(['CREATE_IN_PROGRESS', 'UPDATE_ROLLBACK_IN_PROGRESS'])(
+  'they are not tried in the state %s, which they must not keep from its end',
+  async (status) => {
+    stackStatus = status;
+    functions.set('issue-token', answering(500, {}));
+    await check('Create');
+    expect(told).toEqual(working);
+    expect(log).not.toContain('new_versions');
+  },
+);
+
+test('a permission that is missing yet makes Lambda call again, and CloudFormation wait', async () => {
+  mayInvoke = false;
+  await expect(check()).rejects.toThrow('not authorized');
+  expect(told).toEqual([]);
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
 });
 
 describe('when the time is nearly up', () => {
@@ -220,10 +280,10 @@ describe('when the time is nearly up', () => {
     timeout.mockReset();
   });
   afterAll(() => timeout.mockRestore());
-  const noFurtherRequest = () => timers.get(150_000)?.abort();
-  const end = () => timers.get(170_000)?.abort();
+  const noFurtherRequest = () => timers.get(120_000)?.abort();
+  const end = () => timers.get(140_000)?.abort();
 
-  test('one that gives no answer gets none: CodeDeploy is told before it is', async () => {
+  test('one that gives no answer gets none: CloudFormation is told before it is', async () => {
     const { promise: never, resolve } = Promise.withResolvers<void>();
     functions.set('show-login-user', async () => {
       noFurtherRequest();
@@ -231,7 +291,7 @@ describe('when the time is nearly up', () => {
       await never;
     });
     await check();
-    expect(told).toEqual(verdict('Failed'));
+    expect(told).toEqual(broken());
     expect(log).toContain('new_versions_failed');
     const left = await leftOfTheCheck();
     expect(left).toEqual([expect.objectContaining({ blocked_at: expect.any(String) })]);
@@ -255,7 +315,7 @@ describe('when the time is nearly up', () => {
     );
     await check();
     expect(answers).toEqual([[expect.objectContaining({ statusCode: 200 }), []]]);
-    expect(told).toEqual(verdict('Failed'));
+    expect(told).toEqual(broken());
     expect(log).toContain('The time for the check is up.');
     expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
   });
@@ -284,7 +344,7 @@ describe('when the time is nearly up', () => {
     removed();
     expect(await late).toMatchObject({ statusCode: 400 });
     calling.mockRestore();
-    expect(told).toEqual(verdict('Failed'));
+    expect(told).toEqual(broken());
     const left = await leftOfTheCheck();
     expect(left).toEqual([
       expect.objectContaining({
@@ -314,7 +374,7 @@ describe('the format of the table', () => {
   ): Promise<unknown> {
     const event = {
       RequestType,
-      ResponseURL: codeDeploy.url,
+      ResponseURL: cloudFormation.url,
       StackId: 'a-stack',
       RequestId: 'a-request',
       LogicalResourceId: 'TableFormat',
@@ -330,7 +390,7 @@ describe('the format of the table', () => {
   test('that is newer keeps the new versions from requests, and the deployment from any change', async () => {
     await putFormat(2);
     await check();
-    expect(told).toEqual(verdict('Failed'));
+    expect(told).toEqual(broken());
     expect(log).toContain(Reason);
     expect(await partitionsLeft()).toEqual(expect.arrayContaining(['SIGNING_KEYS', 'TABLE']));
     expect(await itemsLeft()).toHaveLength(2);
@@ -352,7 +412,7 @@ describe('the format of the table', () => {
     expect(await step('check')).toMatchObject({ Status: 'SUCCESS' });
     await check();
     requireSuccess();
-    expect(told.at(-1)).toEqual(verdict('Succeeded')[0]);
+    expect(told.at(-1)).toEqual(working[0]);
   });
 
   test('never falls, and one that makes no sense is an error', async () => {
@@ -393,7 +453,7 @@ test('what a killed check left is removed by the next one, unless it may be in u
     await check();
     clock.now = now;
     requireSuccess();
-    expect(told).toEqual([...verdict('Succeeded'), ...verdict('Succeeded')]);
+    expect(told).toEqual([...working, ...working]);
     expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
   } finally {
     endIt();

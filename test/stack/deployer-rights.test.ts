@@ -32,6 +32,7 @@ const policySchema = v.object({
 const handlerPermissions: Record<string, string> = {
   'Custom::FirstRotation': 'lambda:InvokeFunction',
   'Custom::TableFormat': 'lambda:InvokeFunction',
+  'Custom::Trial': 'lambda:InvokeFunction',
   'AWS::ApiGatewayV2::Api': 'apigateway:DELETE,GET,PATCH,POST,PUT',
   'AWS::ApiGatewayV2::ApiMapping': 'apigateway:DELETE,GET,PATCH,POST,PUT',
   'AWS::ApiGatewayV2::DomainName': 'apigateway:DELETE,GET,PATCH,POST,PUT',
@@ -209,9 +210,12 @@ describe('the boundary', () => {
       ),
     ];
     const roles = given.map(([action]) => action);
+    // On the way back to 1.0.0, CodeDeploy waits an hour for a function that may not report to it.
+    const of100 = 'codedeploy:PutLifecycleEventHookExecutionStatus';
     const expected = [
       ...roles,
       ...codeDeploy,
+      of100,
       'dynamodb:ConditionCheckItem',
       'lambda:InvokeFunction',
     ];

@@ -58,8 +58,8 @@ const rotationOf = (...names: SecretName[]): string[] =>
 
 /** The functions whose new versions are tried before they get requests. */
 const tried = [...endpoints.keys()];
-const reporting =
-  'codedeploy:PutLifecycleEventHookExecutionStatus arn:AWS::Partition:codedeploy:AWS::Region:AWS::AccountId:deploymentgroup:a-stack/*';
+const lookingAtAliases =
+  'lambda:GetAlias arn:AWS::Partition:lambda:AWS::Region:AWS::AccountId:function:a-stack-*';
 
 /** What a function may do beyond what its access says. */
 const ownRights: Record<string, unknown[]> = {
@@ -81,7 +81,12 @@ const ownRights: Record<string, unknown[]> = {
   ],
   'check-new-versions': [
     ...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`),
-    reporting,
+    'cloudformation:DescribeStacks AWS::StackId',
+  ],
+  'guard-table-format': [
+    lookingAtAliases,
+    'cloudformation:DescribeStacks AWS::StackId',
+    'cloudformation:ListStackResources AWS::StackId',
   ],
 };
 
@@ -235,11 +240,11 @@ describe('functions', () => {
   test('have no rights by other ways: no wildcards, no managed policies, no shared roles', () => {
     const rights = functions.flatMap(({ properties }) => rightsOf(properties.Role));
     const wildcards = rights.filter((right) => right.split(' if ')[0]?.includes('*'));
-    // The keys limit queries of all indexes. Each deployment makes a version of its own, and the
-    // application's groups are those of this stack.
+    // The keys limit queries of all indexes. Each deployment makes a version of its own. What looks
+    // at aliases comes before all functions.
     const others = wildcards.filter((right) => !/^dynamodb:Query Table\/index\/\* if /.test(right));
     expect(others.sort()).toEqual([
-      reporting,
+      lookingAtAliases,
       ...tried.map((key) => `lambda:InvokeFunction ${pascal(key)}:*`).sort(),
     ]);
     const own = roles.filter(({ id }) =>

@@ -79,11 +79,13 @@ const intrinsicSchema = v.union([refSchema, attributeSchema, joinSchema]);
  * @throws Error when it names a resource of an unknown type
  */
 export function resolved(part: unknown, resources: Resources, place: Place): string {
+  const { partition, region, stack } = place;
   const pseudoParameters: Record<string, string> = {
     'AWS::AccountId': account,
-    'AWS::Partition': place.partition,
-    'AWS::Region': place.region,
-    'AWS::StackName': place.stack,
+    'AWS::Partition': partition,
+    'AWS::Region': region,
+    'AWS::StackId': `arn:${partition}:cloudformation:${region}:${account}:stack/${stack}/${'0'.repeat(36)}`,
+    'AWS::StackName': stack,
     'AWS::URLSuffix': 'amazonaws.com',
   };
   const arnIn = (id: string): string => {

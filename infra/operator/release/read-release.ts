@@ -1,9 +1,4 @@
-import {
-  CloudFormationClient,
-  DescribeStacksCommand,
-  paginateListStackResources,
-  type StackResourceSummary,
-} from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import {
   CloudWatchClient,
   type MetricDataQuery,
@@ -14,6 +9,7 @@ import {
   LambdaClient,
   paginateListVersionsByFunction,
 } from '@aws-sdk/client-lambda';
+import { readStackAliases, type StackAlias } from '../../../lib/release/stack-aliases.ts';
 import { forEachInBatches } from '../../../lib/storage/batches.ts';
 
 /**
@@ -31,19 +27,9 @@ export async function readRelease(StackName: string) {
   const { Stacks: [stack] = [] } = await cloudFormation.send(
     new DescribeStacksCommand({ StackName }),
   );
-  const pages = await Array.fromAsync(
-    paginateListStackResources({ client: cloudFormation }, { StackName }),
-  );
-  const resources = pages.flatMap(({ StackResourceSummaries = [] }) => StackResourceSummaries);
-  const ofType = (type: string) => resources.filter(({ ResourceType }) => ResourceType === type);
-  const deployed = new Map(
-    ofType('AWS::Lambda::Version').map(({ PhysicalResourceId }) =>
-      qualifiedName(PhysicalResourceId),
-    ),
-  );
   const functions: Served[] = [];
-  await forEachInBatches(ofType('AWS::Lambda::Alias'), async (alias) => {
-    functions.push(await readServed(lambda, alias, deployed));
+  await forEachInBatches(await readStackAliases(cloudFormation, StackName), async (alias) => {
+    functions.push(await readServed(lambda, alias));
   });
   return {
     stack: StackName,
@@ -60,13 +46,8 @@ export type Release = Awaited<ReturnType<typeof readRelease>>;
 /** A deployed function that serves an endpoint. */
 export type Served = Awaited<ReturnType<typeof readServed>>;
 
-/** @param deployed the version that CloudFormation deployed last, by the name of the function */
-async function readServed(
-  client: LambdaClient,
-  alias: StackResourceSummary,
-  deployed: Map<string, string>,
-) {
-  const [name, Name] = qualifiedName(alias.PhysicalResourceId);
+async function readServed(client: LambdaClient, alias: StackAlias) {
+  const { key, functionName: name, name: Name, deployed, updatedAt } = alias;
   const { FunctionVersion, RoutingConfig, RevisionId } = await client.send(
     new GetAliasCommand({ FunctionName: name, Name }),
   );
@@ -87,7 +68,7 @@ async function readServed(
     .toSorted((one, other) => other.number - one.number);
   return {
     /** The name of its file in `functions/`. */
-    key: functionKeyOf(alias.LogicalResourceId),
+    key,
     name,
     live,
     /** The version before the live one, if there is one and it was retained. */
@@ -95,31 +76,13 @@ async function readServed(
     /**
      * The version that CloudFormation deployed last. After `release back`, an earlier one is live.
      */
-    deployed: versions.find(({ number }) => number === Number(deployed.get(name))) ?? live,
-    deployedAt: alias.LastUpdatedTimestamp,
+    deployed: versions.find(({ number }) => number === deployed) ?? live,
+    deployedAt: updatedAt,
     /** Whether a canary gets a part of the requests. */
     isShifting: Object.keys(RoutingConfig?.AdditionalVersionWeights ?? {}).length > 0,
     revisionId: RevisionId,
   };
 }
-
-/**
- * The function's name and the version or alias in an ARN:
- * `arn:aws:lambda:REGION:ACCOUNT:function:NAME:live`
- */
-function qualifiedName(arn = ''): [name: string, qualifier: string] {
-  const [name = '', qualifier = ''] = arn.split(':').slice(-2);
-  return [name, qualifier];
-}
-
-/**
- * The key of a function, by the logical id of its alias: `IssueTokenLive` belongs to `issue-token`.
- */
-const functionKeyOf = (logicalId = ''): string =>
-  logicalId
-    .replace(/Live$/, '')
-    .replaceAll(/(?<!^)[A-Z]/g, '-$&')
-    .toLowerCase();
 
 /** How long before now requests and errors are counted. */
 const minutes = 15;
