@@ -105,12 +105,12 @@ export function makeAlarms(stack: Stack, watched: Watched) {
       ...definedOnly({ alarmName }),
     });
   };
-  const errors = rate(
-    '5xx',
-    measurements.serverErrors,
-    measurements.requests,
-    settings.alarmFewest,
-  );
+  // A provider that is down is what ProviderFailures is about. Here it would take releases back.
+  const ownErrors = formula('5xx of our own', 'all - FILL(providers, 0)', {
+    all: measurements.serverErrors,
+    providers: measurements.total('ProviderFailures'),
+  });
+  const errors = rate('5xx', ownErrors, measurements.requests, settings.alarmFewest);
   const wholeApi = alarmOf(['ServerErrors', errors, settings.alarmErrorPercent, [2, 3]]);
   const rows = [aboutService, aboutRoutes, aboutEvents].flatMap((about) => about(watched));
   const all = [wholeApi, ...rows.map((row) => alarmOf(row))];
@@ -138,13 +138,13 @@ export function makeAlarms(stack: Stack, watched: Watched) {
 /**
  * Alarms about the new version of a function: about its own requests, and about its errors in all
  * its time as a canary. With a tenth of the requests and half of the errors, it fails nine times as
- * often as the version before.
+ * often as the version before. A provider that is down fails both alike.
  * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension
  *   ExecutedVersion
  */
 function aboutNewVersion(
   { measurements, settings }: Watched,
-  { key, lambda }: EndpointFunction,
+  { key, lambda, access }: EndpointFunction,
 ): AlarmRow[] {
   const { functionName: name } = lambda;
   const { version } = lambda.currentVersion;
@@ -153,7 +153,7 @@ function aboutNewVersion(
     Resource: `${name}:${liveAlias}`,
     ExecutedVersion: version,
   };
-  const { serverErrorsOf } = measurements;
+  const { serverErrorsOf, total } = measurements;
   const errors = sum('Errors', {
     failed: serverErrorsOf({ function: name, version, event: 'request_failed' }),
     // Crashes and timeouts, which no log line tells of.
@@ -161,10 +161,19 @@ function aboutNewVersion(
   });
   const invocations = lambda.metricInvocations({ ...perMinute, dimensionsMap });
   const period = Duration.minutes(settings.canaryMinutes);
+  const ofFunction = serverErrorsOf({ function: name }, period);
+  // Versions of 1.0.0 count the failures of providers, but not their own 5xx.
+  const providers = total('ProviderFailures').with({ period });
+  const ofAll = formula(
+    'All 5xx',
+    'MAX([FILL(counted, 0), FILL(providers, 0)])',
+    { counted: ofFunction, providers },
+    period,
+  );
   const share = rate(
     'The new version of all 5xx',
     serverErrorsOf({ function: name, version }, period),
-    serverErrorsOf({ function: name }, period),
+    access.secrets?.includes('provider-settings') ? ofAll : ofFunction,
     fewestOfVersion,
     period,
   );
@@ -225,9 +234,11 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
     others: because('RequestsRefused', 'secret_wrong'),
   });
   const wrongShare = rate('Wrong secrets', wrongSecrets, requests, 100);
-  const refused = total('PublicClientsRefused');
-  const tokenRequests = sum('Token requests', { refused, issued: total('TokensIssued') });
-  const refusedShare = rate('Refused public clients', refused, tokenRequests, 100);
+  const refusedShare = formula(
+    'Refused public clients, per cent',
+    'IF(refused >= 100, 100 * refused / (refused + FILL(issued, 0)), 0)',
+    { refused: total('PublicClientsRefused'), issued: total('TokensIssued') },
+  );
   // Among fewer than twenty requests, one cold start would set the alarm off.
   const enough = { requests, latency: measurements.latency(cloudwatch.Stats.p(99)) };
   const latency = formula('Latency, ms', 'IF(requests >= 20, latency, 0)', enough);
@@ -235,7 +246,11 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
   const units = sum('Units', { consumedReads, consumedWrites });
   const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
   const calls = total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
-  const providerFailures = rate('Provider failures', total('ProviderFailures'), calls, fewest);
+  const failedCalls = sum('Failed calls', {
+    failed: total('ProviderFailures'),
+    undecided: total('ProvidersWithoutVerdict'),
+  });
+  const providerFailures = rate('Provider failures', failedCalls, calls, fewest);
   const loginHook: AlarmRow = [
     'LoginHookFailed',
     loginHookFailures(measurements),
@@ -281,7 +296,7 @@ function loginHookFailures({ total }: Measurements): cloudwatch.IMetric {
 }
 
 /** Alarms about audit lines, and about published events if there are any. */
-function aboutEvents({ measurements, settings, audit, publishing }: Watched): AlarmRow[] {
+function aboutEvents({ measurements, audit, publishing }: Watched): AlarmRow[] {
   const auditFailures = sum('Audit failures', {
     failed: audit.forwarder.metricErrors(perMinute),
     waiting: audit.undelivered.metricApproximateNumberOfMessagesVisible(perMinute),
@@ -290,15 +305,19 @@ function aboutEvents({ measurements, settings, audit, publishing }: Watched): Al
   if (!publishing) return [ofAudit];
   const { publisher, deadLetters } = publishing;
   const period = Duration.minutes(15);
-  const streamed = {
-    // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has
-    // invocations alone.
-    invocations: publisher.metricInvocations({ period }),
-    read: publishing.changesRead.with({ period }),
-    written: measurements.consumedWrites.with({ period }),
-  };
-  const unreadWrites = 'IF(FILL(invocations, 0) + FILL(read, 0) < 1, FILL(written, 0), 0)';
-  const unread = formula('Unread write units', unreadWrites, streamed, period);
+  // Each login publishes something. The metrics of what is read from the stream cost more.
+  const logins = (grant_type: string) =>
+    measurements.total('TokensIssued').with({ dimensionsMap: { grant_type }, period });
+  const unpublished = formula(
+    'Unpublished logins',
+    'IF(FILL(invocations, 0) < 1, FILL(tokens, 0) + FILL(codes, 0), 0)',
+    {
+      invocations: publisher.metricInvocations({ period }),
+      tokens: logins('provider_credentials'),
+      codes: logins('provider_authorization_code'),
+    },
+    period,
+  );
   const delay = publisher.metric('IteratorAge', {
     ...perMinute,
     statistic: cloudwatch.Stats.MAXIMUM,
@@ -306,7 +325,7 @@ function aboutEvents({ measurements, settings, audit, publishing }: Watched): Al
   return [
     ofAudit,
     ['EventsDelayed', delay, 15 * 60_000, [3, 5]],
-    ['EventsStopped', unread, settings.alarmFewest, [2, 4]],
+    ['EventsStopped', unpublished, 1, [2, 4]],
     ['EventsUndeliverable', deadLetters.metricApproximateNumberOfMessagesVisible(perMinute), 1],
   ];
 }

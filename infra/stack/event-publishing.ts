@@ -1,5 +1,4 @@
 import { Duration } from 'aws-cdk-lib';
-import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnArchive, EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { type Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
@@ -19,8 +18,6 @@ export class EventPublishing extends Construct {
   readonly bus: BusInUse;
   readonly deadLetters: Queue;
   readonly publisher: lambda.IFunction;
-  /** Changes that were read from the stream, whether or not they pass its filter. */
-  readonly changesRead: Metric;
 
   /**
    * @param existing a bus that is there already
@@ -54,7 +51,7 @@ export class EventPublishing extends Construct {
     allow(publisher, ['sqs:SendMessage'], [this.deadLetters.queueArn]);
     allowKey(publisher, table.encryptionKey, 'read', 'dynamodb');
     allowKey(publisher, key, 'write', 'sqs');
-    const mapping = new lambda.EventSourceMapping(this, 'Stream', {
+    new lambda.EventSourceMapping(this, 'Stream', {
       target: publisher,
       eventSourceArn: tableStreamArn,
       // Nothing is lost between the creation of the stream and the first call.
@@ -70,13 +67,6 @@ export class EventPublishing extends Construct {
       // An hour before the stream loses a record, Lambda writes its place to the dead-letter queue.
       maxRecordAge: Duration.hours(23),
       onFailure: { bind: () => ({ destination: this.deadLetters.queueArn }) },
-      metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT] },
-    });
-    this.changesRead = new Metric({
-      namespace: 'AWS/Lambda',
-      metricName: 'PolledEventCount',
-      dimensionsMap: { EventSourceMappingUUID: mapping.eventSourceMappingId },
-      statistic: Stats.SUM,
     });
   }
 }

@@ -51,7 +51,11 @@ export class Watching extends NestedStack {
         'Latency of providers, p99, ms',
         by('ProviderLatency', 'provider', cloudwatch.Stats.p(99)),
       ),
-      graph('Provider failures', by('ProviderFailures', 'provider')),
+      graph(
+        'Provider failures, and credentials without a verdict',
+        by('ProviderFailures', 'provider'),
+        by('ProvidersWithoutVerdict', 'provider'),
+      ),
       graph('Table, units consumed', measurements.consumedReads, measurements.consumedWrites),
       graph('Devices registered', by('DevicesRegistered', 'outcome')),
       graph('Searches', total('Searches')),

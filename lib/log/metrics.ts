@@ -37,17 +37,15 @@ export const metrics = [
     without: { error: 'use_dpop_nonce' },
     by: [],
   },
-  { name: 'RequestsRefused', of: ['request_refused'], by: ['error', 'reason'] },
+  { name: 'RequestsRefused', of: ['request_refused'], by: ['reason'] },
   { name: 'RefreshTokensRepeated', of: ['refresh_token_repeated'], by: [] },
   { name: 'RefreshTokensReplayed', of: ['refresh_token_replayed'], by: [] },
   { name: 'RefreshTokensReused', of: ['refresh_token_reused'], by: [] },
   { name: 'ProviderLatency', of: ['provider_called'], value: 'milliseconds', by: ['provider'] },
   { name: 'StaleSecrets', of: ['secret_stale'], by: [] },
-  {
-    name: 'ProviderFailures',
-    of: ['provider_failed', 'provider_gave_no_verdict'],
-    by: ['provider'],
-  },
+  // As many as there are 5xx because of a provider, so that alarms can subtract them.
+  { name: 'ProviderFailures', of: ['provider_failed'], by: ['provider'] },
+  { name: 'ProvidersWithoutVerdict', of: ['provider_gave_no_verdict'], by: ['provider'] },
   { name: 'ProviderStreamsUpdated', of: ['provider_stream_updated'], by: [] },
   { name: 'LoginHookLatency', of: ['login_hook_called'], value: 'milliseconds', by: [] },
   { name: 'LoginHookFailures', of: ['login_hook_failed'], by: [] },
@@ -58,7 +56,7 @@ export const metrics = [
     with: { error: 'temporarily_unavailable' },
     by: versions,
   },
-  { name: 'DevicesRegistered', of: ['device_registered'], by: ['outcome', 'platform'] },
+  { name: 'DevicesRegistered', of: ['device_registered'], by: ['outcome'] },
   { name: 'Searches', of: ['events_searched'], by: [] },
 ] as const satisfies readonly Metric[];
 

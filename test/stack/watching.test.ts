@@ -120,7 +120,6 @@ const inLambda = (metric: string, key: string): string =>
   `AWS/Lambda ${metric}, FunctionName=${key.replaceAll('-', '')}Function`;
 const inTable = (metric: string, index?: string): string =>
   `AWS/DynamoDB ${metric}, ${index ? `GlobalSecondaryIndexName=${index}, ` : ''}TableName=Table`;
-const changesRead = 'AWS/Lambda PolledEventCount, EventSourceMappingUUID=EventPublishingStream';
 const waitingIn = (queue: string): string =>
   `Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=${queue}, in 60 s`;
 const throttled = [
@@ -163,7 +162,15 @@ describe('alarms', () => {
     [
       'ServerErrors',
       '2 of 3 from 1',
-      share(5, sum('part', 'AWS/ApiGateway 5xx, ApiId=ApiHttp'), requests),
+      share(
+        5,
+        [
+          'all - FILL(providers, 0)',
+          sum('all', 'AWS/ApiGateway 5xx, ApiId=ApiHttp'),
+          sum('providers', 'a-stack ProviderFailures'),
+        ],
+        requests,
+      ),
     ],
     [
       'Latency',
@@ -185,7 +192,10 @@ describe('alarms', () => {
       '3 of 5 from 2',
       share(
         5,
-        sum('part', 'a-stack ProviderFailures'),
+        added(
+          sum('failed', 'a-stack ProviderFailures'),
+          sum('undecided', 'a-stack ProvidersWithoutVerdict'),
+        ),
         'whole: SampleCount of a-stack ProviderLatency, in 60 s',
       ),
     ],
@@ -204,14 +214,11 @@ describe('alarms', () => {
     [
       'PublicClientsRefused',
       '3 of 5 from 20',
-      share(
-        100,
-        sum('part', 'a-stack PublicClientsRefused'),
-        added(
-          sum('refused', 'a-stack PublicClientsRefused'),
-          sum('issued', 'a-stack TokensIssued'),
-        ),
-      ),
+      [
+        'IF(refused >= 100, 100 * refused / (refused + FILL(issued, 0)), 0)',
+        sum('refused', 'a-stack PublicClientsRefused'),
+        sum('issued', 'a-stack TokensIssued'),
+      ],
     ],
     [
       'WrongSecrets',
@@ -283,7 +290,13 @@ describe('alarms', () => {
           share(
             5,
             sum('part', `a-stack ServerErrors, function=${lambda}, version=${version}`, 900),
-            sum('whole', `a-stack ServerErrors, function=${lambda}`, 900),
+            key === 'issue-token'
+              ? [
+                  'MAX([FILL(counted, 0), FILL(providers, 0)])',
+                  sum('counted', `a-stack ServerErrors, function=${lambda}`, 900),
+                  sum('providers', 'a-stack ProviderFailures', 900),
+                ]
+              : sum('whole', `a-stack ServerErrors, function=${lambda}`, 900),
           ),
         ],
       ];
@@ -304,12 +317,12 @@ describe('alarms', () => {
     // Neither a disabled event source mapping nor a disabled rule has a metric.
     [
       'EventsStopped',
-      '2 of 4 from 5',
+      '2 of 4 from 1',
       [
-        'IF(FILL(invocations, 0) + FILL(read, 0) < 1, FILL(written, 0), 0)',
+        'IF(FILL(invocations, 0) < 1, FILL(tokens, 0) + FILL(codes, 0), 0)',
         sum('invocations', inLambda('Invocations', 'publish-events'), 900),
-        sum('read', changesRead, 900),
-        sum('written', inTable('ConsumedWriteCapacityUnits'), 900),
+        sum('tokens', 'a-stack TokensIssued, grant_type=provider_credentials', 900),
+        sum('codes', 'a-stack TokensIssued, grant_type=provider_authorization_code', 900),
       ],
     ],
     [
@@ -425,23 +438,45 @@ describe('alarms', () => {
     ['all five of both kinds', 'ErrorsOf', { failed: 3, crashed: 2, whole: 5 }, true],
     ['fewer than five in a hundred', 'ErrorsOf', { failed: 5, whole: 101 }, false],
     ['four, which could be chance', 'ErrorsOf', { failed: 4, whole: 4 }, false],
-    ['one provider fails in the new version alone', 'WorseOf', { part: 5, whole: 5 }, true],
+    [
+      'one provider fails in the new version alone',
+      'WorseOf',
+      { part: 5, counted: 5, providers: 5 },
+      true,
+    ],
     [
       'it fails as often as the version before, with a ninth of its requests',
       'WorseOf',
-      { part: 5, whole: 10 },
+      { part: 5, counted: 10 },
       true,
     ],
-    ['a provider is down for both', 'WorseOf', { part: 5, whole: 50 }, false],
-    ['four failures, which could be chance', 'WorseOf', { part: 4, whole: 4 }, false],
+    ['a provider is down for both', 'WorseOf', { part: 5, counted: 50, providers: 50 }, false],
+    [
+      'a provider is down for it and for 1.0.0, which does not count its own 5xx',
+      'WorseOf',
+      { part: 5, counted: 5, providers: 50 },
+      false,
+    ],
+    ['four failures, which could be chance', 'WorseOf', { part: 4, counted: 4 }, false],
   ])('about a new version: %s, for NewVersion%s', (_, name, counts, goesOff) => {
     const alarm = alarmNamed(`NewVersion${name}IssueToken`);
     expect(alarm && calculated(alarm, counts) >= alarm.Threshold).toBe(goesOff);
   });
 
+  test.each([
+    ['a provider that is down', { all: 900, providers: 900, whole: 10_000 }, false],
+    ['a provider that is down, and a fault of ours', { all: 1000, providers: 900 }, true],
+    ['a fault of ours', { all: 100 }, true],
+  ])('about all requests go off for %s: %j', (_, counts, goesOff) => {
+    const alarm = alarmNamed('ServerErrors');
+    const value = alarm && calculated(alarm, { whole: 10_000, ...counts });
+    expect((value ?? NaN) >= (alarm?.Threshold ?? NaN)).toBe(goesOff);
+  });
+
   test('compare a new version for as long as it is a canary', async () => {
     const longer = JSON.stringify(alarmsIn(await watchingWith(otherCanary)));
-    expect(longer.match(/"Period":1800/g)).toHaveLength(2 * busy.length);
+    // That of the token function reads the failures of providers, too.
+    expect(longer.match(/"Period":1800/g)).toHaveLength(2 * busy.length + 1);
   });
 
   test.each([
