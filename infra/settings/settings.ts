@@ -25,6 +25,18 @@ export type Settings = Given & {
   change: Pin[];
 };
 
+/**
+ * Settings that are often for one deployment alone: in an app of one's own, `-c name=value` sets
+ * them without a change of its code.
+ */
+export const forOneDeployment = [
+  'canary',
+  'change',
+  'ignoreAlarms',
+  'tableName',
+  'tableStreamArn',
+] as const;
+
 /** A settings file, named as people know it: `deployments/live.json`. */
 export interface SettingsFile {
   file: string;

@@ -1,7 +1,13 @@
 import { Stack, Token } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
-import { readSettings, regionOf, type Settings, SettingsError } from '../settings/settings.ts';
+import {
+  forOneDeployment,
+  readSettings,
+  regionOf,
+  type Settings,
+  SettingsError,
+} from '../settings/settings.ts';
 import { PropError, shown } from './prop-error.ts';
 import type { LoginServiceProps, ServiceResources } from './service-props.ts';
 
@@ -84,11 +90,12 @@ const ofStack = new Map([
 ]);
 
 /**
- * The settings of a service, with the ARNs of those that are resources of the app.
+ * The settings of a service, with the ARNs of those that are resources of the app. Those for one
+ * deployment may come by the context of the app, too, which overrides its props.
  * @throws PropError naming the first prop that is wrong
  */
 export function readProps(service: Construct, props: LoginServiceProps): Settings {
-  const given: Given = definedOnly(props);
+  const given: Given = { ...definedOnly(props), ...settingsInContext(service) };
   for (const [name, own] of ofStack)
     if (name in given) throw new PropError(service, name, `is the prop ${own} of the stack`);
   requireResources(service, given);
@@ -103,6 +110,10 @@ export function readProps(service: Construct, props: LoginServiceProps): Setting
   };
   return { ...settings, ...definedOnly(arns) };
 }
+
+/** The settings for one deployment that the context of the app has (`-c name=value`). */
+const settingsInContext = ({ node }: Construct): Given =>
+  definedOnly(Object.fromEntries(forOneDeployment.map((name) => [name, node.tryGetContext(name)])));
 
 /** Requires resources of the right kinds, in the right regions. */
 function requireResources(service: Construct, given: Given): void {

@@ -28,6 +28,7 @@ function withoutBucket(template: Record<string, unknown>): unknown {
     .replaceAll('login-service/', '')
     // The ids of versions and the key of the template within are hashes of what names the bucket.
     .replaceAll(/(?<=CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '')
+    .replaceAll(/(?<="NewVersions":")[0-9a-f]{64}/g, '')
     .replaceAll(/[0-9a-f]{64}(?=\.json)/g, '');
   return JSON.parse(text);
 }

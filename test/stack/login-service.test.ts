@@ -7,9 +7,53 @@ import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { LoginService } from '../../infra/stack/login-service.ts';
+import type { LoginServiceProps } from '../../infra/stack/service-props.ts';
 import { tableShape } from '../../infra/stack/table-shape.ts';
 import { withEdge } from '../support/deployments.ts';
-import { ownStack } from '../support/embedded-app.ts';
+import { newApp, ownStack } from '../support/embedded-app.ts';
+
+describe('settings for one deployment come by the context of the app', () => {
+  function withContext(context: Record<string, string>, props: LoginServiceProps = {}) {
+    const stack = ownStack('accounts', newApp(context));
+    const { settings, watching } = new LoginService(stack, 'Login', props);
+    return { settings, watching: Template.fromStack(watching), service: Template.fromStack(stack) };
+  }
+
+  test('no canary', () => {
+    const { watching, service } = withContext({ canary: 'false' }, { canary: true });
+    watching.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
+    service.resourceCountIs('Custom::Trial', 1);
+  });
+
+  test('no roll-back on alarms', () => {
+    withContext({ ignoreAlarms: 'true' }).watching.allResourcesProperties(
+      'AWS::CodeDeploy::DeploymentGroup',
+      { AlarmConfiguration: { Alarms: [], Enabled: false } },
+    );
+  });
+
+  test('a restored table, which is changed on purpose', () => {
+    const tableStreamArn =
+      'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
+    const { service } = withContext({ tableName: 'restored', tableStreamArn, change: 'tableName' });
+    service.resourceCountIs('AWS::DynamoDB::Table', 0);
+    expect(service.toJSON().Parameters).not.toHaveProperty('PinnedTableName');
+  });
+
+  test('but no other setting, of which the app may have its own', () => {
+    expect(withContext({ stage: 'development', rateLimit: 'none' }).settings).toMatchObject({
+      stage: 'production',
+      rateLimit: 1000,
+    });
+  });
+
+  test.each<[Record<string, string>, string]>([
+    [{ canary: 'no' }, "the prop canary must be true or false, not 'no'"],
+    [{ tableName: 'restored' }, 'the prop tableStreamArn must come with tableName'],
+  ])('a wrong one is named: %j', (context, message) => {
+    expect(() => withContext(context)).toThrow(message);
+  });
+});
 
 describe('resources of your own take the place of those of the service', () => {
   const stack = ownStack();
