@@ -372,7 +372,8 @@ export const settingsSchema = v.object({
     default: false,
   }),
   canary: setting({
-    meaning: 'Whether [a canary](#what-the-canary-catches) tries new versions',
+    meaning:
+      'Whether new versions of the ten busiest functions are [a canary](#what-the-canary-catches) first',
     values: trueOrFalse,
     defaultsTo: '`true` in production, `false` in development',
   }),
@@ -383,7 +384,7 @@ export const settingsSchema = v.object({
     default: 15,
   }),
   canariesAtOnce: setting({
-    meaning: 'How many functions [go live at the same time](#how-long-a-deployment-takes)',
+    meaning: 'How many canaries [there are at the same time](#how-long-a-deployment-takes)',
     values: whole(1, 50),
     default: 5,
   }),
