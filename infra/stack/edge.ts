@@ -43,7 +43,7 @@ export class Edge extends Stack {
       env: { account, region: 'us-east-1' },
       terminationProtection,
     });
-    this.addStackDependency(Stack.of(service));
+    this.node.addDependency(Stack.of(service));
     const namedKey = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;
     const key = edgeEncryptionKey ?? namedKey;
     if (key) allowLogs(this, key);
@@ -124,7 +124,7 @@ export class Edge extends Stack {
       deliveryDestinationArn: destination.attrArn,
       recordFields,
     });
-    delivery.addResourceDependency(source);
+    delivery.node.addDependency(source);
     // The CDK passes the filter as it is: CloudFormation has no schema of it.
     // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log
     // group"

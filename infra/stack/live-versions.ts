@@ -49,13 +49,13 @@ export function goLive(
     const live = lambda.addAlias(liveAlias);
     const alias = resourceOf(live, CfnAlias);
     alias.overrideLogicalId(`${pascal(key)}Live`);
-    alias.addResourceDependency(trial);
+    alias.node.addDependency(trial);
     // What can fail does so before anything is live.
-    if (watching.nestedStackResource) alias.addResourceDependency(watching.nestedStackResource);
+    if (watching.nestedStackResource) alias.node.addDependency(watching.nestedStackResource);
     // CodeDeploy calls Lambda for a whole group through one role; with too many calls, a deployment
     // fails. @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
     for (const [other, earlier] of aliases)
-      if (groupOf(other) === groupOf(served) - 1) alias.addResourceDependency(earlier);
+      if (groupOf(other) === groupOf(served) - 1) alias.node.addDependency(earlier);
     aliases.set(served, alias);
     if (settings.canary && served.access.isBusy)
       alias.cfnOptions.updatePolicy = {
@@ -144,7 +144,7 @@ function deploymentGroups(
       },
     });
     // CodeDeploy rejects the calls for all of them at once: "Rate exceeded".
-    group.addResourceDependency(before);
+    group.node.addDependency(before);
     before = group;
   }
 }
@@ -183,7 +183,7 @@ export function guardUpdate(
   const check = resourceOf(step({ Step: 'check', Format, ...aliases }), CfnResource);
   for (const one of service.node.findAll()) {
     if (one instanceof ServiceFunction && one !== guard)
-      resourceOf(one.lambda, CfnFunction).addResourceDependency(check);
+      resourceOf(one.lambda, CfnFunction).node.addDependency(check);
   }
   allow(
     guard.lambda,
