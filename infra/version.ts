@@ -1,7 +1,11 @@
+import { join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** Whether this is the installed package, which is JavaScript, and not a clone. */
-export const isInstalled = import.meta.filename.endsWith('.js');
+export const isInstalled = !import.meta.filename.endsWith('.ts');
+
+/** The folder of the clone, or of the installed package, whose code is in one folder of it. */
+export const projectFolder = join(import.meta.dirname, '..');
 
 export const operatorCommand = isInstalled
   ? 'npx login-service operator'

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { callOperator } from '../operator/call/call-operator.ts';
 import type { FunctionTarget } from '../operator/call/invoke-function.ts';
+import { projectFolder } from '../version.ts';
 import type { Addresses } from './load-functions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
@@ -104,9 +105,7 @@ async function createAccessRequest({ operator }: DemoStack, account: string): Pr
 
 /** The README's lines after the variables: requests with curl and sed. */
 const [requests = ''] =
-  readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').match(
-    /^field\(\).*?(?=^```$)/ms,
-  ) ?? [];
+  readFileSync(join(projectFolder, 'README.md'), 'utf8').match(/^field\(\).*?(?=^```$)/ms) ?? [];
 
 /** The README's lines to paste into a shell, with this demo's values. */
 export const tryIt = ({

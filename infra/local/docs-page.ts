@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { extname } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
-import { pageFiles } from '../docs/page/page-files.ts';
+import { isInstalled, projectFolder } from '../version.ts';
 import type { Demo } from './demo.ts';
 import type { Route } from './gateway.ts';
 
@@ -13,7 +14,7 @@ import type { Route } from './gateway.ts';
 export function docsRoutes(demo: Demo): Route[] {
   let files: Map<string, string> | undefined;
   const serveFile = async (name = '') => {
-    files ??= pageFiles(true);
+    files ??= isInstalled ? readPage() : await bundlePage();
     const text = files.get(name);
     if (text === undefined) return answer(404, '{"message":"Not Found"}', 'application/json');
     return answer(200, text, `${contentTypes[extname(name)]}; charset=utf-8`);
@@ -26,6 +27,19 @@ export function docsRoutes(demo: Demo): Route[] {
       answer(200, JSON.stringify(await demoCredentials(demo)), 'application/json'),
     ),
   ];
+}
+
+/** The page of the clone. The packages that it is made with are not in the installed one. */
+async function bundlePage(): Promise<Map<string, string>> {
+  const { pageFiles } = await import('../docs/page/page-files.ts');
+  return pageFiles(true);
+}
+
+/** The page of the installed package. */
+function readPage(): Map<string, string> {
+  const folder = join(projectFolder, 'page');
+  const names = readdirSync(folder);
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
 const contentTypes: Record<string, string> = {

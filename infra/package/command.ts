@@ -1,14 +1,27 @@
 #!/usr/bin/env node
-const programs = new Map([
+import { nodeProblem } from './node-version.ts';
+import { missingStartPackages } from './start-packages.ts';
+
+const programs = new Map<string, () => Promise<unknown>>([
   ['operator', () => import('../operator/main.ts')],
-  ['start', () => import('../local/start.ts')],
+  ['start', start],
   ['template', () => import('./template/main.ts')],
 ]);
 // The rest of the words is for the program.
 const [name = ''] = process.argv.splice(2, 1);
 const run = programs.get(name);
-if (run) await run();
-else {
-  process.stderr.write(`Usage: npx login-service ${[...programs.keys()].join('|')} …\n`);
+const problem = nodeProblem();
+if (problem !== undefined) fail(problem);
+else if (run) await run();
+else fail(`Usage: npx login-service ${[...programs.keys()].join('|')} …`);
+
+async function start(): Promise<void> {
+  const missing = missingStartPackages();
+  if (missing === undefined) await import('../local/start.ts');
+  else fail(missing);
+}
+
+function fail(problem: string): void {
+  process.stderr.write(`${problem}\n`);
   process.exitCode = 1;
 }

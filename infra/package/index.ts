@@ -1,3 +1,5 @@
+import './require-node.ts';
+
 export { Edge } from '../stack/edge.ts';
 export { LoginService } from '../stack/login-service.ts';
 export { PropError } from '../stack/prop-error.ts';

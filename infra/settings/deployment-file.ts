@@ -4,10 +4,11 @@ import * as v from 'valibot';
 import { decodeUtf8 } from '../../lib/foundation/utf8.ts';
 import { placeOfJsonError } from '../operator/files/place-of-json-error.ts';
 import { encodingProblem } from '../operator/files/utf8-file.ts';
+import { projectFolder } from '../version.ts';
 import { readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
 import { deploymentName } from './values.ts';
 
-export const deploymentFolder = join(import.meta.dirname, '../../deployments');
+export const deploymentFolder = join(projectFolder, 'deployments');
 
 /**
  * Settings that a file cannot have: its name says the first two, and the others are about one

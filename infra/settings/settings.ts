@@ -2,24 +2,12 @@ import * as v from 'valibot';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Pin } from './pins.ts';
 import { settingsSchema } from './setting-records.ts';
+import type { GivenSettings } from './setting-types.ts';
 
 export const settingNames = Object.keys(settingsSchema.entries);
 
-type Given = v.InferOutput<typeof settingsSchema>;
-
-/** The entries but those of the stack that the service is in. */
-type Entries = Omit<
-  typeof settingsSchema.entries,
-  'deployment' | 'stack' | 'account' | 'region' | 'tags'
->;
-
-/** The settings of a service; all are optional. */
-export type ServiceSettings = {
-  [Name in keyof Entries]?: v.InferOutput<Entries[Name]> | undefined;
-};
-
 /** The settings of a deployment, with what follows from its stage. */
-export type Settings = Given & {
+export type Settings = GivenSettings & {
   removalPolicy: 'retain' | 'destroy';
   canary: boolean;
   change: Pin[];
@@ -114,7 +102,7 @@ const isOfCdk = (name: string): boolean =>
  * The settings with the defaults that their stage decides.
  * @throws SettingsError naming the first that does not fit the others
  */
-function consistent(given: Given, replaced: readonly string[]): Settings {
+function consistent(given: GivenSettings, replaced: readonly string[]): Settings {
   const isProduction = given.stage === 'production';
   const { removalPolicy = isProduction ? 'retain' : 'destroy', change = [] } = given;
   // A canary on a new table would write to both: a refresh token that is replaced in one looks
@@ -132,7 +120,7 @@ function consistent(given: Given, replaced: readonly string[]): Settings {
 }
 
 /** Requires a key and a hook in the region of the deployment, as far as regions are known. */
-function requireRegion({ region, kmsKeyArn = '', loginHook = '' }: Given): void {
+function requireRegion({ region, kmsKeyArn = '', loginHook = '' }: GivenSettings): void {
   const isElsewhere = (arn: string): boolean => {
     const its = regionOf(arn);
     return region !== undefined && its !== undefined && its !== region;
@@ -144,8 +132,9 @@ function requireRegion({ region, kmsKeyArn = '', loginHook = '' }: Given): void 
 }
 
 /** Requires the settings that others cannot do without, unless resources replace them. */
-function requirePartners(given: Given, replaced: readonly string[]): void {
-  const has = (name: keyof Given): boolean => Boolean(given[name]) || replaced.includes(name);
+function requirePartners(given: GivenSettings, replaced: readonly string[]): void {
+  const has = (name: keyof GivenSettings): boolean =>
+    Boolean(given[name]) || replaced.includes(name);
   const { tableName, tableStreamArn, publishEvents } = given;
   if (has('domainName') && !has('certificateArn'))
     throw new SettingsError('certificateArn', 'must come with domainName');
@@ -168,7 +157,7 @@ function requirePartners(given: Given, replaced: readonly string[]): void {
 }
 
 /** Requires limits that leave room for each other. */
-function requireLimits(given: Given): void {
+function requireLimits(given: GivenSettings): void {
   if (given.sessionIdleSeconds > given.sessionAbsoluteSeconds)
     throw new SettingsError('sessionIdleSeconds', 'must be at most sessionAbsoluteSeconds');
   // While a deployment runs, the old and the new version both have theirs.

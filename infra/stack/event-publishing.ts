@@ -1,15 +1,13 @@
 import { Duration } from 'aws-cdk-lib';
-import { CfnArchive, EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
+import { CfnArchive, EventBus } from 'aws-cdk-lib/aws-events';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { type Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { streamFilter } from '../../lib/publishing/stream-filter.ts';
+import type { BusInUse } from './resources-in-use.ts';
 import { allow, allowKey } from './rights.ts';
 import { deadLetterQueue } from './service-data.ts';
 import type { Deployment, ServiceFunction } from './service-function.ts';
-
-/** The bus of a deployment: its own, or an existing one. */
-export type BusInUse = Omit<IEventBus, 'eventSourceName'>;
 
 /**
  * Publishes what happens: the table's stream calls a function, which puts events on an event bus.

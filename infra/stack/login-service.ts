@@ -14,7 +14,7 @@ import { type Settings, tokenVariables } from '../settings/settings.ts';
 import { stackDescription, version, versionOutput } from '../version.ts';
 import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
-import { type BusInUse, EventPublishing } from './event-publishing.ts';
+import { EventPublishing } from './event-publishing.ts';
 import { allowLogs } from './key-policy.ts';
 import { goLive, guardUpdate } from './live-versions.ts';
 import { measurementsOf } from './measurements.ts';
@@ -22,10 +22,11 @@ import { type Network, networkOf } from './network.ts';
 import { pinSettings } from './pinned-settings.ts';
 import { PropError } from './prop-error.ts';
 import { readProps } from './read-props.ts';
+import type { BusInUse, TableInUse } from './resources-in-use.ts';
 import { allow } from './rights.ts';
 import { awaitFirstRotation, rotate, signingKeyWindows } from './rotations.ts';
 import { ServiceApi } from './service-api.ts';
-import { serviceSecrets, serviceTable, type TableInUse } from './service-data.ts';
+import { serviceSecrets, serviceTable } from './service-data.ts';
 import { type Deployment, ServiceFunction } from './service-function.ts';
 import type { LoginServiceProps } from './service-props.ts';
 import { shortcomingsOf } from './table-shape.ts';
@@ -45,8 +46,12 @@ export class LoginService extends Construct implements IConnectable {
   /** The bus with the published events. Absent when none are published. */
   readonly eventBus: BusInUse | undefined;
   readonly alarmTopic: ITopic;
-  /** The stack within this one, with the alarms. */
+  /**
+   * The stack within this one, with the alarms.
+   * @internal
+   */
   readonly watching: Watching;
+  /** @internal */
   readonly settings: Settings;
   /** The name of the API's own domain, if it has one. */
   readonly domainName: string | undefined;

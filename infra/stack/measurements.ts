@@ -6,7 +6,7 @@ import type { LogReason } from '../../lib/foundation/reasons.ts';
 import type { LogEvent } from '../../lib/log/events.ts';
 import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
-import type { TableInUse } from './service-data.ts';
+import type { TableInUse } from './resources-in-use.ts';
 
 type OwnMetric = (typeof metrics)[number]['name'];
 

@@ -9,12 +9,8 @@ import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table } from '../../lib/storage/table.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { TableInUse } from './resources-in-use.ts';
 import { acknowledge } from './rights.ts';
-
-/** The table of a deployment: its own, or an existing one. */
-export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & {
-  tableStreamArn?: string | undefined;
-};
 
 export type ServiceSecrets = Record<SecretName, Secret>;
 

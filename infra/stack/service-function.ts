@@ -16,13 +16,14 @@ import type {
 import { pascal } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { indexNames, type TableRight, tableRightsOf } from '../table-rights.ts';
-import { isInstalled } from '../version.ts';
+import { isInstalled, projectFolder } from '../version.ts';
 import { bundlesFolder } from './bundles.ts';
 import { bundling } from './bundling.ts';
 import { formerRightsOf, isFormer } from './former-rights.ts';
 import { allowNetwork, type Network } from './network.ts';
+import type { TableInUse } from './resources-in-use.ts';
 import { acknowledge, allow, allowKey, FunctionRole, InlineRole, type KeyUser } from './rights.ts';
-import { namedLogGroup, type ServiceSecrets, type TableInUse } from './service-data.ts';
+import { namedLogGroup, type ServiceSecrets } from './service-data.ts';
 
 /** A deployment, as all its functions see it. */
 export interface Deployment {
@@ -57,8 +58,6 @@ interface SpecialProps
    */
   warm?: number;
 }
-
-const root = join(import.meta.dirname, '../..');
 
 const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',
@@ -162,8 +161,8 @@ export class ServiceFunction<
 
 /** The bundle of the installed package, or the file of the clone, which the CDK bundles. */
 function codeOf(key: string): Pick<NodejsFunctionProps, 'code' | 'handler' | 'entry' | 'bundling'> {
-  if (!isInstalled) return { entry: join(root, 'functions', `${key}.ts`), bundling };
-  const code = Code.fromAsset(join(root, bundlesFolder, key));
+  if (!isInstalled) return { entry: join(projectFolder, 'functions', `${key}.ts`), bundling };
+  const code = Code.fromAsset(join(projectFolder, bundlesFolder, key));
   return { code, handler: 'index.handler' };
 }
 

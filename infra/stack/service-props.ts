@@ -3,10 +3,9 @@ import type { ICertificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
-import type { ServiceSettings } from '../settings/settings.ts';
-import type { BusInUse } from './event-publishing.ts';
+import type { ServiceSettings } from '../settings/setting-types.ts';
 import type { NetworkProps } from './network.ts';
-import type { TableInUse } from './service-data.ts';
+import type { BusInUse, TableInUse } from './resources-in-use.ts';
 
 /** A function of the app. To the compiler, an `Alias` is no `IFunction`. */
 export type FunctionInUse = Pick<IFunction, 'functionArn' | 'env' | 'node'>;

@@ -9,7 +9,7 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import * as v from 'valibot';
 import { table } from '../../lib/storage/table.ts';
-import type { TableInUse } from './service-data.ts';
+import type { TableInUse } from './resources-in-use.ts';
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
 

@@ -1,187 +1,224 @@
 import assert from 'node:assert/strict';
 import {
-  cpSync,
   existsSync,
-  mkdirSync,
   mkdtempDisposableSync,
   readdirSync,
   readFileSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { execa } from 'execa';
 import cdkJson from '../../cdk.json' with { type: 'json' };
-import packageJson from '../../package.json' with { type: 'json' };
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { codeBlock } from '../support/code-blocks.ts';
-import { asTested, startServer } from '../support/commands.ts';
-import { requireTools, tools } from '../support/needed-tools.ts';
+import { startServer } from '../support/commands.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
+import {
+  type App,
+  countPackages,
+  install,
+  makeOldApp,
+  makeTypeScriptApp,
+  runIn,
+  useService,
+} from './apps.ts';
 
 const root = join(import.meta.dirname, '../..');
+const example = codeBlock('embedding.md', 'ts', 'Use it');
+
+/** How an app that `cdk init` made runs a program. */
+const run = ['npx', 'tsx', 'app.ts'];
+
 /**
- * Packs the project, installs the tarball elsewhere and uses it as its page says. Its template is
- * that of `cdk deploy` here.
+ * Packs the project, and installs the tarball in apps that `cdk init` makes, where it is used as its
+ * page says. Its template is that of `cdk deploy` here.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([tools.git]);
   const temporary = cleanUps.use(mkdtempDisposableSync(join(tmpdir(), 'package-'))).path;
-  const tarball = await step('npm pack', () => packCopy(join(temporary, 'project')));
-  const app = join(temporary, 'app');
-  await step('npm install', () => install(tarball, app));
-  const inApp = {
-    cwd: app,
-    extendEnv: false,
-    env: { PATH: process.env.PATH, HOME: temporary },
-  } as const;
-  const node = (words: string[], env: Record<string, string> = {}) =>
-    execa(process.execPath, words, { ...inApp, env: { ...inApp.env, ...env } });
-  const options = '--noEmit --strict --skipLibCheck --module nodenext --target es2024 --types node';
-  const tsc = join(root, 'node_modules/.bin/tsc');
-  const compile = (file: string) => execa(tsc, [...options.split(' '), file], inApp);
-
-  const example = codeBlock('embedding.md', 'ts', 'Use it');
-  const synthesize = async (main: string): Promise<Assembly> => {
-    writeFileSync(join(app, 'app.ts'), main);
-    const CDK_OUTDIR = join(app, 'cdk.out');
-    rmSync(CDK_OUTDIR, { recursive: true, force: true });
-    await node(['app.ts'], { CDK_OUTDIR, CDK_CONTEXT_JSON: JSON.stringify(featureFlags) });
-    return readAssembly(CDK_OUTDIR);
-  };
-  const fromClone = await step('synthesize here', () =>
-    synthesizeHere(join(temporary, 'cdk.out'), example),
+  const folder = join(temporary, 'package');
+  const tarball = await step('npm run package', () => pack(folder));
+  const [app, oldApp, fromClone] = await step('cdk init, and cdk synth here', () =>
+    Promise.all([
+      makeTypeScriptApp(join(temporary, 'shop')),
+      makeOldApp(join(temporary, 'old'), tarball),
+      synthesizeHere(join(temporary, 'cdk.out')),
+    ]),
   );
-
   const { check, conclude } = countedChecks('package');
+
   await check(
     'The tarball has code, declarations, bundles and pages, and nothing else',
     async () => {
       const { stdout } = await execa('tar', ['-tzf', tarball]);
       const files = stdout.split('\n');
       const known =
-        /^package\/(package\.json|README\.md|docs\/[\w-]+\.md|dist\/(package\.json|README\.md|docs\/openapi\.json|bundles\/[\w-]+\/index\.mjs|(functions|infra|lib)\/.*(\.js|\.d\.ts|\/examples\.json)|infra\/docs\/page\/browser\/.*|infra\/local\/sam\/reach-host\.mjs))$/;
+        /^package\/(package\.json|README\.md|docs\/[\w/.-]+|bundles\/[\w-]+\/index\.mjs|lib\/[\w-]+\.[cm]js|types\/[\w/-]+\.d\.ts|page\/[\w-]+\.(html|css|js))$/;
       assert.deepEqual(
         files.filter((file) => !known.test(file)),
         [],
       );
-      assert.deepEqual(
-        files.filter((file) => /\/test\/|\bdeployments\//.test(file)),
-        [],
-      );
+      for (const file of ['docs/policies/deployer.json', 'docs/examples/send-push.mjs'])
+        assert.ok(files.includes(`package/${file}`), `It has no ${file}.`);
       return `${files.length} files`;
     },
   );
+  await check('It brings no other package, and runs nothing when it is installed', async () => {
+    const before = countPackages(app);
+    await install(app, tarball);
+    assert.equal(countPackages(app), before + 1);
+    const { packages } = JSON.parse(readFileSync(join(app.folder, 'package-lock.json'), 'utf8'));
+    assert.equal(packages['node_modules/login-service'].hasInstallScript, undefined);
+  });
+  await check('The app that cdk init makes can contain it, and test it', async () => {
+    useService(app);
+    await runIn(app, ['npm', 'run', 'build']);
+    assert.match((await runIn(app, ['npm', 'test'])).all, /Tests: +1 passed, 1 total/);
+    await runIn(app, ['npx', 'cdk', 'synth', '--quiet']);
+    assert.ok(Object.values(readAssembly(join(app.folder, 'cdk.out'))).length > 0);
+  });
   await check('The app on the page is 15 lines, and its types are right', async () => {
     assert.ok(example.split('\n').length <= 15 + 1);
-    writeFileSync(join(app, 'app.ts'), example);
-    await compile('app.ts');
+    writeFileSync(join(app.folder, 'app.ts'), example);
+    await runIn(app, ['npx', 'tsc']);
   });
   await check(
     'A wrong prop is an error of the compiler, and at synth one that names it',
     async () => {
-      const wrong = example.replace("alarmEmail: 'ops@example.com'", "rateLimit: 'often'");
-      writeFileSync(join(app, 'wrong.ts'), wrong);
+      const wrong = join(app.folder, 'wrong.ts');
+      writeFileSync(wrong, example.replace("alarmEmail: 'ops@example.com'", "rateLimit: 'often'"));
       await assert.rejects(
-        compile('wrong.ts'),
+        runIn(app, ['npx', 'tsc']),
         /wrong\.ts.*'string' is not assignable to type 'number/,
       );
       await assert.rejects(
-        node(['wrong.ts']),
+        runIn(app, ['npx', 'tsx', 'wrong.ts']),
         /LoginService accounts\/LoginService: the prop rateLimit must be a whole number from 1 to 100000, not 'often'\./,
       );
+      rmSync(wrong);
     },
   );
+  await check('Its props have the types of the settings, and their texts', async () => {
+    const declarations = 'types/infra/settings/setting-types.d.ts';
+    await compareTypes(join(folder, declarations), join(temporary, 'compare.ts'));
+    assert.match(
+      readFileSync(join(folder, declarations), 'utf8'),
+      /The longest lifetime of any session, in seconds\..*\n.*@default `31536000`/,
+    );
+  });
   await check('It gets the template of a deployment from here, but for names', async () => {
-    assert.deepEqual(withoutNames(await synthesize(example)), withoutNames(fromClone));
+    assert.deepEqual(withoutNames(await synthesize(app, run, example)), withoutNames(fromClone));
   });
   await check(
     'With the id Default, it gets the same template, so that a deployed stack loses nothing',
     async () => {
-      assert.deepEqual(
-        await synthesize(example.replace("'LoginService', {", "'Default', {")),
-        fromClone,
-      );
+      const moved = example.replace("'LoginService', {", "'Default', {");
+      assert.deepEqual(await synthesize(app, run, moved), fromClone);
     },
   );
-  await check('An app of CommonJS modules can load it', async () => {
-    const { stdout } = await node(['--print', "typeof require('login-service').LoginService"]);
-    assert.equal(stdout, 'function');
-  });
   await check(
-    'npx login-service start runs it, and npx login-service operator its commands',
+    'An app of CommonJS modules gets the same template from the oldest CDK, on the oldest Node',
     async () => {
-      const run = { ...inApp, logFile: join(temporary, 'start.log') };
-      const isReady = (output: string): boolean => output.includes('Ctrl-C');
-      await using server = await startServer(['npx', 'login-service', 'start'], {
-        ...run,
-        env: { ...inApp.env, PORT: '0' },
-        isReady,
-      });
-      const [url = ''] = server.output().match(/(?<=runs at )\S+(?=,)/) ?? [];
-      assert.equal((await fetch(`${url}/docs/page.js`)).status, 200);
-      for (const file of ['template.json', 'code/issue-token.mjs', 'code/reach-host.mjs'])
-        assert.ok(existsSync(join(app, '.local/sam', file)), `It wrote no ${file} for SAM.`);
-      const operator = (...words: string[]) =>
-        execa('npx', ['login-service', 'operator', ...words], inApp);
-      const { stdout } = await operator('login-apps', 'create', '--name', 'My app', '--local');
-      assert.match(JSON.parse(stdout).login_app_id, /^la_/);
-      assert.match((await operator('--help')).stdout, /^Usage: npx login-service operator /);
-      const template = await execa('npx', ['login-service', 'template', '--help'], inApp);
-      assert.match(template.stdout, /^Usage: npx login-service template /);
+      const { stdout } = await runIn(oldApp, [oldApp.node, '--version']);
+      const words = [oldApp.node, 'app.js'];
+      const moved = asCommonJs(example).replace("'LoginService', {", "'Default', {");
+      assert.deepEqual(await synthesize(oldApp, words, moved), fromClone);
+      const { version } = JSON.parse(
+        readFileSync(join(oldApp.folder, 'node_modules/aws-cdk-lib/package.json'), 'utf8'),
+      );
+      return `aws-cdk-lib ${version}, Node ${stdout}`;
     },
   );
+  await check('What is imported is what is required', async () => {
+    const compare = `
+      import { createRequire } from 'node:module';
+      import { LoginService } from 'login-service';
+      const required = createRequire(process.cwd() + '/app.js')('login-service');
+      process.stdout.write(String(LoginService === required.LoginService));`;
+    const words = [app.node, '--input-type=module', '--eval', compare];
+    assert.equal((await runIn(app, words)).stdout, 'true');
+  });
+  await check('An older Node is an error that names the one it needs', async () => {
+    const older = "Object.defineProperty(process.versions, 'node', { value: '20.19.0' });";
+    const words = [app.node, '--eval', `${older} require('login-service')`];
+    await assert.rejects(runIn(app, words), /login-service needs Node 22\.13 or newer\./);
+  });
+  await check('npx login-service operator and template need no other package', async () => {
+    for (const program of ['operator', 'template']) {
+      const { stdout } = await runIn(app, ['npx', 'login-service', program, '--help']);
+      assert.ok(stdout.startsWith(`Usage: npx login-service ${program} `), stdout);
+    }
+  });
+  await check('npx login-service start says what to install, and then runs', async () => {
+    const words = ['npx', 'login-service', 'start'];
+    const { exitCode, stderr } = await runIn(app, words).catch((error) => error);
+    assert.equal(exitCode, 1);
+    const [, packages = ''] = /^npm install --save-dev (.+)$/m.exec(stderr) ?? [];
+    await install(app, '--save-dev', ...packages.split(' '));
+    await using server = await startServer(words, {
+      cwd: app.folder,
+      extendEnv: false,
+      env: { ...app.environment, PORT: '0' },
+      logFile: join(temporary, 'start.log'),
+      isReady: (output) => output.includes('Ctrl-C'),
+    });
+    const [url = ''] = server.output().match(/(?<=runs at )\S+(?=,)/) ?? [];
+    assert.equal((await fetch(`${url}/docs/page.js`)).status, 200);
+    for (const file of ['template.json', 'code/issue-token.mjs', 'code/reach-host.mjs'])
+      assert.ok(existsSync(join(app.folder, '.local/sam', file)), `It wrote no ${file} for SAM.`);
+    const create = ['login-apps', 'create', '--name', 'My app', '--local'];
+    const { stdout } = await runIn(app, ['npx', 'login-service', 'operator', ...create]);
+    assert.match(JSON.parse(stdout).login_app_id, /^la_/);
+  });
+  await check('Only a registry that is named takes it', async () => {
+    const published: string[] = [];
+    const registry = await serve(async (request, response) => {
+      const body = (await readBody(request)).toString();
+      if (request.method === 'PUT') published.push(JSON.parse(body).name);
+      response.writeHead(request.method === 'PUT' ? 201 : 404).end('{}');
+    });
+    cleanUps.defer(registry.close);
+    const authority = registry.url.replace('http:', '');
+    const publish = (...more: string[]) =>
+      runIn(app, ['npm', 'publish', tarball, `--${authority}/:_authToken=any`, ...more]);
+    await assert.rejects(publish(), /name-your-own-registry\.invalid/);
+    assert.deepEqual(published, []);
+    await publish(`--registry=${registry.url}`);
+    assert.deepEqual(published, ['login-service']);
+  });
   conclude();
 });
+
+/** Makes the tarball of the package as `npm run package` does, without touching the project. */
+async function pack(folder: string): Promise<string> {
+  const env = { NODE_OPTIONS: '' };
+  await execa(process.execPath, ['infra/package/build.ts', folder], { cwd: root, env });
+  const destination = join(folder, '..');
+  const { stdout } = await execa('npm', ['pack', '--silent', folder], { cwd: destination });
+  return join(destination, stdout.trim());
+}
 
 /** The templates of a synthesis, by their stacks. */
 type Assembly = Record<string, unknown>;
 
-/**
- * Packs a copy of the project, in which `npm pack` may replace package.json while others use the
- * project.
- */
-async function packCopy(copy: string): Promise<string> {
-  const { stdout } = await execa(
-    'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard'],
-    {
-      cwd: root,
-    },
-  );
-  for (const file of stdout.split('\n')) cpSync(join(root, file), join(copy, file));
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  const PATH = [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter);
-  const before = readFileSync(join(copy, 'package.json'), 'utf8');
-  await execa('npm', ['pack', '--silent'], { cwd: copy, env: { PATH, NODE_OPTIONS: '' } });
-  assert.equal(readFileSync(join(copy, 'package.json'), 'utf8'), before);
-  const [tarball = ''] = readdirSync(copy).filter((name) => name.endsWith('.tgz'));
-  return join(copy, tarball);
+async function synthesize(app: App, words: string[], main: string): Promise<Assembly> {
+  const CDK_OUTDIR = join(app.folder, 'synthesized');
+  rmSync(CDK_OUTDIR, { recursive: true, force: true });
+  writeFileSync(join(app.folder, words.at(-1) ?? ''), main);
+  await runIn(app, words, { CDK_OUTDIR, CDK_CONTEXT_JSON: JSON.stringify(featureFlags) });
+  return readAssembly(CDK_OUTDIR);
 }
 
-async function install(tarball: string, app: string): Promise<void> {
-  mkdirSync(app);
-  const { 'aws-cdk-lib': cdk, constructs, '@types/node': types } = packageJson.devDependencies;
-  const dependencies = {
-    'login-service': `file:${tarball}`,
-    'aws-cdk-lib': cdk,
-    constructs,
-    '@types/node': types,
-  };
-  writeFileSync(
-    join(app, 'package.json'),
-    JSON.stringify({ type: 'module', private: true, dependencies }),
-  );
-  const words = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
-  await execa('npm', words, { cwd: app, env: asTested });
-}
+/** The program of the page as a CommonJS module. */
+const asCommonJs = (program: string): string =>
+  program.replaceAll(/^import (.+) from (.+);$/gm, 'const $1 = require($2);');
 
-/** Synthesizes the deployment that an app describes, by the settings of this project. */
-async function synthesizeHere(CDK_OUTDIR: string, app: string): Promise<Assembly> {
+/** Synthesizes the deployment that the page describes, by the settings of this project. */
+async function synthesizeHere(CDK_OUTDIR: string): Promise<Assembly> {
   const settings = Object.fromEntries(
-    [...app.matchAll(/(\w+): '([^']*)'/g)].map(([, name = '', value = '']) => [name, value]),
+    [...example.matchAll(/(\w+): '([^']*)'/g)].map(([, name = '', value = '']) => [name, value]),
   );
   const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, ...settings, stack: 'accounts' });
   await execa(process.execPath, ['infra/app.ts'], {
@@ -213,4 +250,21 @@ function withoutNames(assembly: Assembly): unknown {
     .replaceAll(/[0-9a-f]{64}(?=\.json)/g, '')
     .replaceAll(/(?<=[A-Za-z0-9])([0-9A-F]{8})+(?=\W|[A-Z])/g, '');
   return JSON.parse(text);
+}
+
+/** Compiles a program in which the props of the package and of the project must be the same. */
+async function compareTypes(declarations: string, program: string): Promise<void> {
+  const source = join(root, 'infra/settings/setting-types.ts');
+  const [theirs, ours] = [declarations, source].map(
+    (file) => `Required<import(${JSON.stringify(file)}).ServiceSettings>`,
+  );
+  writeFileSync(
+    program,
+    `export const there = (props: ${ours}): ${theirs} => props;
+     export const back = (props: ${theirs}): ${ours} => props;`,
+  );
+  const options =
+    '--noEmit --strict --exactOptionalPropertyTypes --allowImportingTsExtensions --skipLibCheck --module nodenext --target es2024 --types node';
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  await execa(tsc, ['--ignoreConfig', ...options.split(' '), program], { cwd: root });
 }

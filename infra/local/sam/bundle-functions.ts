@@ -3,10 +3,8 @@ import { copyFileSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { aliases, bundlesFolder, define, mainFields, target } from '../../stack/bundles.ts';
-import { isInstalled } from '../../version.ts';
+import { isInstalled, projectFolder } from '../../version.ts';
 import { keptFor } from '../local-files.ts';
-
-const root = join(import.meta.dirname, '../../..');
 
 /** All that the bundles are made of. */
 const sources = ['{functions,lib}/**/*.ts', 'infra/stack/*.{ts,cjs}', 'package-lock.json'];
@@ -36,12 +34,12 @@ async function bundle(keys: string[], folder: string): Promise<void> {
     `--outdir=${folder}`,
     '--log-level=warning',
   ];
-  const files = keys.map((key) => join(root, 'functions', `${key}.ts`));
-  await promisify(execFile)(join(root, 'node_modules/.bin/esbuild'), [...files, ...flags]);
+  const files = keys.map((key) => join(projectFolder, 'functions', `${key}.ts`));
+  await promisify(execFile)(join(projectFolder, 'node_modules/.bin/esbuild'), [...files, ...flags]);
 }
 
 /** The installed package has the bundles of a deployment. */
 function copyBundles(keys: string[], folder: string): void {
   for (const key of keys)
-    copyFileSync(join(root, bundlesFolder, key, 'index.mjs'), join(folder, `${key}.mjs`));
+    copyFileSync(join(projectFolder, bundlesFolder, key, 'index.mjs'), join(folder, `${key}.mjs`));
 }

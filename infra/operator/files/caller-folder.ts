@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 /** The scripts of package.json that take names of files. */
 const scripts = ['start', 'operator', 'docs'];
@@ -8,8 +8,8 @@ const scripts = ['start', 'operator', 'docs'];
  * package.json, not there.
  */
 function callerFolder(): string {
-  const { npm_lifecycle_event: script = '', npm_package_json, INIT_CWD } = process.env;
-  const isOurs = npm_package_json === join(import.meta.dirname, '../../../package.json');
+  const { npm_lifecycle_event: script = '', npm_package_name, INIT_CWD } = process.env;
+  const isOurs = npm_package_name === 'login-service';
   return isOurs && scripts.includes(script) && INIT_CWD ? INIT_CWD : process.cwd();
 }
 
