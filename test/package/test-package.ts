@@ -245,8 +245,10 @@ const readAssembly = (folder: string): Assembly =>
 function withoutNames(assembly: Assembly): unknown {
   const text = JSON.stringify(assembly)
     .replaceAll('LoginService', '')
-    // Of policies, of versions, and of the template within, which have hashes of what names others.
+    // Of policies, of versions, of all new versions together, and of the template within, which have
+    // hashes of what names others.
     .replaceAll(/(?<=Rights|CurrentVersion)(-|[0-9A-F]{8})[0-9a-f]+/g, '')
+    .replaceAll(/(?<="NewVersions":")[0-9a-f]+/g, '')
     .replaceAll(/[0-9a-f]{64}(?=\.json)/g, '')
     .replaceAll(/(?<=[A-Za-z0-9])([0-9A-F]{8})+(?=\W|[A-Z])/g, '');
   return JSON.parse(text);
