@@ -29,6 +29,25 @@ import {
 const root = join(import.meta.dirname, '../..');
 const example = codeBlock('embedding.md', 'ts', 'Use it');
 
+/** The program of the page with the edge, and with settings that use more of the CDK. */
+const withMore = example
+  .replace('import { LoginService }', 'import { Edge, LoginService }')
+  .replace('new LoginService(', 'const login = new LoginService(')
+  .replace(
+    'alarmEmail:',
+    `kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/12345678-1234-1234-1234-123456789012',
+  loginHook: 'hook',
+  tracing: true,
+  archiveDays: 30,
+  tokenConcurrency: 2,
+  edge: true,
+  edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
+  edgeLogs: true,
+  edgeAllowedAddresses: ['192.0.2.0/24'],
+  alarmEmail:`,
+  )
+  .concat('new Edge(app, login);\n');
+
 /** How an app that `cdk init` made runs a program. */
 const run = ['npx', 'tsx', 'app.ts'];
 
@@ -119,12 +138,14 @@ runCheck(async (cleanUps) => {
     },
   );
   await check(
-    'An app of CommonJS modules gets the same template from the oldest CDK, on the oldest Node',
+    'An app of CommonJS modules gets the same templates from the oldest CDK, on the oldest Node',
     async () => {
       const { stdout } = await runIn(oldApp, [oldApp.node, '--version']);
       const words = [oldApp.node, 'app.js'];
-      const moved = asCommonJs(example).replace("'LoginService', {", "'Default', {");
-      assert.deepEqual(await synthesize(oldApp, words, moved), fromClone);
+      assert.deepEqual(
+        await synthesize(oldApp, words, asCommonJs(withMore)),
+        await synthesize(app, run, withMore),
+      );
       const { version } = JSON.parse(
         readFileSync(join(oldApp.folder, 'node_modules/aws-cdk-lib/package.json'), 'utf8'),
       );
