@@ -24,7 +24,7 @@ const rooms = [
 
 // The floors within the room of the providers, whose folders and files follow the same rule.
 const partsOfProviders = [
-  ['provider-ids\\.ts', 'service-nonce\\.ts'],
+  ['provider-ids\\.ts', 'received-token\\.ts', 'service-nonce\\.ts'],
   ['parameters\\.ts', 'settings/'],
   ['calls/'],
   ['jwt/', 'protocol\\.ts'],

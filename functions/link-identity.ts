@@ -10,6 +10,7 @@ import {
   tooManyRejected,
   verifyNewIdentity,
 } from '../lib/people/identities/new-identity.ts';
+import { withReceivedToken } from '../lib/people/identities/store-token.ts';
 import { askAboutLink } from '../lib/people/login-hook.ts';
 import { providerNotAllowed, stepUpErrors, throttledByProvider } from './shared/errors.ts';
 
@@ -35,9 +36,13 @@ export const { endpoint, handler } = serve({
   handle: async ({ caller, body }) => {
     const user = requireActiveUser(caller);
     requireStepUp(caller);
-    const person = await verifyNewIdentity(user, caller, body);
-    const ask = () => askAboutLink(caller, body.provider, person);
-    const { isNew, identity } = await linkIdentity(user, body.provider, person, { ask });
+    const { provider } = body;
+    const place = { loginAppId: user.login_app_id, provider };
+    const { isNew, identity } = await withReceivedToken(place, async (received) => {
+      const person = await verifyNewIdentity(user, caller, body, received);
+      const ask = () => askAboutLink(caller, provider, person);
+      return linkIdentity(user, provider, person, { ask, received });
+    });
     return isNew ? created(identity) : ok(identity);
   },
   document: !process.env.BUNDLED && {

@@ -49,8 +49,6 @@ export interface ProviderToken {
 
 /** An identity that a provider has just verified. */
 export interface VerifiedIdentity extends Identity {
-  /** The provider's refresh token, if the settings keep it to be revoked. */
-  providerToken?: ProviderToken | undefined;
   /**
    * Whether the code that came with an id token gave a token to revoke; absent if there was no
    * code, or none is exchanged.

@@ -3,6 +3,7 @@ import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { forbidden, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './calls/provider-failure.ts';
 import type { ProviderId } from './provider-ids.ts';
+import type { ReceivedToken } from './received-token.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
 import type { MergeResult, SettingsInput } from './settings/input.ts';
 
@@ -48,11 +49,13 @@ export function protocol<
   parameters: Entries;
   /**
    * The person of a credential, undefined without settings for it.
+   * @param received gets the provider's refresh token, if a code comes with the credential
    * @throws ServiceError when it is rejected, ProviderFailure
    */
   verify: (
     settings: v.InferOutput<Settings>,
     form: FormOf<Entries>,
+    received: ReceivedToken,
   ) => Promise<VerifiedIdentity | undefined>;
   /** Calls each endpoint of the settings with a made-up credential. */
   check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
@@ -97,8 +100,8 @@ export function protocol<
         ...entries,
         ...after,
       }),
-    verify: async (stored: StoredSettings, form: FormOf<Entries>) =>
-      verify(await read(stored), form),
+    verify: async (stored: StoredSettings, form: FormOf<Entries>, received: ReceivedToken) =>
+      verify(await read(stored), form, received),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ProviderToken, VerifiedIdentity } from '../login-users/linked-identity.ts';
+import type { ProviderToken } from '../login-users/linked-identity.ts';
 import { revocationSchema } from './codes/settings.ts';
 import { logRevocation, revokeProviderToken } from './codes/token-endpoint.ts';
 import type { ProviderId } from './provider-ids.ts';
@@ -36,21 +36,4 @@ async function revoke(
     settingsOf(provider).exchange(decrypted, issuer),
   );
   await revokeProviderToken(exchange, text, signal);
-}
-
-/**
- * Carries out a step between the verification of an identity and its login or link, which stores
- * the provider's refresh token. If the step fails, nobody stores the token, so it is revoked.
- */
-export async function revokedOnFailure<Result>(
-  place: TokenPlace,
-  { providerToken }: VerifiedIdentity,
-  step: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await step();
-  } catch (error) {
-    if (providerToken) await revokeToken(place, providerToken);
-    throw error;
-  }
 }

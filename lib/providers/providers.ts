@@ -7,12 +7,12 @@ import { oidc } from './oidc/protocol.ts';
 import type { codeParameters, credentialParameters } from './parameters.ts';
 import type { FormOf } from './protocol.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
-import { revokedOnFailure } from './provider-token.ts';
 import {
   type PublicCaller,
   requireAllowedProvider,
   requireNonceOfPublicClient,
 } from './public-clients.ts';
+import type { ReceivedToken } from './received-token.ts';
 import { type CredentialCaller, checkNonce } from './service-nonce.ts';
 import type { StoredSettings } from './settings/encryption.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
@@ -48,30 +48,37 @@ type Caller = CredentialCaller & PublicCaller;
 
 /**
  * The person for whom a provider of the Login App issued a credential.
+ * @param received gets the provider's refresh token, if a code comes with the credential
  * @throws ServiceError, ProviderFailure
  */
 export async function verifyCredential(
   caller: Caller,
   form: CredentialForm,
+  received: ReceivedToken,
 ): Promise<VerifiedIdentity> {
   annotateLog({ provider: form.provider });
   requireAllowedProvider(caller, form.provider);
   requireNonceOfPublicClient(caller, form);
   return verifyAtProvider(caller, form, (stored) =>
-    verifyBy(protocolNames[form.provider], stored, form),
+    verifyBy(protocolNames[form.provider], stored, form, received),
   );
 }
 
 /**
  * The person of an authorization code, which is exchanged at the provider.
+ * @param received gets the provider's refresh token
  * @throws ServiceError, ProviderFailure
  */
-export async function verifyCode(caller: Caller, form: CodeForm): Promise<VerifiedIdentity> {
+export async function verifyCode(
+  caller: Caller,
+  form: CodeForm,
+  received: ReceivedToken,
+): Promise<VerifiedIdentity> {
   annotateLog({ provider: form.provider });
   requireAllowedProvider(caller, form.provider);
   const isOfPublicClient = caller.proofKey !== undefined;
   return verifyAtProvider(caller, form, (stored) =>
-    verifyAuthorizationCode(stored, form, isOfPublicClient),
+    verifyAuthorizationCode(stored, form, received, isOfPublicClient),
   );
 }
 
@@ -100,7 +107,7 @@ async function verifyAtProvider(
   if (!identity) throw notSetUp(provider);
 
   // 3. The nonce counts for this person alone from now on.
-  await revokedOnFailure({ loginAppId, provider }, identity, () => useNonce(identity));
+  await useNonce(identity);
   return identity;
 }
 
@@ -109,11 +116,16 @@ function verifyBy<Name extends ProtocolName>(
   name: Name,
   stored: StoredSettings,
   form: CredentialForms[Name],
+  received: ReceivedToken,
 ): ReturnType<Verification> {
   const table: { [One in ProtocolName]: VerifierOf<One> } = protocols;
-  return table[name].verify(stored, form);
+  return table[name].verify(stored, form, received);
 }
 
 interface VerifierOf<Name extends ProtocolName> {
-  verify: (stored: StoredSettings, form: CredentialForms[Name]) => ReturnType<Verification>;
+  verify: (
+    stored: StoredSettings,
+    form: CredentialForms[Name],
+    received: ReceivedToken,
+  ) => ReturnType<Verification>;
 }

@@ -5,13 +5,13 @@ import { annotateLog } from '../log/request-fields.ts';
 import { type GrantType, grantTypes } from '../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
+import { withReceivedToken } from '../people/identities/store-token.ts';
 import { logIn } from '../people/sessions/log-in.ts';
 import { putSession } from '../people/sessions/new-session.ts';
 import { refreshSession } from '../people/sessions/refresh-session.ts';
 import { storeFetchedKeys } from '../providers/jwt/issuer-keys.ts';
 import { codeParameters } from '../providers/parameters.ts';
 import { type ProviderId, providerIds } from '../providers/provider-ids.ts';
-import { revokedOnFailure } from '../providers/provider-token.ts';
 import {
   type CodeForm,
   type CredentialForm,
@@ -19,6 +19,7 @@ import {
   verifyCode,
   verifyCredential,
 } from '../providers/providers.ts';
+import type { ReceivedToken } from '../providers/received-token.ts';
 import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form-parameters.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
 import { isPlainText } from '../schema/plain-text.ts';
@@ -170,34 +171,32 @@ interface LoginForm {
   session_name?: string | undefined;
 }
 
-async function logInByCredential(
-  client: AuthenticatedClient,
-  form: CredentialForm & LoginForm,
-): Promise<TokenResponse> {
-  return startSession(client, form, await verifyCredential(client, form));
+function logInByCredential(client: AuthenticatedClient, form: CredentialForm & LoginForm) {
+  return startSession(client, form, (received) => verifyCredential(client, form, received));
 }
 
-async function logInByCode(
-  client: AuthenticatedClient,
-  form: CodeForm & LoginForm,
-): Promise<TokenResponse> {
-  return startSession(client, form, await verifyCode(client, form));
+function logInByCode(client: AuthenticatedClient, form: CodeForm & LoginForm) {
+  return startSession(client, form, (received) => verifyCode(client, form, received));
 }
 
 /**
- * Logs in a verified person. The session is stored last, so a login that fails leaves none.
+ * Logs in the person whom a provider verifies. The session is stored last, so a login that fails
+ * leaves none.
  */
 async function startSession(
   client: AuthenticatedClient,
-  { provider, session_name }: LoginForm,
-  identity: VerifiedIdentity,
+  { provider, session_name: name }: LoginForm,
+  verify: (received: ReceivedToken) => Promise<VerifiedIdentity>,
 ): Promise<TokenResponse> {
-  const { loginAppId } = client;
-  await revokedOnFailure({ loginAppId, provider }, identity, () => useProof(client));
-  const session = await logIn(client, provider, identity, session_name);
-  const tokens = await loginUserTokenOf(session);
-  await putSession(session);
-  return tokens;
+  const place = { loginAppId: client.loginAppId, provider };
+  return withReceivedToken(place, async (received) => {
+    const verified = await verify(received);
+    await useProof(client);
+    const session = await logIn(client, { provider, verified, received, name });
+    const tokens = await loginUserTokenOf(session);
+    await putSession(session);
+    return tokens;
+  });
 }
 
 type ScopeForm = { scope?: string | undefined };

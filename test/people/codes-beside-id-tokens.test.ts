@@ -132,8 +132,8 @@ describe('an authorization code beside an id token, where the settings of its is
     expect([linked.status, linked.body.provider_revocation]).toEqual([201, false]);
   });
 
-  test("an exchange's id token of another app or issuer counts for nothing", async () => {
-    const { logIn, newCode, scene, subject } = await newScene();
+  test("an exchange's id token of another app or issuer counts for nothing, and its refresh token is revoked", async () => {
+    const { logIn, newCode, scene, subject, revoked } = await newScene();
     for (const claims of [
       { aud: 'another-app' },
       { iss: 'https://other.example' },
@@ -144,6 +144,7 @@ describe('an authorization code beside an id token, where the settings of its is
       const account = await logIn({ authorization_code: newCode() });
       expect(await firstOf(account)).toMatchObject({ provider_revocation: false });
     }
+    expect(revoked()).toEqual(['stray', 'stray', 'stray']);
   });
 
   test('that is replayed leaves the token that it gave before, and nothing says that there is none', async () => {

@@ -20,6 +20,7 @@ import {
 } from '../../login-users/login-user.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import type { TokenPlace } from '../../providers/provider-token.ts';
+import type { ReceivedToken } from '../../providers/received-token.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { updateItem } from '../../storage/items.ts';
 import { update, writeTogether } from '../../storage/transactions.ts';
@@ -39,7 +40,7 @@ import {
   type Owner,
   ownerOf,
 } from './identity-index.ts';
-import { decideOnToken, revokeRefused, revokeUnlessStored } from './store-token.ts';
+import { decideOnToken, noteStored } from './store-token.ts';
 import { afterUnlinking, losing } from './unlink-identity.ts';
 import { attributesOfVerified } from './verified-attributes.ts';
 
@@ -47,7 +48,16 @@ import { attributesOfVerified } from './verified-attributes.ts';
 interface Link extends Owner {
   place: TokenPlace;
   verified: VerifiedIdentity;
+  received: ReceivedToken;
   byOperator: boolean;
+}
+
+/** Options of `linkIdentity`. */
+interface LinkOptions {
+  byOperator?: boolean;
+  move?: boolean;
+  ask?: () => Promise<void>;
+  received?: ReceivedToken;
 }
 
 /**
@@ -55,7 +65,7 @@ interface Link extends Owner {
  * in one transaction, and so does a person who had the identity before.
  * @param options `ask` throws for an identity that must not be linked; it is asked once, when
  *   nothing else is known to refuse. `byOperator` links to a blocked person too, `move` takes the
- *   identity from another Login User
+ *   identity from another Login User, `received` has the provider's refresh token, if one came
  * @throws ServiceError `conflict` when the identity is another Login User's or they have too many,
  *   `forbidden` when they were blocked meanwhile, `invalid_token` when they were deleted
  */
@@ -63,10 +73,12 @@ export async function linkIdentity(
   { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
   provider: ProviderId,
   verified: VerifiedIdentity,
-  { byOperator = false, move = false, ask = async () => {} } = {},
+  options: LinkOptions = {},
 ) {
+  const { byOperator = false, move = false, ask = async () => {}, received = {} } = options;
   const place = { loginAppId: login_app_id, provider };
-  const link: Link = { login_user_id, identity_id: newId('i'), place, verified, byOperator };
+  const identity_id = newId('i');
+  const link: Link = { login_user_id, identity_id, place, verified, received, byOperator };
   let isAllowed = false;
   const linkOnce = async () => {
     // 1. The identity may have an owner.
@@ -85,12 +97,7 @@ export async function linkIdentity(
     // 4. The person gets it.
     return writeLink(link, user, { indexItem, owner });
   };
-  try {
-    return await retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
-  } catch (error) {
-    await revokeUnlessStored(verified.providerToken, login_user_id, place);
-    throw error;
-  }
+  return retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
 }
 
 const belongsToAnother = 'The identity belongs to another Login User of this Login App.';
@@ -104,18 +111,18 @@ async function linkAgain(link: Link, known: UserIdentity) {
 
 /** Updates an identity as just verified. Undefined when it was unlinked meanwhile. */
 async function updateVerified(
-  { login_user_id, place, verified }: Link,
+  { login_user_id, place, verified, received }: Link,
   { identity_id }: UserIdentity,
 ): Promise<UserIdentity | undefined> {
   const owner = { login_user_id, identity_id };
-  const tokenChange = await decideOnToken(owner, place, verified.providerToken);
+  const tokenChange = await decideOnToken(owner, place, received);
   const { done } = await updateItem(loginUserItem(login_user_id), {
     set: { ...attributesOfVerified(identity_id, verified), ...tokenChange.set },
     copy: tokenChange.copy,
     when: { ...whileExisting, [attributeOf(owner)]: { exists: true } },
   });
   if (!done) return undefined;
-  await revokeRefused(tokenChange, place, login_user_id);
+  noteStored(received);
   const updated = await ownerOf({ owner });
   return updated?.identity;
 }
@@ -144,7 +151,7 @@ interface Before {
  * @throws ServiceError when the person was blocked or deleted
  */
 async function writeLink(link: Link, user: LoginUser, before: Before) {
-  const { login_user_id, identity_id, place, verified, byOperator } = link;
+  const { login_user_id, identity_id, place, verified, received, byOperator } = link;
   const previousOwner = before.owner;
 
   // The index item of somebody's first identity stays that person's.
@@ -160,7 +167,7 @@ async function writeLink(link: Link, user: LoginUser, before: Before) {
     subject: verified.subject,
     linked_at: timestamp(),
   };
-  const tokenChange = await decideOnToken(link, place, verified.providerToken);
+  const tokenChange = await decideOnToken(link, place, received);
   const details = { ...attributesOfVerified(identity_id, verified), ...tokenChange.set };
   const change = changeOfIdentities(user, { added: [identity] });
   const gains = update(loginUserItem(login_user_id), {
@@ -181,7 +188,7 @@ async function writeLink(link: Link, user: LoginUser, before: Before) {
     requireChangeable(outcome.refused.get(gains), byOperator);
     return undefined;
   }
-  await revokeRefused(tokenChange, place, login_user_id);
+  noteStored(received);
   if (previousOwner) {
     const former_login_user_id = previousOwner.user.login_user_id;
     annotateIds({ former_login_user_id });

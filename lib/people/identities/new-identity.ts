@@ -17,6 +17,7 @@ import {
   verifyCode,
   verifyCredential,
 } from '../../providers/providers.ts';
+import type { ReceivedToken } from '../../providers/received-token.ts';
 import { choiceProblem, forbidden, parameters } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 import { updateItem } from '../../storage/items.ts';
@@ -91,12 +92,14 @@ type PersonsClient = Pick<AuthenticatedUser, 'client_id' | 'proof_key' | 'client
 
 /**
  * The identity of a credential.
+ * @param received gets the provider's refresh token, if a code brings one
  * @throws ServiceError, `too_many_requests` after too many rejected ones; ProviderFailure
  */
 export async function verifyNewIdentity(
   user: LoginUser,
   { client_id, proof_key, client_providers }: PersonsClient,
   form: IdentityForm,
+  received: ReceivedToken,
 ): Promise<VerifiedIdentity> {
   const { rejected_credentials = 0, rejected_since = 0 } = user;
   const secondsLeft = rejected_since + windowSeconds - epochSeconds();
@@ -108,8 +111,8 @@ export async function verifyNewIdentity(
   const client = { clientId: client_id, proofKey: proof_key, providers: client_providers };
   const caller = { loginAppId, ...client, linksTo };
   try {
-    if (form.by === 'code') return await verifyCode(caller, form);
-    const identity = await verifyCredential(caller, form);
+    if (form.by === 'code') return await verifyCode(caller, form, received);
+    const identity = await verifyCredential(caller, form, received);
     requireExchange(form, identity);
     return identity;
   } catch (error) {

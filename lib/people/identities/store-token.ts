@@ -1,3 +1,4 @@
+import { definedOnly } from '../../foundation/defined-only.ts';
 import { newId } from '../../foundation/ids.ts';
 import {
   type IdentityAttributes,
@@ -6,6 +7,7 @@ import {
 } from '../../login-users/linked-identity.ts';
 import { loginUserItem } from '../../login-users/login-user.ts';
 import { revokeToken, type TokenPlace } from '../../providers/provider-token.ts';
+import type { ReceivedToken } from '../../providers/received-token.ts';
 import { readItem } from '../../storage/items.ts';
 import type { Owner } from './identity-index.ts';
 import { decryptToken, encryptToken, isStoredToken } from './stored-token.ts';
@@ -27,24 +29,51 @@ type Decision = 'revoke' | 'store' | 'store_with_earlier';
 export interface TokenChange {
   set: IdentityAttributes;
   copy: Record<string, string>;
-  /** A token that can't be stored. Whoever makes the change revokes it afterwards. */
-  refused: ProviderToken | undefined;
 }
 
 /**
- * Decides where the provider token of a login or a link goes, by what is stored of the person, who
- * is read for it. Nothing is written.
+ * Carries out a login or a link. A provider's refresh token that came for it is stored by it, or is
+ * revoked at its end: nobody else knows it.
+ * @param act gets the place where the exchange of a code puts the token
+ */
+export async function withReceivedToken<Result>(
+  place: TokenPlace,
+  act: (received: ReceivedToken) => Promise<Result>,
+): Promise<Result> {
+  const received: ReceivedToken = {};
+  try {
+    return await act(received);
+  } finally {
+    await revokeUnlessStored(received, place);
+  }
+}
+
+async function revokeUnlessStored(
+  { token, login_user_id, state }: ReceivedToken,
+  place: TokenPlace,
+): Promise<void> {
+  if (token === undefined || state === 'stored') return;
+  const mayBeStored = state === 'offered' && login_user_id !== undefined;
+  if (mayBeStored && (await isStoredFor(login_user_id, token, place))) return;
+  await revokeToken(place, token, definedOnly({ login_user_id }));
+}
+
+/**
+ * Decides where a received token goes, by what is stored of its person, who is read for it. Nothing
+ * is written. One that can't be stored is revoked at the end.
  */
 export async function decideOnToken(
   owner: Owner,
   place: TokenPlace,
-  token: ProviderToken | undefined,
+  received: ReceivedToken,
 ): Promise<TokenChange> {
-  if (token === undefined) return { set: {}, copy: {}, refused: undefined };
+  const { token, state } = received;
+  if (token === undefined || state === 'refused') return { set: {}, copy: {} };
 
+  received.login_user_id = owner.login_user_id;
   const stored = await readStoredTokens(owner, place.loginAppId);
   const decision = decide(token, stored);
-  if (decision === 'revoke') return { set: {}, copy: {}, refused: token };
+  if (decision === 'revoke') return { set: {}, copy: {} };
 
   const attribute = identityAttributes.providerToken(owner.identity_id);
   const set: IdentityAttributes = {};
@@ -52,7 +81,13 @@ export async function decideOnToken(
   // The earlier token moves to an attribute of its own.
   const copy: Record<string, string> =
     decision === 'store_with_earlier' ? { [`${attribute}.${newId('w')}`]: attribute } : {};
-  return { set, copy, refused: undefined };
+  received.state = 'offered';
+  return { set, copy };
+}
+
+/** Notes that the change by which a token was to be stored is done. */
+export function noteStored(received: ReceivedToken): void {
+  if (received.state === 'offered') received.state = 'stored';
 }
 
 /** The stored provider tokens of a person, as far as they matter for another one. */
@@ -80,29 +115,6 @@ function decide({ text }: ProviderToken, stored: StoredTokens): Decision {
   // An earlier token that can't be read counts as another one.
   const isAnother = text !== latestText;
   return isAnother && hasRoom ? 'store_with_earlier' : 'store';
-}
-
-/** Revokes the token of a change that was made without it. */
-export async function revokeRefused(
-  { refused }: TokenChange,
-  place: TokenPlace,
-  login_user_id: string,
-): Promise<void> {
-  if (refused !== undefined) await revokeToken(place, refused, { login_user_id });
-}
-
-/**
- * Revokes the provider token of a login or a link that has failed, unless it was stored: a write
- * may be done although its answer was an error.
- */
-export async function revokeUnlessStored(
-  token: ProviderToken | undefined,
-  login_user_id: string,
-  place: TokenPlace,
-): Promise<void> {
-  if (token === undefined) return;
-  const isStored = await isStoredFor(login_user_id, token, place);
-  if (!isStored) await revokeToken(place, token, { login_user_id });
 }
 
 /** Whether a person has a token, as far as the store answers. */

@@ -16,6 +16,7 @@ import {
 import { newSessionPrefix } from '../../login-users/session-ids.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import type { TokenPlace } from '../../providers/provider-token.ts';
+import type { ReceivedToken } from '../../providers/received-token.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { type Item, type UpdateOutcome, updateItem } from '../../storage/items.ts';
 import {
@@ -26,16 +27,21 @@ import {
   ownerOfFirst,
   releaseIdentity,
 } from '../identities/identity-index.ts';
-import {
-  decideOnToken,
-  revokeRefused,
-  revokeUnlessStored,
-  type TokenChange,
-} from '../identities/store-token.ts';
+import { decideOnToken, noteStored, type TokenChange } from '../identities/store-token.ts';
 import { attributesOfVerified } from '../identities/verified-attributes.ts';
 import { askLoginHook, hasLoginHook, tryLoginHook } from '../login-hook.ts';
 import { sessionOf, slotsInRing } from './new-session.ts';
 import type { Session } from './session.ts';
+
+/** A login that a provider has verified. */
+interface VerifiedLogin {
+  provider: ProviderId;
+  verified: VerifiedIdentity;
+  /** The provider's refresh token, if one came for it. */
+  received: ReceivedToken;
+  /** A name from the app, for the person to tell their sessions apart. */
+  name: string | undefined;
+}
 
 interface Login extends TokenPlace {
   verified: VerifiedIdentity;
@@ -50,9 +56,7 @@ interface Login extends TokenPlace {
  */
 export async function logIn(
   client: AuthenticatedClient,
-  provider: ProviderId,
-  verified: VerifiedIdentity,
-  name?: string,
+  { provider, verified, received, name }: VerifiedLogin,
 ): Promise<Session> {
   const { clientId, loginAppId } = client;
   const place = { loginAppId, provider };
@@ -70,7 +74,7 @@ export async function logIn(
     annotateLog({ login_user_id: owner.login_user_id });
 
     // 2. What is stored of the owner decides where the provider's refresh token goes.
-    const tokenChange = await decideOnToken(owner, place, verified.providerToken);
+    const tokenChange = await decideOnToken(owner, place, received);
 
     // 3. One conditional write on the expected owner records and counts the login.
     const prefix = newSessionPrefix();
@@ -82,18 +86,13 @@ export async function logIn(
       return undefined;
     }
 
-    // 5. A token that could not be stored is revoked.
-    await revokeRefused(tokenChange, place, owner.login_user_id);
+    // 5. The session that begins with it.
+    noteStored(received);
     const hookClaims = asked?.hook_claims;
     return sessionOf({ client, owner, verified, name, hookClaims, prefix, outcome });
   };
 
-  try {
-    return await retryOnConflict(logInOnce, 'Others keep linking and unlinking the identity.');
-  } catch (error) {
-    await revokeUnlessStored(verified.providerToken, owner.login_user_id, place);
-    throw error;
-  }
+  return retryOnConflict(logInOnce, 'Others keep linking and unlinking the identity.');
 }
 
 /** @throws ServiceError `invalid_grant` for a blocked person, of whom the hook is not asked */

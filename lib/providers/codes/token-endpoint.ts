@@ -6,6 +6,7 @@ import { failForOurApp } from '../calls/app-errors.ts';
 import { callProvider, presentCredential, verificationDeadline } from '../calls/call-provider.ts';
 import { rejected, wellFormedCredential } from '../calls/credential.ts';
 import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
+import type { ReceivedToken } from '../received-token.ts';
 import { valueAtPath } from '../settings/fields.ts';
 import { authenticated, clientSecretOf } from './client-secret.ts';
 import type { CodeExchange, Revocation } from './settings.ts';
@@ -37,12 +38,14 @@ const errorsOfGrants = ['unauthorized_client', 'unsupported_grant_type'];
 
 /**
  * Exchanges an authorization code.
+ * @param received gets the refresh token, if the settings say where it can be revoked
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
  */
 export async function exchangeCode(
   exchange: CodeExchange,
   { authorization_code, code_verifier, redirect_uri }: AuthorizationCode,
+  received: ReceivedToken,
   signal: AbortSignal,
 ) {
   const { token_url: url } = exchange;
@@ -70,7 +73,9 @@ export async function exchangeCode(
   if (error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url, told);
   failForOurApp({ ...exchange, app_errors: exchange.app_errors ?? errorsOfGrants }, answer, url);
   if (status === 401) throw new ProviderFailure('refused_our_credentials', url, told, status);
-  const tokens = v.parse(tokensSchema, body);
+  const { refresh_token, ...tokens } = v.parse(tokensSchema, body);
+  if (status === 200 && refresh_token !== undefined && exchange.revocation_url !== undefined)
+    received.token = { text: refresh_token, issuer: received.issuer };
   const needed = exchange.id_token ? 'id_token' : 'access_token';
   if (status !== 200 || tokens[needed] === undefined)
     throw new ProviderFailure(
@@ -146,24 +151,6 @@ export async function logRevocation(
   }
 }
 
-/**
- * Verifies the person of a code by the other tokens that it was exchanged for. If that fails,
- * nobody stores the refresh token, so it is revoked: a code is exchanged only once.
- */
-export async function revokedUnlessVerified<Person>(
-  exchange: CodeExchange,
-  refreshToken: string | undefined,
-  verify: () => Promise<Person>,
-): Promise<Person> {
-  try {
-    return await verify();
-  } catch (error) {
-    if (exchange.revocation_url !== undefined && refreshToken !== undefined)
-      await logRevocation(revokeProviderToken(exchange, refreshToken));
-    throw error;
-  }
-}
-
 /** Whether a token endpoint knows our app, and rejects a made-up code. */
 export const checkExchange = (name: string, exchange: CodeExchange, signal: AbortSignal) =>
-  rejectsDummy(name, () => exchangeCode(exchange, { authorization_code: dummy }, signal));
+  rejectsDummy(name, () => exchangeCode(exchange, { authorization_code: dummy }, {}, signal));

@@ -3,18 +3,13 @@ import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { verificationDeadline } from '../calls/call-provider.ts';
 import { wellFormedCredential } from '../calls/credential.ts';
 import { dummy, rejectsDummy } from '../calls/provider-failure.ts';
-import type { CodeExchange } from '../codes/settings.ts';
-import {
-  type AuthorizationCode,
-  checkExchange,
-  exchangeCode,
-  revokedUnlessVerified,
-} from '../codes/token-endpoint.ts';
+import { type AuthorizationCode, checkExchange, exchangeCode } from '../codes/token-endpoint.ts';
 import { checkKeys } from '../jwt/issuer-keys.ts';
 import { verifyCode } from '../oidc/verify.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
 import { requireBoundCode } from '../public-clients.ts';
+import type { ReceivedToken } from '../received-token.ts';
 import type { StoredSettings } from '../settings/encryption.ts';
 import { keepNamespace } from '../settings/namespace.ts';
 import { type AudienceValidation, type OAuth2Settings, oauth2SettingsSchema } from './settings.ts';
@@ -53,10 +48,12 @@ export const oauth2 = protocol({
 /**
  * The person of an authorization code, which is exchanged at the provider; undefined without
  * settings for that.
+ * @param received gets the provider's refresh token, if the settings say where it can be revoked
  */
 export async function verifyAuthorizationCode(
   stored: StoredSettings,
   code: AuthorizationCode,
+  received: ReceivedToken,
   isOfPublicClient: boolean,
 ): Promise<VerifiedIdentity | undefined> {
   const settings = await oauth2.read(stored);
@@ -65,22 +62,16 @@ export async function verifyAuthorizationCode(
   if (isOfPublicClient) requireBoundCode(exchange, code);
   if (exchange.pkce === 'required' && code.code_verifier === undefined)
     throw invalid('The parameter code_verifier is required for this provider.');
-  if (exchange.id_token) {
-    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, code);
-    return { ...person, providerToken: revocable(exchange, refresh_token) };
-  }
+  if (exchange.id_token) return verifyCode(exchange, exchange.id_token, code, received);
   if (code.nonce !== undefined)
     throw invalid(
       'The parameter nonce must not be supplied, since the settings of this provider use no id token.',
     );
   const signal = verificationDeadline();
-  const { access_token = '', refresh_token } = await exchangeCode(exchange, code, signal);
-  const person = await revokedUnlessVerified(exchange, refresh_token, () =>
-    settings.audience_validation
-      ? verifyAccessToken(settings, access_token, signal)
-      : verifyExchanged(settings, access_token, signal),
-  );
-  return person && { ...person, providerToken: revocable(exchange, refresh_token) };
+  const { access_token = '' } = await exchangeCode(exchange, code, received, signal);
+  return settings.audience_validation
+    ? verifyAccessToken(settings, access_token, signal)
+    : verifyExchanged(settings, access_token, signal);
 }
 
 /**
@@ -97,7 +88,3 @@ async function verifyExchanged(
   const person = await askUserInfo(user_info, wellFormedCredential(accessToken), signal);
   return { namespace, ...person };
 }
-
-/** The provider's refresh token, if the settings say where it can be revoked. */
-const revocable = ({ revocation_url }: CodeExchange, token: string | undefined) =>
-  revocation_url === undefined || token === undefined ? undefined : { text: token };

@@ -14,6 +14,7 @@ import { checkKeys } from '../jwt/issuer-keys.ts';
 import { trustedIssuerOf } from '../jwt/verify-jwt.ts';
 import { credentialParameters } from '../parameters.ts';
 import { type FormOf, protocol } from '../protocol.ts';
+import type { ReceivedToken } from '../received-token.ts';
 import { type Issuer, mergeIssuers, oidcSettingsSchema } from './settings.ts';
 import { verifyCode, verifyIdToken } from './verify.ts';
 
@@ -27,7 +28,7 @@ export const oidc = protocol({
   settings: oidcSettingsSchema,
   merge: mergeIssuers,
   parameters: credentialParameters.oidc,
-  verify: ({ issuers }, form) => verifyLogin(issuers, form),
+  verify: ({ issuers }, form, received) => verifyLogin(issuers, form, received),
   check: ({ issuers }) => {
     const signal = verificationDeadline();
     return issuers.flatMap(({ code_exchange, ...issuer }) => [
@@ -40,7 +41,11 @@ export const oidc = protocol({
 type LoginForm = FormOf<typeof credentialParameters.oidc>;
 
 /** The person of an id token, and what its issuer's settings accept with it. */
-async function verifyLogin(issuers: Issuer[], form: LoginForm): Promise<VerifiedIdentity> {
+async function verifyLogin(
+  issuers: Issuer[],
+  form: LoginForm,
+  received: ReceivedToken,
+): Promise<VerifiedIdentity> {
   const signal = verificationDeadline();
   const { id_token, access_token, nonce } = form;
   const verified = await verifyIdToken(issuers, { id_token, access_token, nonce });
@@ -51,7 +56,8 @@ async function verifyLogin(issuers: Issuer[], form: LoginForm): Promise<Verified
   const exchange = issuer.code_exchange;
   if (exchange && authorization_code !== undefined) {
     const code = { authorization_code, code_verifier, redirect_uri };
-    return withProviderToken(identity, issuer, exchange, code, signal);
+    const outcome = await exchangeBeside(identity, issuer, exchange, code, received, signal);
+    return { ...identity, code: outcome };
   }
 
   // An error, since the caller counts on what they protect.
@@ -86,33 +92,40 @@ const userSchema = v.pipe(
 );
 
 /**
- * The identity of an id token, with the refresh token of the code beside it. The login does not
- * depend on the code: if it gives no token of the same person, the log says why.
+ * Exchanges the code beside an id token for a refresh token. The login does not depend on the code:
+ * if it gives no token of the same person, the log says why.
  * @throws ServiceError `invalid_request` for a redirect URI that is not in the settings
  */
-async function withProviderToken(
+async function exchangeBeside(
   identity: VerifiedIdentity,
   issuer: Issuer & { template?: string | undefined },
   exchange: NonNullable<Issuer['code_exchange']>,
   code: AuthorizationCode,
+  received: ReceivedToken,
   signal: AbortSignal,
-): Promise<VerifiedIdentity> {
+): Promise<NonNullable<VerifiedIdentity['code']>> {
+  received.issuer = issuer.template ?? issuer.issuer;
   try {
-    const second = { ...code, isSecond: true };
-    const { person, refresh_token } = await verifyCode(exchange, issuer, second, signal);
-    // Not revoked: that would log out somebody else.
-    if (person.subject !== identity.subject) throw rejected('subject_mismatch');
-    if (refresh_token === undefined)
+    const person = await verifyCode(
+      exchange,
+      issuer,
+      { ...code, isSecond: true },
+      received,
+      signal,
+    );
+    if (person.subject !== identity.subject) {
+      // Neither stored nor revoked: that would log out somebody else.
+      received.token = undefined;
+      throw rejected('subject_mismatch');
+    }
+    if (received.token === undefined)
       throw new ProviderFailure('unexpected_answer', exchange.token_url, 'no refresh token');
-    return {
-      ...identity,
-      providerToken: { text: refresh_token, issuer: issuer.template ?? issuer.issuer },
-      code: 'exchanged',
-    };
+    return 'exchanged';
   } catch (error) {
+    received.state = 'refused';
     if (error instanceof ServiceError && error.code === 'invalid_request') throw error;
     const reason = error instanceof ServiceError ? error.detail.reason : undefined;
     logFailure('code_not_exchanged', error, definedOnly({ issuer: issuer.issuer, reason }));
-    return { ...identity, code: 'not_exchanged' };
+    return 'not_exchanged';
   }
 }

@@ -16,11 +16,7 @@ import {
   wellFormedCredential,
 } from '../calls/credential.ts';
 import type { CodeExchange } from '../codes/settings.ts';
-import {
-  type AuthorizationCode,
-  exchangeCode,
-  revokedUnlessVerified,
-} from '../codes/token-endpoint.ts';
+import { type AuthorizationCode, exchangeCode } from '../codes/token-endpoint.ts';
 import { authorityOf, providerSessionOf, type TrustedIssuer } from '../jwt/issuer.ts';
 import { prepareIssuerKeys } from '../jwt/issuer-keys.ts';
 import {
@@ -31,6 +27,7 @@ import {
   trustedIssuerOf,
   verifiedJwt,
 } from '../jwt/verify-jwt.ts';
+import type { ReceivedToken } from '../received-token.ts';
 import { isServiceNonce } from '../service-nonce.ts';
 
 /**
@@ -84,7 +81,8 @@ export async function verifyIdToken(
 }
 
 /**
- * The person and refresh token of a code, which may come beside an id token (`isSecond`).
+ * The person of a code, which may come beside an id token (`isSecond`).
+ * @param received gets the provider's refresh token, if the settings say where it can be revoked
  * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3
  */
@@ -92,20 +90,18 @@ export async function verifyCode(
   exchange: CodeExchange,
   issuer: Omit<TrustedIssuer, 'audiences'>,
   { nonce, isSecond = false, ...code }: AuthorizationCode & { isSecond?: boolean },
+  received: ReceivedToken,
   signal = verificationDeadline(),
-): Promise<{ person: VerifiedIdentity; refresh_token: string | undefined }> {
+): Promise<VerifiedIdentity> {
   if (!isSecond) requireNonce(issuer, nonce);
   const keys = prepareIssuerKeys(issuer);
   // They are fetched during the exchange, but its error comes first.
   keys.catch(() => undefined);
-  const tokens = await exchangeCode({ ...exchange, id_token: issuer }, code, signal);
-  const { id_token = '', access_token, refresh_token } = tokens;
-  const person = await revokedUnlessVerified(exchange, refresh_token, async () => {
-    await keys;
-    const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
-    return verifyIdToken(trusted, { id_token, access_token, nonce, isSecond });
-  });
-  return { person, refresh_token };
+  const tokens = await exchangeCode({ ...exchange, id_token: issuer }, code, received, signal);
+  const { id_token = '', access_token } = tokens;
+  await keys;
+  const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
+  return verifyIdToken(trusted, { id_token, access_token, nonce, isSecond });
 }
 
 /**
