@@ -29,7 +29,7 @@ const partsOfProviders = [
   ['calls/'],
   ['jwt/', 'protocol\\.ts'],
   ['codes/', 'oauth1/', 'stored/'],
-  ['oidc/', 'provider-token\\.ts', 'public-clients\\.ts'],
+  ['oidc/', 'provider-token\\.ts', 'public-clients\\.ts', 'token-audience\\.ts'],
   ['oauth2/'],
   ['notifications/', 'providers\\.ts'],
   ['set-up/'],

@@ -17,6 +17,7 @@ export const { endpoint, handler } = serve({
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
     signing_keys: ['GetItem'],
     issuer_keys: ['PutItem'],
+    used_once: ['UpdateItem'],
   },
   secrets: ['signing-keys', 'refresh-tokens', 'provider-settings'],
   callsProviders: true,
@@ -27,9 +28,9 @@ export const { endpoint, handler } = serve({
     return ok(tokens, await proofHeaders(caller));
   },
   document: !process.env.BUNDLED && {
-    summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
+    summary: 'Issues tokens for a provider credential, a refresh token or client credentials, or exchanges one',
     description:
-      'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
+      'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. The token exchange (RFC 8693) gets a server an access token of the provider, where the settings keep its tokens: for a Login User Token of the person, or for their id. It never gets a refresh token. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
     tag: 'Tokens',
     responses: {
       200: {
@@ -68,25 +69,33 @@ export const { endpoint, handler } = serve({
     errors: {
       ...proofErrors,
       invalid_request: {
-        when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App, or HTTP Basic comes with a client assertion.',
+        when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App, or HTTP Basic comes with a client assertion. In a token exchange, also: the `subject_token` is not a valid Login User Token of the Login App, or it has no such Login User.',
         example: 'The parameter provider is required.',
       },
       unsupported_grant_type: {
         when: 'There is no such grant type.',
         example:
-          'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials.',
+          'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials, urn:ietf:params:oauth:grant-type:token-exchange.',
       },
       unauthorized_client: {
-        when: `The client may not use this grant or read recipients, or its Login App is disabled. Only the operator can change that. Or: ${providerNotAllowed.when}`,
+        when: `The client may not use this grant, read recipients or get tokens of providers, or its Login App is disabled. Only the operator can change that. Or: ${providerNotAllowed.when}`,
         example: 'The client may not use the grant client_credentials.',
       },
       invalid_grant: {
-        when: 'The credential, the authorization code or the refresh token is not accepted, the nonce has been used by another login, the login hook refuses, the person is blocked, or they are new and the Login App lets nobody new in. Let the person log in again.',
+        when: 'The credential, the authorization code or the refresh token is not accepted, the nonce has been used by another login, the login hook refuses, the person is blocked, or they are new and the Login App lets nobody new in. In a token exchange: no token of the provider is kept for the person, or the provider no longer accepts it. Let the person log in again.',
         example: 'The provider does not accept this credential for this Login App.',
       },
-      too_many_requests: throttledByProvider,
+      invalid_target: {
+        when: 'The `audience` of a token exchange is no provider or issuer of the Login App, or its settings keep no tokens.',
+        example:
+          'The audience must be a provider of the Login App, or one of its issuers, whose settings have keep_tokens.',
+      },
+      too_many_requests: {
+        ...throttledByProvider,
+        when: `${throttledByProvider.when} Or the client has exchanged too many tokens in this minute. \`Retry-After\` says how long.`,
+      },
       temporarily_unavailable: {
-        when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Send the request again.',
+        when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Or the provider did not answer when its token was to be refreshed; nothing is lost. Send the request again.',
         example: 'The service has no signing key yet; send the request again in a minute.',
       },
     },
@@ -115,6 +124,12 @@ export const { endpoint, handler } = serve({
         },
         'Refresh token': { grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' },
         'Client credentials': { grant_type: 'client_credentials' },
+        'Token exchange': {
+          grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+          audience: 'provider_b',
+          subject_token: 'LOGIN_USER_TOKEN',
+          subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        },
       },
     },
   },

@@ -45,6 +45,17 @@ export const optionalEnvironmentSeconds = (name: string, otherwise: number): (()
     return value === undefined ? otherwise : numberIn(name, value, /^\d{1,10}$/, inSeconds);
   });
 
+/**
+ * Declares a variable that holds a positive whole number.
+ * @param otherwise the number when it isn't set
+ */
+export const optionalEnvironmentNumber = (name: string, otherwise: number): (() => number) =>
+  declare(name, () => {
+    const value = optionalEnvironment(name);
+    if (value === undefined) return otherwise;
+    return numberIn(name, value, /^[1-9]\d{0,9}$/, 'a whole number');
+  });
+
 export const optionalEnvironment = (name: string): string | undefined => process.env[name];
 
 /**

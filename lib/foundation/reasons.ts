@@ -30,6 +30,10 @@ export const logReasons = {
     'The provider answered the credential with a 4xx that says nothing about it',
   provider_throttled: 'The provider takes no more requests of our app now (429)',
   provider_not_allowed: 'The public client may not use this provider, or not by such a code',
+  no_provider_access:
+    'No token of the provider is kept for the person, or the provider no longer accepts it',
+  provider_unavailable: 'The provider is down, slow or takes no more requests of our app',
+  provider_tokens_not_allowed: "The client may not get providers' access tokens",
   not_an_id_token: 'The id token is malformed, or a token of another kind',
   not_an_access_token:
     'The access token is no JWT, malformed or another token, such as an id token',

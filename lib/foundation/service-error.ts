@@ -2,12 +2,13 @@ import type { LogReason } from './reasons.ts';
 
 /**
  * The codes of error responses, with their HTTP status.
- * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 7009 section 2.2.1, RFC 9449 section 5, RFC
- *   9470 section 3
+ * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 7009 section 2.2.1, RFC 8693 section 2.2.2,
+ *   RFC 9449 section 5, RFC 9470 section 3
  */
 export const statuses = {
   invalid_request: 400,
   invalid_grant: 400,
+  invalid_target: 400,
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   unsupported_token_type: 400,

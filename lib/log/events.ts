@@ -112,6 +112,22 @@ export const logEvents = {
     'A provider revoked its token of a person who was deleted, unlinked the identity or was not let in',
     { login_user_id: maybe('the person, if they are known') },
   ),
+  provider_token_issued: line(
+    "A server got a provider's access token of a person; the request's fields `provider_scopes` and `client_id` say which and who",
+    {
+      identity_id,
+      provider,
+      refreshed: of<boolean>('whether the provider has just issued it'),
+    },
+  ),
+  provider_token_not_refreshed: line(
+    'A provider did not answer when its access token of a person was to be refreshed; the server got a 503, or the token that was still valid',
+    { identity_id, failure },
+  ),
+  provider_access_ended: line(
+    'The service forgot the token that gave servers access to a provider for a person: the provider no longer accepts it, an operator revoked it, or the account was hijacked',
+    { login_user_id, identity_id },
+  ),
   code_not_exchanged: line(
     'The authorization code that came with an id token gave no token to revoke; the login or the link went on without one',
     { issuer, reason, failure },
@@ -285,6 +301,8 @@ export interface RequestFields {
   token_id: string;
   grant_type: string;
   provider: string;
+  /** The scopes of a provider's access token that a server got, as the provider told them. */
+  provider_scopes: string;
   login_user_id: string;
   session_id: string;
   /** The names of optional fields whose value could not be used. */

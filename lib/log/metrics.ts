@@ -42,9 +42,14 @@ export const metrics = [
   { name: 'RefreshTokensReplayed', of: ['refresh_token_replayed'], by: [] },
   { name: 'RefreshTokensReused', of: ['refresh_token_reused'], by: [] },
   { name: 'ProviderLatency', of: ['provider_called'], value: 'milliseconds', by: ['provider'] },
+  { name: 'ProviderTokensIssued', of: ['provider_token_issued'], by: ['provider'] },
   { name: 'StaleSecrets', of: ['secret_stale'], by: [] },
   // As many as there are 5xx because of a provider, so that alarms can subtract them.
-  { name: 'ProviderFailures', of: ['provider_failed'], by: ['provider'] },
+  {
+    name: 'ProviderFailures',
+    of: ['provider_failed', 'provider_token_not_refreshed'],
+    by: ['provider'],
+  },
   { name: 'ProvidersWithoutVerdict', of: ['provider_gave_no_verdict'], by: ['provider'] },
   { name: 'ProviderStreamsUpdated', of: ['provider_stream_updated'], by: [] },
   { name: 'LoginHookLatency', of: ['login_hook_called'], value: 'milliseconds', by: [] },

@@ -1,13 +1,22 @@
 // Names in client and server metadata, apart from their code: the function that describes the
 // server bundles none of it.
 
+/** The grants that an operator can allow a client. */
 export const grantTypes = [
   'provider_credentials',
   'provider_authorization_code',
   'refresh_token',
   'client_credentials',
 ] as const;
-export type GrantType = (typeof grantTypes)[number];
+
+/**
+ * The grant by which a server gets a provider's access token. A client needs a right of its own.
+ * @see RFC 8693, section 2.1
+ */
+export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
+export const supportedGrantTypes = [...grantTypes, tokenExchange] as const;
+export type GrantType = (typeof supportedGrantTypes)[number];
 
 /**
  * Methods by which clients authenticate.

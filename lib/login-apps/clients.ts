@@ -56,6 +56,10 @@ export const clientItem = itemKind(
      * may.
      */
     recipients: v.optional(v.boolean()),
+    /** Whether it may get providers' access tokens of people, each by a Login User Token. */
+    provider_tokens: v.optional(v.boolean()),
+    /** Whether it may get them of anybody, also while they are away. */
+    provider_tokens_offline: v.optional(v.boolean()),
     created_at: v.string(),
   }),
   clientKey,
@@ -107,6 +111,8 @@ const authenticated = (client: LoginAppClient) => ({
   /** Undefined for all. */
   grantTypes: client.grant_types,
   mayReadRecipients: readsRecipients(client),
+  mayGetProviderTokens: client.provider_tokens === true,
+  mayGetProviderTokensOffline: client.provider_tokens_offline === true,
   /** The providers that a public client may use, if an operator has set them. */
   providers: client.providers,
 });
@@ -138,10 +144,14 @@ export const findCurrentClient = (clientId: string) =>
 export const findPublicClient = (clientId: string) =>
   authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
+/** What an operator lets a client do. */
+export type ClientRights = Pick<
+  LoginAppClient,
+  'grant_types' | 'recipients' | 'provider_tokens' | 'provider_tokens_offline'
+>;
+
 /** The permissions of a new client and, for a probe, epoch seconds of its end. */
-type NewClient = Partial<Pick<LoginAppClient, 'grant_types' | 'recipients'>> & {
-  expires_at?: number;
-};
+type NewClient = Partial<ClientRights> & { expires_at?: number };
 export type SecretlessCredential = Pick<
   LoginAppClient,
   'keys' | 'workload_identity' | 'public_on' | 'providers'

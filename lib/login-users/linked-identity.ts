@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { definedOnly } from '../foundation/defined-only.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
@@ -38,9 +39,26 @@ export const loginClaimsSchema = v.object({
 });
 export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 
-/** A provider's refresh token, which is stored to be revoked when the identity is no longer theirs. */
+/** What a provider lets the company's servers do for a person, until it or the person ends that. */
+export interface ProviderAccess {
+  /** Absent if it is too long to be stored. */
+  access_token?: string | undefined;
+  /** Epoch seconds at which the access token expires. */
+  expires_at: number;
+  /** Absent if the provider has not told them. */
+  scopes?: string[] | undefined;
+  /** When the person gave it: by the login or the link that the refresh token came with. */
+  since: string;
+}
+
+/**
+ * A provider's refresh token, which is stored to be revoked when the identity is no longer theirs, or
+ * to get access tokens for the company's servers.
+ */
 export interface ProviderToken {
   text: string;
+  /** Present where the settings keep the token for the company's servers. */
+  access?: ProviderAccess | undefined;
   /**
    * The issuer whose settings name the revocation endpoint; absent where the provider has only one.
    */
@@ -96,6 +114,8 @@ export const identityAttributes = {
   toldByApp: (identityId: string) => `told_by_app_of_${identityId}` as const,
   codeFailed: (identityId: string) => `code_failed_of_${identityId}` as const,
   providerToken: (identityId: string) => `kept_token_of_${identityId}` as const,
+  /** Epoch seconds until which one request may refresh the provider's token, and no other. */
+  refreshUntil: (identityId: string) => `refresh_until_of_${identityId}` as const,
 };
 
 export type IdentityAttributes = {
@@ -104,7 +124,8 @@ export type IdentityAttributes = {
   [profile: ReturnType<typeof identityAttributes.profile>]: Profile | undefined;
   [told: ReturnType<typeof identityAttributes.toldByApp>]: Profile;
   [failed: ReturnType<typeof identityAttributes.codeFailed>]: true | undefined;
-  [token: ReturnType<typeof identityAttributes.providerToken>]: object;
+  [token: ReturnType<typeof identityAttributes.providerToken>]: object | undefined;
+  [refresh: ReturnType<typeof identityAttributes.refreshUntil>]: number | undefined;
 };
 
 /** An identity index item: where its identity logs in. */
@@ -172,6 +193,22 @@ const detailsSchema = v.object({
   told_by_app: v.optional(profileSchema),
 });
 
+/**
+ * The access that a stored provider token gives, as far as it is no secret; undefined for a token
+ * that is stored to be revoked alone.
+ */
+const storedAccessSchema = v.pipe(
+  v.optional(v.object({ since: v.optional(v.string()), scopes: v.optional(v.array(v.string())) })),
+  v.transform((stored) => {
+    if (stored?.since === undefined) return undefined;
+    return definedOnly({ scopes: stored.scopes, since: stored.since });
+  }),
+);
+
+/** The access to a provider that is kept with an identity; undefined for none. */
+export const providerAccessIn = (item: Item, identityId: string) =>
+  v.parse(storedAccessSchema, item[identityAttributes.providerToken(identityId)]);
+
 /** Details of an identity, from the item of its Login User. */
 export function identityDetails(item: Item, identityId: string) {
   const names = identityAttributes;
@@ -184,5 +221,5 @@ export function identityDetails(item: Item, identityId: string) {
   const hasToken = item[names.providerToken(identityId)] !== undefined;
   /** False when the latest code was not exchanged and there is no earlier token to revoke. */
   const provider_revocation = hasFailed && !hasToken ? (false as const) : undefined;
-  return { ...details, provider_revocation };
+  return { ...details, provider_revocation, provider_access: providerAccessIn(item, identityId) };
 }

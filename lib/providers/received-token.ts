@@ -9,6 +9,8 @@ export interface ReceivedToken {
   issuer?: string;
   /** Absent until a code is exchanged for one that is to be stored. */
   token?: ProviderToken | undefined;
+  /** Whether the provider has an endpoint that revokes it. */
+  isRevocable?: boolean;
   /** The person whose token it is, once they are known. */
   login_user_id?: string;
   /**

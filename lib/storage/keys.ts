@@ -186,6 +186,9 @@ export function issuerKeysKey(issuer: string): Key {
 /** A used client assertion, proof or nonce, by its kind and its ids. */
 export const usedOnceKey = (...ids: string[]) => key(`USED_ONCE#${hashOf(...ids)}`, 'USED');
 
+/** The uses of something in a minute, by its kind, its ids and the minute. */
+export const usesInMinuteKey = (...ids: string[]) => key(`USED_ONCE#${hashOf(...ids)}`, 'USES');
+
 export const tableFormatKey = () => key('TABLE', 'FORMAT');
 
 /** The devices of a Login User in the index `by_list`, by when they were last seen. */

@@ -5,14 +5,12 @@ import { loginClaimsSchema } from '../login-users/linked-identity.ts';
 import { authTimeOf } from '../login-users/recent-login.ts';
 import {
   hasIssued,
-  isActive,
-  readLoginUserWithSession,
-  type Session,
   type SessionGeneration,
   stateOfGeneration,
 } from '../people/sessions/session.ts';
 import { countField, described, textField } from '../schema/json-schema.ts';
 import { type AccessTokenPayload, payloadOf } from './access-token.ts';
+import { activeSessionOf } from './active-session.ts';
 import { issuer } from './issuer.ts';
 import { readToken } from './presented-token.ts';
 
@@ -126,22 +124,4 @@ async function refreshToken(
     auth_time: authTimeOf(session),
     ...session.login_claims,
   };
-}
-
-/**
- * A Login App's active session, unless its person is blocked or its client revoked. That of another
- * costs no more reads.
- */
-async function activeSessionOf(
-  loginAppId: string,
-  loginUserId: string,
-  sessionId: string,
-): Promise<Session | undefined> {
-  const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
-  if (!user || user.blocked_at) return undefined;
-  if (session?.login_app_id !== loginAppId) return undefined;
-  const status = await findStatus(loginAppId);
-  if (!isActive(session, status)) return undefined;
-  const client = await findCurrentClient(session.client_id);
-  return client && session;
 }

@@ -2,7 +2,11 @@ import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
-import { type GrantType, grantTypes } from '../login-apps/client-metadata.ts';
+import {
+  type GrantType,
+  supportedGrantTypes,
+  tokenExchange,
+} from '../login-apps/client-metadata.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { withReceivedToken } from '../people/identities/store-token.ts';
@@ -26,6 +30,7 @@ import { isPlainText } from '../schema/plain-text.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
 import { clientIdParameter, useProof } from './dpop-proof.ts';
+import { exchangeToken, tokenExchangeSchema } from './exchange-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { issueAccessToken, loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
@@ -94,13 +99,14 @@ const grants = {
   provider_authorization_code: { schema: providerAuthorizationCode, issue: logInByCode },
   refresh_token: { schema: refreshToken, issue: refresh },
   client_credentials: { schema: clientCredentials, issue: issueToClient },
+  [tokenExchange]: { schema: tokenExchangeSchema, issue: exchangeToken },
 } satisfies Record<GrantType, unknown>;
 
 const grantFormSchema = v.pipe(
   v.variant(
     'grant_type',
-    grantTypes.map((type) => grants[type].schema),
-    choiceProblem({ grant_type: grantTypes, provider: providerIds }),
+    supportedGrantTypes.map((type) => grants[type].schema),
+    choiceProblem({ grant_type: supportedGrantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),
 );
@@ -112,7 +118,7 @@ export const tokenRequestSchema = v.pipe(
 );
 type TokenRequest = v.InferOutput<typeof tokenRequestSchema>;
 
-const unsupportedGrantType = mustBeOneOf('grant_type', grantTypes);
+const unsupportedGrantType = mustBeOneOf('grant_type', supportedGrantTypes);
 
 /** `unsupported_grant_type` or `invalid_request`. Notes the request for the log. */
 export const invalidTokenRequest: MakeError = (errors, form) => {
@@ -129,10 +135,12 @@ export async function issueToken(
 ): Promise<TokenResponse> {
   const { grant_type } = request;
   noteRequest(request);
-  if (client.grantTypes && !client.grantTypes.includes(grant_type))
+  // The token exchange needs a right of its own.
+  if (grant_type !== tokenExchange && client.grantTypes?.includes(grant_type) === false)
     throw notAllowed(`The client may not use the grant ${grant_type}.`);
   await requireEnabled(client.loginAppId);
   const response = await issueBy(grant_type, client, request).finally(storeFetchedKeys);
+  if (grant_type === tokenExchange) return response;
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }
@@ -228,7 +236,7 @@ const notAllowed = (message: string): ServiceError =>
  * could be anything, so they are left out.
  */
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
-  const grant_type = grantTypes.find((type) => type === form.grant_type);
+  const grant_type = supportedGrantTypes.find((type) => type === form.grant_type);
   if (!grant_type) return;
   annotateLog({ grant_type });
 

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import {
   assertionAlgorithms,
   authenticationMethods,
-  grantTypes,
   proofAlgorithms,
+  supportedGrantTypes,
 } from '../login-apps/client-metadata.ts';
 import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
@@ -28,7 +28,7 @@ export const serverMetadataSchema = v.object({
   introspection_endpoint_auth_signing_alg_values_supported: algorithmsSchema,
   dpop_signing_alg_values_supported: algorithmsSchema,
   jwks_uri: v.string(),
-  grant_types_supported: v.array(v.picklist(grantTypes)),
+  grant_types_supported: v.array(v.picklist(supportedGrantTypes)),
   response_types_supported: v.array(v.string()),
 });
 
@@ -68,7 +68,7 @@ export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetad
     introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     dpop_signing_alg_values_supported: proofAlgorithms,
     jwks_uri: at(keysPath),
-    grant_types_supported: [...grantTypes],
+    grant_types_supported: [...supportedGrantTypes],
     // There is no authorization endpoint: people authorize at their provider.
     response_types_supported: [],
   };

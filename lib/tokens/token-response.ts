@@ -20,10 +20,18 @@ import { writeRefreshToken } from './refresh-token.ts';
 export const tokenResponseSchema = v.pipe(
   v.object({
     access_token: v.string(),
+    issued_token_type: v.exactOptional(
+      described(
+        v.literal('urn:ietf:params:oauth:token-type:access_token'),
+        "Only for a token exchange, whose access token is the provider's (RFC 8693).",
+      ),
+    ),
     token_type: v.literal('bearer'),
     expires_in: described(countField, 'Seconds until the access token expires.'),
     refresh_token: v.exactOptional(
-      textField('Gets the next token response. Absent for `client_credentials`.'),
+      textField(
+        'Gets the next token response. Absent for `client_credentials` and a token exchange.',
+      ),
     ),
     refresh_token_expires_in: v.exactOptional(
       described(
@@ -32,7 +40,9 @@ export const tokenResponseSchema = v.pipe(
       ),
     ),
     scope: v.exactOptional(
-      textField('The scope of the token, where the request asked for another one.'),
+      textField(
+        "The scope of the token, where the request asked for another one. For a token exchange, the scopes of the provider's token, if the provider has told them.",
+      ),
     ),
   }),
   v.title('TokenResponse'),

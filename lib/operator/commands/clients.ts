@@ -38,6 +38,8 @@ export const clientShown = (client: appClients.LoginAppClient) => ({
   client_id: client.client_id,
   grant_types: client.grant_types ?? [...grantTypes],
   recipients: appClients.readsRecipients(client),
+  provider_tokens: client.provider_tokens,
+  provider_tokens_offline: client.provider_tokens_offline,
   secrets: client.secrets.length,
   keys: client.keys?.length,
   ...client.workload_identity,
@@ -53,6 +55,14 @@ const allowedGrants = subset(
 
 const mayReadRecipients = onOff(
   'Let the client read recipients with their push tokens although --grant-types limits it, and report dead tokens',
+);
+
+const mayGetProviderTokens = onOff(
+  'Let the client get access tokens of providers whose settings have keep_tokens, each for a Login User Token of the person (RFC 8693)',
+);
+
+const mayGetProviderTokensOffline = onOff(
+  'Let the client get them for the id of any person, also while they are away: its secret gives access to all of them',
 );
 
 const jwksFile = json(
@@ -136,6 +146,8 @@ export const clientCommands = defineCommands({
       'login-app': loginApp,
       'grant-types': optional(allowedGrants),
       recipients: mayReadRecipients,
+      'provider-tokens': mayGetProviderTokens,
+      'provider-tokens-offline': mayGetProviderTokensOffline,
       'jwks-file': optional(jwksFile),
       public: onOff(
         'Without a credential: for the app of a phone, which proves a key of its own (RFC 9449)',
@@ -152,14 +164,16 @@ export const clientCommands = defineCommands({
       'login-app': app,
       'grant-types': grant_types,
       recipients,
+      'provider-tokens': provider_tokens,
+      'provider-tokens-offline': provider_tokens_offline,
       providers,
       ...flags
     }) => {
       const { login_app_id } = app;
-      const more = { grant_types, recipients };
+      const more = { grant_types, recipients, provider_tokens, provider_tokens_offline };
       if (flags.public || flags.platform) {
-        const isAlone =
-          !grant_types && !recipients && Object.values(flags).filter(Boolean).length === 2;
+        const hasRights = Object.values(more).some((right) => right !== undefined);
+        const isAlone = !hasRights && Object.values(flags).filter(Boolean).length === 2;
         if (!flags.public || !flags.platform || !isAlone)
           throw invalid('Give --public with --platform, and neither rights nor credentials.');
         const client = {
@@ -194,18 +208,30 @@ export const clientCommands = defineCommands({
   },
   'clients update': {
     summary:
-      'Change which grants a client may use, and whether it may read recipients; takes up to 30 seconds',
+      "Change which grants a client may use, and whether it may read recipients or get providers' tokens; takes up to 30 seconds",
     flags: {
       'login-app': loginApp,
       client,
       'grant-types': allowedGrants,
       recipients: mayReadRecipients,
+      'provider-tokens': mayGetProviderTokens,
+      'provider-tokens-offline': mayGetProviderTokensOffline,
     },
-    run: async ({ 'login-app': app, client, 'grant-types': allowed, recipients = false }) => {
+    run: async ({
+      'login-app': app,
+      client,
+      'grant-types': allowed,
+      recipients = false,
+      ...flags
+    }) => {
       const { login_app_id } = app;
       const { client_id, public_on } = clientOf(app, client);
       if (public_on) throw isPublic();
-      const set = { grant_types: allowed, recipients: recipients || undefined };
+      const providerTokens = {
+        provider_tokens: flags['provider-tokens'],
+        provider_tokens_offline: flags['provider-tokens-offline'],
+      };
+      const set = { grant_types: allowed, recipients: recipients || undefined, ...providerTokens };
       const item = appClients.clientItem(login_app_id, client_id);
       if (!(await updateOwnItem(item, { set }))) throw isRevoked();
       return {
@@ -213,6 +239,7 @@ export const clientCommands = defineCommands({
         client_id,
         grant_types: allowed ?? grantTypes,
         recipients: !allowed || recipients,
+        ...providerTokens,
       };
     },
   },

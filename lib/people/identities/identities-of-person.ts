@@ -35,6 +35,20 @@ export const shownIdentitySchema = v.pipe(
         'False when the latest authorization code could not be exchanged: the service has no token to revoke when the person is deleted. Link the identity again with a new code.',
       ),
     ),
+    provider_access: v.exactOptional(
+      described(
+        v.pipe(
+          v.object({
+            scopes: v.exactOptional(
+              described(v.array(v.string()), 'Absent if the provider has not told them.'),
+            ),
+            since: described(timestampField, 'The login or the link that brought the token.'),
+          }),
+          v.title('ProviderAccess'),
+        ),
+        "What the company's servers may do at the provider for the person: the service keeps a refresh token of it. Absent if it keeps none. Unlinking the identity ends it.",
+      ),
+    ),
   }),
   v.title('Identity'),
 );

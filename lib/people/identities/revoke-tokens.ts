@@ -1,8 +1,14 @@
-import { logFailure } from '../../log/log.ts';
-import { identitiesIn, identityAttributes } from '../../login-users/linked-identity.ts';
+import { newId } from '../../foundation/ids.ts';
+import { logEvent, logFailure } from '../../log/log.ts';
+import {
+  identitiesIn,
+  identityAttributes,
+  providerAccessIn,
+} from '../../login-users/linked-identity.ts';
 import { listAttributes, loginUserItem } from '../../login-users/login-user.ts';
-import { revokeToken } from '../../providers/provider-token.ts';
+import { type RevocationOutcome, revokeToken } from '../../providers/provider-token.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
+import type { Owner } from './identity-index.ts';
 import { decryptToken, isStoredToken } from './stored-token.ts';
 
 /**
@@ -13,13 +19,45 @@ export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
   const login_user_id = String(item.login_user_id);
   const outcomes = await Promise.all(
     tokensToRevoke(item).map(async (attribute) => {
-      const isRevoked = await revokeStored(item, attribute, signal);
-      if (isRevoked) await removeToken(login_user_id, attribute);
-      return isRevoked;
+      const outcome = await revokeStored(item, attribute, signal);
+      if (outcome !== 'not_revoked') await removeToken(login_user_id, attribute);
+      return outcome;
     }),
   );
-  const revoked = outcomes.filter(Boolean).length;
-  return { revoked, not_revoked: outcomes.length - revoked };
+  const numberOf = (wanted: RevocationOutcome): number =>
+    outcomes.filter((outcome) => outcome === wanted).length;
+  return { revoked: numberOf('revoked'), not_revoked: numberOf('not_revoked') };
+}
+
+/**
+ * Ends the access to a provider that is kept with an identity, and revokes its token. One that can't
+ * be revoked now stays stored until the person loses the identity, and nobody gets it any more.
+ * @returns undefined when no access is kept
+ */
+export async function forgetAccess(
+  { login_user_id, identity_id }: Owner,
+  signal?: AbortSignal,
+): Promise<RevocationOutcome | undefined> {
+  const key = loginUserItem(login_user_id);
+  const found = await readItem(key);
+  if (!found || !providerAccessIn(found, identity_id)) return undefined;
+
+  // 1. From now on, nobody gets a token.
+  const attribute = identityAttributes.providerToken(identity_id);
+  const aside = `${attribute}.${newId('w')}`;
+  const { done } = await updateItem(key, {
+    copy: { [aside]: attribute },
+    remove: [attribute, identityAttributes.refreshUntil(identity_id)],
+    when: { [attribute]: { exists: true } },
+  });
+  if (!done) return undefined;
+  logEvent('provider_access_ended', { login_user_id, identity_id });
+
+  // 2. The provider revokes it.
+  const item = (await readItem(key)) ?? {};
+  const outcome = await revokeStored(item, aside, signal);
+  if (outcome !== 'not_revoked') await removeToken(login_user_id, aside);
+  return outcome;
 }
 
 /** The attributes with tokens of identities that a person no longer has. */
@@ -33,14 +71,20 @@ function tokensToRevoke(item: Item): string[] {
 }
 
 /** Revokes a stored token. One that can't be read is not revoked, and the log says so. */
-async function revokeStored(item: Item, attribute: string, signal?: AbortSignal): Promise<boolean> {
+async function revokeStored(
+  item: Item,
+  attribute: string,
+  signal?: AbortSignal,
+): Promise<RevocationOutcome> {
   const login_user_id = String(item.login_user_id);
+  // The token that a login wanted to put here had been removed.
+  if (item[attribute] === null) return 'not_revocable';
   try {
     const { place, ...token } = await decryptToken(item[attribute], String(item.login_app_id));
     return await revokeToken(place, token, { login_user_id, signal });
   } catch (error) {
     logFailure('provider_token_not_revoked', error, { login_user_id });
-    return false;
+    return 'not_revoked';
   }
 }
 

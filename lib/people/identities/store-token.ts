@@ -10,18 +10,21 @@ import { revokeToken, type TokenPlace } from '../../providers/provider-token.ts'
 import type { ReceivedToken } from '../../providers/received-token.ts';
 import { readItem } from '../../storage/items.ts';
 import type { Owner } from './identity-index.ts';
-import { decryptToken, encryptToken, isStoredToken } from './stored-token.ts';
+import {
+  decryptToken,
+  encryptToken,
+  isStoredToken,
+  isTooLong,
+  numberOfTokensIn,
+} from './stored-token.ts';
 
 /** The most tokens that are stored for a person: each login writes the item that holds them. */
 const mostStored = 40;
 
-/** The most bytes of a token that is stored. */
-const longestToken = 4096;
-
 /**
- * The fate of the provider's refresh token of a login or a link. It is stored to be revoked when the
- * identity is no longer theirs, together with the earlier ones: at Apple, revoking one ends the
- * whole grant.
+ * The fate of the provider's refresh token of a login or a link. It is stored to be used, or to be
+ * revoked when the identity is no longer theirs, together with the earlier ones: at Apple, revoking
+ * one ends the whole grant.
  */
 type Decision = 'revoke' | 'store' | 'store_with_earlier';
 
@@ -49,10 +52,10 @@ export async function withReceivedToken<Result>(
 }
 
 async function revokeUnlessStored(
-  { token, login_user_id, state }: ReceivedToken,
+  { token, isRevocable, login_user_id, state }: ReceivedToken,
   place: TokenPlace,
 ): Promise<void> {
-  if (token === undefined || state === 'stored') return;
+  if (token === undefined || !isRevocable || state === 'stored') return;
   const mayBeStored = state === 'offered' && login_user_id !== undefined;
   if (mayBeStored && (await isStoredFor(login_user_id, token, place))) return;
   await revokeToken(place, token, definedOnly({ login_user_id }));
@@ -72,7 +75,7 @@ export async function decideOnToken(
 
   received.login_user_id = owner.login_user_id;
   const stored = await readStoredTokens(owner, place.loginAppId);
-  const decision = decide(token, stored);
+  const decision = decide(token, stored, received.isRevocable ?? false);
   if (decision === 'revoke') return { set: {}, copy: {} };
 
   const attribute = identityAttributes.providerToken(owner.identity_id);
@@ -81,6 +84,8 @@ export async function decideOnToken(
   // The earlier token moves to an attribute of its own.
   const copy: Record<string, string> =
     decision === 'store_with_earlier' ? { [`${attribute}.${newId('w')}`]: attribute } : {};
+  // Whoever refreshes the earlier token meanwhile finds that it is no longer the one.
+  set[identityAttributes.refreshUntil(owner.identity_id)] = undefined;
   received.state = 'offered';
   return { set, copy };
 }
@@ -92,6 +97,7 @@ export function noteStored(received: ReceivedToken): void {
 
 /** The stored provider tokens of a person, as far as they matter for another one. */
 interface StoredTokens {
+  /** Of refresh tokens and access tokens. */
   count: number;
   hasLatest: boolean;
   /** The latest token of the identity; undefined if it can't be read. */
@@ -101,19 +107,20 @@ interface StoredTokens {
 async function readStoredTokens(owner: Owner, loginAppId: string): Promise<StoredTokens> {
   const { login_user_id, identity_id } = owner;
   const item = (await readItem(loginUserItem(login_user_id))) ?? {};
-  const count = Object.keys(item).filter(isStoredToken).length;
+  const stored = Object.entries(item).filter(([attribute]) => isStoredToken(attribute));
+  const count = stored.reduce((sum, [, token]) => sum + numberOfTokensIn(token), 0);
   const latest = item[identityAttributes.providerToken(identity_id)];
   if (latest === undefined) return { count, hasLatest: false, latestText: undefined };
   return { count, hasLatest: true, latestText: await textOf(latest, loginAppId) };
 }
 
-function decide({ text }: ProviderToken, stored: StoredTokens): Decision {
+function decide({ text }: ProviderToken, stored: StoredTokens, isRevocable: boolean): Decision {
   const { count, hasLatest, latestText } = stored;
   const hasRoom = count < mostStored;
-  if (Buffer.byteLength(text) > longestToken) return 'revoke';
+  if (isTooLong(text)) return 'revoke';
   if (!hasLatest) return hasRoom ? 'store' : 'revoke';
-  // An earlier token that can't be read counts as another one.
-  const isAnother = text !== latestText;
+  // An earlier token that can't be read counts as another one. Without a revocation, it is forgotten.
+  const isAnother = isRevocable && text !== latestText;
   return isAnother && hasRoom ? 'store_with_earlier' : 'store';
 }
 

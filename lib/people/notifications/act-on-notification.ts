@@ -8,6 +8,7 @@ import { retryOnConflict } from '../../storage/batches.ts';
 import { updateItem } from '../../storage/items.ts';
 import { deleteLoginUser } from '../deletion/delete-login-user.ts';
 import { findIndexItem, type IdentityOwner, ownerOf } from '../identities/identity-index.ts';
+import { forgetAccess } from '../identities/revoke-tokens.ts';
 import { otherThan, unlinkForProvider } from '../identities/unlink-identity.ts';
 import {
   endOpenSessions,
@@ -52,10 +53,14 @@ export async function actOn(
     const { login_user_id } = user;
     annotateLog({ login_user_id });
 
-    // 2. Subscribers are told of some events, whatever else is decided.
+    // 2. Subscribers are told of some events, whatever else is decided. Whoever has hijacked the
+    // account may have given the access to it.
     const isOutdated = hasLoggedInSince(owner, firstRead, notification);
     const reportedAt = isoTime(issuedAt);
-    if (isHijacking && !isOutdated) await note(login_user_id, { hijacked_at: reportedAt });
+    if (isHijacking && !isOutdated) {
+      await note(login_user_id, { hijacked_at: reportedAt });
+      await forgetAccess({ login_user_id, identity_id: identity.identity_id }, signal);
+    }
     if (kind === 'email_enabled') await note(login_user_id, { email_enabled_at: reportedAt });
     if (kind === 'email_disabled') await note(login_user_id, { email_disabled_at: reportedAt });
 

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { basicAuthorization } from '../calls/call-provider.ts';
-import type { Revocation } from './settings.ts';
+import type { RefreshTokenSettings } from './settings.ts';
 
 /** The keys in settings that a warm function has imported. */
 const importedKeys = new WeakMap<object, KeyObject>();
@@ -15,7 +15,7 @@ export async function clientSecretOf({
   client_id: sub,
   client_secret = '',
   client_secret_jwt: jwt,
-}: Revocation) {
+}: RefreshTokenSettings) {
   if (!jwt) return client_secret;
   const key = importedKeys.get(jwt) ?? createPrivateKey(jwt.private_key_secret);
   importedKeys.set(jwt, key);
@@ -32,7 +32,10 @@ export const authenticated = (
   {
     client_id,
     client_authentication = 'basic',
-  }: { client_id: string; client_authentication?: Revocation['client_authentication'] | undefined },
+  }: {
+    client_id: string;
+    client_authentication?: RefreshTokenSettings['client_authentication'] | undefined;
+  },
   client_secret: string,
   form: Record<string, string>,
 ) =>

@@ -50,6 +50,8 @@ const exchangeEntries = {
   client_authentication: v.optional(oneOf(clientAuthentications), 'basic'),
   error_field: v.optional(fieldPathSchema, 'error'),
   refused_errors: v.optional(errorCodesSchema, ['invalid_grant']),
+  // Whether the refresh token is kept, and gets access tokens for the company's servers.
+  keep_tokens: v.optional(v.boolean('must be true or false')),
   ...appErrorEntries,
 };
 
@@ -77,18 +79,25 @@ export const authorizationCodeSchema = v.pipe(
 
 /**
  * The exchange of a code that comes with an id token. It only serves to get a token that can be
- * revoked.
+ * revoked or is kept.
  */
 export const issuerExchangeSchema = v.pipe(
-  v.strictObject({ ...exchangeEntries, revocation_url: providerUrlSchema }),
+  v.strictObject({ ...exchangeEntries, revocation_url: v.optional(providerUrlSchema) }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
+  v.forward(
+    v.check(
+      ({ revocation_url, keep_tokens }) => revocation_url !== undefined || keep_tokens === true,
+      'is missing',
+    ),
+    ['revocation_url'],
+  ),
 );
 
-/** The part of an exchange that revokes the refresh tokens which came for codes. */
-export const revocationSchema = v.object({
+/** The part of an exchange that refreshes and revokes the refresh tokens which came for codes. */
+export const refreshTokenSchema = v.object({
   ...exchangeEntries,
   revocation_url: v.optional(providerUrlSchema),
 });
-export type Revocation = v.InferOutput<typeof revocationSchema>;
+export type RefreshTokenSettings = v.InferOutput<typeof refreshTokenSchema>;
 
 export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;

@@ -1,15 +1,18 @@
 import * as v from 'valibot';
+import { epochSeconds, timestamp } from '../../foundation/clock.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { invalid } from '../../foundation/service-error.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
+import type { ProviderToken } from '../../login-users/linked-identity.ts';
 import { failForOurApp } from '../calls/app-errors.ts';
 import { callProvider, presentCredential, verificationDeadline } from '../calls/call-provider.ts';
 import { rejected, wellFormedCredential } from '../calls/credential.ts';
 import { dummy, ProviderFailure, rejectsDummy } from '../calls/provider-failure.ts';
 import type { ReceivedToken } from '../received-token.ts';
 import { valueAtPath } from '../settings/fields.ts';
+import { accessIn, isBearer, type Tokens, tokensSchema } from './access.ts';
 import { authenticated, clientSecretOf } from './client-secret.ts';
-import type { CodeExchange, Revocation } from './settings.ts';
+import type { CodeExchange, RefreshTokenSettings } from './settings.ts';
 
 /** An authorization code, and what the app requested it with. */
 export interface AuthorizationCode {
@@ -24,12 +27,6 @@ export interface AuthorizationCode {
   nonce?: string | undefined;
 }
 
-const tokenSchema = v.fallback(v.optional(v.string()), undefined);
-const tokensSchema = v.fallback(
-  v.object({ access_token: tokenSchema, id_token: tokenSchema, refresh_token: tokenSchema }),
-  {},
-);
-
 /**
  * Errors that say that our app may not exchange codes at all.
  * @see RFC 6749 section 5.2
@@ -38,7 +35,7 @@ const errorsOfGrants = ['unauthorized_client', 'unsupported_grant_type'];
 
 /**
  * Exchanges an authorization code.
- * @param received gets the refresh token, if the settings say where it can be revoked
+ * @param received gets the refresh token, if the settings revoke or keep it
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
  */
@@ -48,44 +45,112 @@ export async function exchangeCode(
   received: ReceivedToken,
   signal: AbortSignal,
 ) {
-  const { token_url: url } = exchange;
   const code = wellFormedCredential(authorization_code);
-  const parameters = definedOnly({
+  const form = definedOnly({
     grant_type: 'authorization_code',
     code,
     redirect_uri: redirectUriOf(exchange, redirect_uri),
     code_verifier,
   });
+  const needed = exchange.id_token ? 'id_token' : 'access_token';
+  const sent = [code, code_verifier ?? ''];
+  const answer = await askTokenEndpoint(exchange, { form, sent, needed }, signal);
+  if (answer === 'refused') throw rejected('code_refused');
+  const { tokens, sentAt } = answer;
+  received.token = tokenToStore(exchange, tokens, sentAt, received.issuer);
+  received.isRevocable = exchange.revocation_url !== undefined;
+  if (tokens[needed] === undefined) throw withoutToken(needed, exchange.token_url, 200);
+  return tokens;
+}
+
+/** The refresh token of an answer, if the settings say where it can be revoked, or keep it. */
+function tokenToStore(
+  { revocation_url, keep_tokens }: CodeExchange,
+  tokens: Tokens,
+  sentAt: number,
+  issuer: string | undefined,
+): ProviderToken | undefined {
+  const { refresh_token: text } = tokens;
+  const isKept = keep_tokens === true && isBearer(tokens);
+  if (text === undefined || (revocation_url === undefined && !isKept)) return undefined;
+  const access = isKept ? { ...accessIn(tokens, sentAt), since: timestamp() } : undefined;
+  return { text, issuer, access };
+}
+
+/**
+ * Gets the next access token for a refresh token.
+ * @returns the answer, or `refused` when the provider no longer accepts the refresh token
+ * @throws ProviderFailure
+ * @see RFC 6749 section 6
+ */
+export async function refreshProviderToken(
+  exchange: RefreshTokenSettings,
+  refresh_token: string,
+  signal = verificationDeadline(),
+) {
+  const form = { grant_type: 'refresh_token', refresh_token };
+  const refused_errors = [...exchange.refused_errors, 'invalid_grant'];
+  const needed = 'access_token';
+  const request: TokenRequest = { form, sent: [refresh_token], needed };
+  const answer = await askTokenEndpoint({ ...exchange, refused_errors }, request, signal);
+  if (answer === 'refused') return answer;
+  const { tokens, sentAt } = answer;
+  if (tokens[needed] === undefined) throw withoutToken(needed, exchange.token_url, 200);
+  const isRevocable = exchange.revocation_url !== undefined;
+  return { access: accessIn(tokens, sentAt), refresh_token: tokens.refresh_token, isRevocable };
+}
+
+/** A request for tokens. */
+interface TokenRequest {
+  form: Record<string, string>;
+  /** The credentials in it, which the log must not repeat. */
+  sent: string[];
+  /** The token that the answer should have, for the log. */
+  needed: 'access_token' | 'id_token';
+}
+
+/**
+ * Asks a token endpoint.
+ * @returns the tokens, with epoch seconds of the request; or `refused` for a credential that the
+ *   provider rejects
+ * @throws ServiceError for a credential that is too long, ProviderFailure
+ */
+async function askTokenEndpoint(
+  exchange: RefreshTokenSettings,
+  { form, sent, needed }: TokenRequest,
+  signal: AbortSignal,
+): Promise<{ tokens: Tokens; sentAt: number } | 'refused'> {
+  const { token_url: url } = exchange;
   const client_secret = await clientSecretOf(exchange);
+  const sentAt = epochSeconds();
   const answer = await presentCredential({
     url,
-    ...authenticated(exchange, client_secret, parameters),
+    ...authenticated(exchange, client_secret, form),
     signal,
   });
   const { status, body } = answer;
   const error = valueAtPath(body, exchange.error_field);
-  if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
-  const told = [
-    String(status),
-    ...errorCode(error, [code, client_secret, code_verifier ?? '']),
-  ].join(', ');
-  // Nobody's code causes this error.
-  if (error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url, told);
+  if (exchange.refused_errors.includes(String(error))) return 'refused';
+  const told = errorCode(error, [...sent, client_secret]);
+  // Nobody's credential causes this error.
+  if (error === 'invalid_client')
+    throw new ProviderFailure('refused_our_credentials', url, [status, ...told].join(', '));
   failForOurApp({ ...exchange, app_errors: exchange.app_errors ?? errorsOfGrants }, answer, url);
-  if (status === 401) throw new ProviderFailure('refused_our_credentials', url, told, status);
-  const { refresh_token, ...tokens } = v.parse(tokensSchema, body);
-  if (status === 200 && refresh_token !== undefined && exchange.revocation_url !== undefined)
-    received.token = { text: refresh_token, issuer: received.issuer };
-  const needed = exchange.id_token ? 'id_token' : 'access_token';
-  if (status !== 200 || tokens[needed] === undefined)
-    throw new ProviderFailure(
-      'unexpected_answer',
-      url,
-      `${told}, no ${needed.replace('_', ' ')}`,
-      status,
-    );
-  return tokens;
+  if (status === 401)
+    throw new ProviderFailure('refused_our_credentials', url, [status, ...told].join(', '), status);
+  if (status !== 200) throw withoutToken(needed, url, status, told);
+  return { tokens: v.parse(tokensSchema, body), sentAt };
 }
+
+const withoutToken = (
+  needed: TokenRequest['needed'],
+  url: string,
+  status: number,
+  told: string[] = [],
+): ProviderFailure => {
+  const detail = [status, ...told, `no ${needed.replace('_', ' ')}`].join(', ');
+  return new ProviderFailure('unexpected_answer', url, detail, status);
+};
 
 function redirectUriOf(
   { redirect_uris }: CodeExchange,
@@ -113,7 +178,7 @@ function errorCode(error: unknown, sent: string[]): string[] {
  * @see RFC 7009 section 2.1
  */
 export async function revokeProviderToken(
-  exchange: Revocation | undefined,
+  exchange: RefreshTokenSettings | undefined,
   token: string,
   signal = verificationDeadline(),
 ) {
@@ -137,17 +202,17 @@ export async function revokeProviderToken(
  * Logs whether a revocation succeeds. A failure must not stop what the person has asked for.
  * @param login_user_id the person whose token it is, if that is known
  */
-export async function logRevocation(
-  revocation: Promise<void>,
+export async function logRevocation<Outcome>(
+  revocation: Promise<Outcome | 'revoked'>,
   login_user_id?: string,
-): Promise<boolean> {
+): Promise<Outcome | 'revoked' | 'not_revoked'> {
   try {
-    await revocation;
-    logEvent('provider_token_revoked', definedOnly({ login_user_id }));
-    return true;
+    const outcome = await revocation;
+    if (outcome === 'revoked') logEvent('provider_token_revoked', definedOnly({ login_user_id }));
+    return outcome;
   } catch (error) {
     logFailure('provider_token_not_revoked', error, definedOnly({ login_user_id }));
-    return false;
+    return 'not_revoked';
   }
 }
 

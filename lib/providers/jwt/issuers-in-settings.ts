@@ -12,7 +12,9 @@ export const storedIssuerSchema = v.object({
   jwks_uri: v.optional(v.string()),
   nonce: issuerEntries.nonce,
   audiences: v.optional(v.array(v.string()), []),
-  code_exchange: v.optional(v.looseObject({ redirect_uris: storedRedirectUris })),
+  code_exchange: v.optional(
+    v.looseObject({ redirect_uris: storedRedirectUris, keep_tokens: v.optional(v.boolean()) }),
+  ),
   user_profile: v.optional(v.object({})),
   on_consent_revoked: issuerEntries.on_consent_revoked,
   on_account_deleted: issuerEntries.on_account_deleted,

@@ -15,4 +15,5 @@ export const oauth1Stored = {
     return verify_url === undefined ? [] : [verify_url];
   },
   exchange: () => undefined,
+  keepers: () => [],
 };

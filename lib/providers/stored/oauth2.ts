@@ -19,6 +19,7 @@ const storedSchema = v.object({
       redirect_uris: storedRedirectUris,
       pkce: v.optional(v.picklist(pkceRules)),
       id_token: v.optional(storedIssuerSchema),
+      keep_tokens: v.optional(v.boolean()),
     }),
   ),
 });
@@ -46,4 +47,8 @@ export const oauth2Stored = {
     return addresses.filter((one) => one !== undefined);
   },
   exchange: (stored: object) => v.parse(storedSchema, stored).authorization_code,
+  keepers: (stored: object) => {
+    const { authorization_code: exchange } = v.parse(storedSchema, stored);
+    return exchange?.keep_tokens ? [{ issuer: undefined, trusted: exchange.id_token }] : [];
+  },
 };

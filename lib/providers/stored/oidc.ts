@@ -18,4 +18,9 @@ export const oidcStored = {
     const { issuers } = v.parse(storedSchema, settings);
     return issuers.find((one) => one.issuer === issuer)?.code_exchange;
   },
+  keepers: (stored: object) => {
+    const { issuers } = v.parse(storedSchema, stored);
+    const keeping = issuers.filter(({ code_exchange }) => code_exchange?.keep_tokens);
+    return keeping.map((trusted) => ({ issuer: trusted.issuer, trusted }));
+  },
 };

@@ -1,4 +1,4 @@
-import type { IssuersInSettings } from '../jwt/issuers-in-settings.ts';
+import type { IssuersInSettings, KnownIssuer } from '../jwt/issuers-in-settings.ts';
 import { type ProtocolName, type ProviderId, protocolNames } from '../provider-ids.ts';
 import { oauth1Stored } from './oauth1.ts';
 import { oauth2Stored } from './oauth2.ts';
@@ -17,6 +17,16 @@ interface StoredAnswers {
    * @param issuer the one beside whose id tokens the codes come; undefined for codes alone
    */
   exchange: (settings: object, issuer?: string) => StoredExchange | undefined;
+  /** The exchanges that keep the tokens which come for codes. */
+  keepers: (settings: object) => StoredKeeper[];
+}
+
+/** An exchange that keeps tokens. */
+export interface StoredKeeper {
+  /** The one beside whose id tokens the codes come; undefined for codes alone. */
+  issuer: string | undefined;
+  /** The issuer of the id tokens that come for its codes, if they say who the person is. */
+  trusted: Pick<KnownIssuer, 'issuer' | 'tenants'> | undefined;
 }
 
 /** An exchange of authorization codes, as far as it is no secret. */

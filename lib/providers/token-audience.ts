@@ -1,0 +1,53 @@
+import { canonicalIssuer } from './jwt/issuer.ts';
+import { isTemplate, standsForIssuer } from './jwt/tenants.ts';
+import {
+  authorizationCodeProvider,
+  type ProviderId,
+  protocolNames,
+  providerIds,
+} from './provider-ids.ts';
+import { findProviderSettings } from './settings/stored.ts';
+import { type StoredKeeper, settingsOf } from './stored/settings-of.ts';
+
+/** An exchange of codes that keeps the tokens of people, and that an audience means. */
+export interface TokenKeeper {
+  provider: ProviderId;
+  /** The issuer beside whose id tokens the codes come; undefined for codes alone. */
+  issuer: string | undefined;
+  /** The namespace whose people alone are meant, if the audience is the issuer of a tenant. */
+  tenant: string | undefined;
+}
+
+const providersOfCodes = providerIds.filter(
+  (id) => id === authorizationCodeProvider || protocolNames[id] === 'oidc',
+);
+
+/**
+ * The exchanges of a Login App that an audience means and that keep tokens, by the settings as they
+ * are now.
+ * @param audience a provider, or one of its issuers
+ */
+export async function keepersFor(loginAppId: string, audience: string): Promise<TokenKeeper[]> {
+  const named = providerIds.find((id) => id === audience);
+  const providers = named ? [named] : providersOfCodes;
+  const found = await Promise.all(
+    providers.map(async (provider) => {
+      const stored = await findProviderSettings(loginAppId, provider);
+      const keepers = stored ? settingsOf(provider).keepers(stored.settings) : [];
+      if (named) return keepers.map(({ issuer }) => ({ provider, issuer, tenant: undefined }));
+      const meant = keepers.filter((keeper) => isMeant(keeper, audience));
+      return meant.map(({ issuer, trusted }) => {
+        const isOfTenants = trusted !== undefined && isTemplate(trusted.issuer);
+        return { provider, issuer, tenant: isOfTenants ? audience : undefined };
+      });
+    }),
+  );
+  return found.flat();
+}
+
+/** Whether an exchange is that of an issuer, or of all tenants of which the issuer has one. */
+function isMeant({ trusted }: StoredKeeper, audience: string): boolean {
+  if (!trusted) return false;
+  const issuer = canonicalIssuer(audience);
+  return trusted.issuer === issuer || standsForIssuer(trusted, issuer);
+}
