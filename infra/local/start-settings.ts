@@ -68,6 +68,7 @@ const deploymentSettings = [
   'maxSessions',
   'refreshGraceSeconds',
   'refreshReplaySeconds',
+  'providerTokensPerMinute',
   'loginHookOn',
   'loginHookSeconds',
   'externalIdInTokens',

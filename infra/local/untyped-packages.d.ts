@@ -13,6 +13,13 @@ declare module 'oidc-provider' {
     clientId: string;
     /** Epoch seconds. */
     exp: number;
+    scope?: string;
+    grantId?: string;
+  }
+
+  /** A request, with what has been read for it. */
+  export interface Context {
+    oidc: { entities: { RefreshToken?: { grantId?: string } } };
   }
 
   type Model<More = object> = new (properties: object) => More & { save(): Promise<string> };

@@ -61,29 +61,36 @@ function cell(value: unknown): string {
   return `"${harmless.replaceAll('"', '""')}"`;
 }
 
-/** A step of a deletion: what it removed, and the seconds until the next step, if there is one. */
+/**
+ * A step of a deletion: what it removed, and the seconds until the next step, if there is one, which
+ * goes on after `next`.
+ */
 const stepSchema = v.looseObject({
   deleted: v.boolean(),
   removed: v.record(v.string(), v.number()),
   again_after_seconds: v.optional(v.number()),
+  next: v.optional(v.string()),
 });
 
 /**
  * Calls a command until it is done: a large deletion takes several steps.
+ * @param call gets flags besides those that were typed
  * @returns the last result, with all that was removed
  */
 export async function untilDone(
-  call: Run,
+  call: (flags: Record<string, unknown>) => ReturnType<Run>,
   pause: (seconds: number) => Promise<void>,
 ): ReturnType<Run> {
   const removed: Record<string, number> = {};
+  let flags: Record<string, unknown> = {};
   for (;;) {
-    const result = await call();
+    const result = await call(flags);
     if (!v.is(stepSchema, result)) return result;
     for (const [name, count] of Object.entries(result.removed))
       removed[name] = (removed[name] ?? 0) + count;
-    const { again_after_seconds: seconds } = result;
+    const { again_after_seconds: seconds, next } = result;
     if (seconds === undefined) return { ...result, removed };
+    if (next !== undefined) flags = { after: next };
     await pause(seconds);
   }
 }

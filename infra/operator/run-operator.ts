@@ -79,7 +79,7 @@ export async function runOperator(
         stderr.write(`Going on in ${seconds} s; you may also run it again later.\n`);
       await wait(seconds * 1000);
     };
-    const run = () => untilDone(() => call({}), pause);
+    const run = () => untilDone(call, pause);
     const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
     const table = stdout.isTTY && isShown(line.words) ? readable : undefined;
     printResult(result, text === undefined ? table : (found) => String(found[text]));

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
 import { mostSlots } from '../../lib/login-users/session-ids.ts';
 import { tokenAlgorithms } from '../../lib/signing/settings.ts';
+import { defaultProviderTokensPerMinute } from '../../lib/tokens/limit-exchanges.ts';
 import { pins } from './pins.ts';
 import {
   anyRegion,
@@ -136,6 +137,12 @@ export const settingsSchema = v.object({
     meaning: 'After how many seconds a [replaced refresh token](#replaced-refresh-tokens) is late',
     values: whole(1, 30 * 86_400),
     default: 60,
+  }),
+  providerTokensPerMinute: setting({
+    meaning:
+      'The most [access tokens of providers](provider-tokens.md) that one client gets in a minute',
+    values: whole(1, 100_000),
+    default: defaultProviderTokensPerMinute,
   }),
   tokenRateLimit: setting({
     meaning: "The token route's throttling rate, in requests per second",

@@ -76,6 +76,7 @@ export const tokenVariables = (settings: Settings): Record<string, string> =>
     EXTERNAL_ID_IN_TOKENS: settings.externalIdInTokens ? 'true' : undefined,
     REFRESH_GRACE_SECONDS: settings.refreshGraceSeconds?.toString(),
     REFRESH_REPLAY_SECONDS: String(settings.refreshReplaySeconds),
+    PROVIDER_TOKENS_PER_MINUTE: String(settings.providerTokensPerMinute),
   });
 
 /** Says what is wrong with a setting, in one line that never holds its value. */

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { isoTime } from '../foundation/clock.ts';
-import { firstIdentityId } from '../login-users/linked-identity.ts';
+import { firstIdentityId, identityAttributes } from '../login-users/linked-identity.ts';
 import {
   begunItem,
   countersIn,
   endWithOthers,
   lastSessionIdOf,
 } from '../login-users/sessions-of-person.ts';
+import { authorizationCodeProvider } from '../providers/provider-ids.ts';
 import type { Item } from '../storage/items.ts';
 import { absent, type ChangePattern, present } from './change-pattern.ts';
 import type { PublishedEventType } from './published-events.ts';
@@ -74,6 +75,7 @@ const loginUser: Projection = (change) => {
     ...when(isMailOff, 'login_user.email_disabled', after),
     ...when(isMailOn, 'login_user.email_enabled', after),
     ...identityEvents(change),
+    ...endedAccess(change),
     ...when(!after, 'login_user.deleted', before),
   ];
 };
@@ -105,6 +107,30 @@ const identityEvents: Projection = (change) => {
     }),
   ];
 };
+
+/**
+ * The access to providers that a person has lost. Each write ends one at most, so that no two events
+ * of a change have one type.
+ */
+const endedAccess: Projection = (change) => {
+  const before = existing(change.before);
+  const after = existing(change.after);
+  if (!before || !after) return [];
+  return Object.keys(before).flatMap((attribute) => {
+    const [, identity_id] = keptToken.exec(attribute) ?? [];
+    const { since, provider = authorizationCodeProvider } = keptIn(before, attribute);
+    const isKept = keptIn(after, attribute).since !== undefined;
+    const item = { ...after, identity_id, since, provider };
+    return when(identity_id && since && !isKept, 'provider_access.ended', item);
+  });
+};
+
+/** The attribute of a Login User with the token that is kept with an identity. */
+const keptToken = new RegExp(`^${identityAttributes.providerToken('')}(i_[\\w-]+)$`);
+
+const keptIn = (item: Item, attribute: string) =>
+  v.parse(v.fallback(keptSchema, {}), item[attribute]);
+const keptSchema = v.object({ since: v.optional(v.string()), provider: v.optional(v.string()) });
 
 /**
  * A session ends when it gets `ended_at`, when the table deletes it because it has expired, or when

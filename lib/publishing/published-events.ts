@@ -104,6 +104,15 @@ export const publishedEvents = {
       identity_id: textField('The identity, as the person saw it in the list of theirs.'),
     },
   ),
+  'provider_access.ended': event(
+    "The service no longer keeps a provider's token with which servers could act for a person: the provider no longer accepts it, the person unlinked the identity, an operator revoked it, or the account there was hijacked. Not published for a deleted Login User.",
+    {
+      ...person,
+      identity_id: textField('The identity, as the person sees it in the list of theirs.'),
+      provider: v.picklist(providerIds),
+      since: described(timestampField, 'When the person gave the access.'),
+    },
+  ),
   'session.ended': event('A session was ended, or it expired and the table has removed it.', {
     ...session,
     ...loginUser,

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
-import { optionalEnvironmentNumber } from '../foundation/environment.ts';
 import { idForms } from '../foundation/ids.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { invalid, ServiceError } from '../foundation/service-error.ts';
@@ -18,17 +17,10 @@ import {
   required,
 } from '../schema/form-parameters.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
-import { limitUses } from '../storage/limit-uses.ts';
 import { readAccessTokenFor } from './access-token.ts';
 import { activeSessionOf } from './active-session.ts';
+import { countExchange } from './limit-exchanges.ts';
 import type { TokenResponse } from './token-response.ts';
-
-/** The most exchanges of a client in a minute, unless the deployment sets another number. */
-export const defaultProviderTokensPerMinute = 600;
-const mostInMinute = optionalEnvironmentNumber(
-  'PROVIDER_TOKENS_PER_MINUTE',
-  defaultProviderTokensPerMinute,
-);
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token' as const;
 /** A Login User Token is an access token, and a JWT. */
@@ -135,15 +127,6 @@ function requireRight(client: AuthenticatedClient, form: ExchangeForm): void {
 
 const notAllowed = (message: string): ServiceError =>
   new ServiceError('unauthorized_client', message, 'provider_tokens_not_allowed');
-
-/** @throws ServiceError `too_many_requests` for one too many in this minute */
-async function countExchange({ clientId }: AuthenticatedClient): Promise<void> {
-  const most = mostInMinute();
-  const retryAfterSeconds = await limitUses(most, 'exchange', clientId);
-  if (retryAfterSeconds === undefined) return;
-  const message = `The client may get ${most} tokens of providers in a minute.`;
-  throw new ServiceError('too_many_requests', message, { retryAfterSeconds });
-}
 
 /**
  * The person of a Login User Token, which may be another client's of the same Login App.

@@ -3,6 +3,7 @@ import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { accountOf, newPhone } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
+import { newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -310,5 +311,43 @@ describe('access requests', () => {
   test('a search: 1 query, then 1 batch read', async () => {
     const search = () => service.accessRequests('?decision=approved&order=oldest&page_size=1');
     await expectRounds(search, 200, [['Query'], ['BatchGetItem']]);
+  });
+});
+
+// Last, since the moved clock makes what is cached look old.
+describe('token, by a code of provider_b', () => {
+  const login = async (settings: object) => {
+    const made = await newKeeper(service, standIn, { settings });
+    const subject = unique('alice');
+    await made.logIn(subject);
+    return { ...made, logIn: async () => (await made.logIn(subject)).answer };
+  };
+
+  test('2 writes where the settings keep no tokens, and 1 read more where they do', async () => {
+    const { logIn } = await login({ keep_tokens: false });
+    await expectRounds(logIn, 200, [['UpdateItem'], ['PutItem']]);
+    const keeping = await login({ keep_tokens: true });
+    await expectRounds(keeping.logIn, 200, [['GetItem'], ['UpdateItem'], ['PutItem']]);
+  });
+
+  test('a refresh of a session costs the same with a kept token', async () => {
+    const { app, logIn } = await login({});
+    const { refresh_token } = (await logIn()).body;
+    const rounds = [['BatchGetItem'], ['UpdateItem']];
+    await expectRounds(() => service.refresh(refresh_token, app), 200, rounds);
+  });
+
+  test('an exchange: 1 write that counts it, 2 reads; 2 writes more with a refresh', async () => {
+    const { logIn, exchangeFor } = await login({});
+    const token = (await logIn()).body.access_token;
+    await exchangeFor(token);
+    const rounds = [['UpdateItem'], ['BatchGetItem'], ['GetItem']];
+    await expectRounds(() => exchangeFor(token), 200, rounds);
+    running.advance(3550);
+    proxy.forget();
+    expect((await exchangeFor(token)).status).toBe(200);
+    running.resetClock();
+    const writes = proxy.calls().filter(({ operation }) => operation === 'UpdateItem');
+    expect(writes).toHaveLength(3);
   });
 });

@@ -5,10 +5,13 @@ import { commands } from '../../lib/operator/commands/index.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { flagsOf, operator, writeSettings } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
+import { newKeeper } from '../support/provider-access.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
+const standIn = await startProviderStandIn();
 const own = await startServiceWithStore({}, { movableClock: true });
 const { running, service, tableName } = own;
 const { operate } = service;
@@ -50,6 +53,11 @@ const taking: Record<string, () => Promise<Record<string, unknown>>> = {
   'clients revoke': async () => {
     const { login_app_id, client_id } = await newApp();
     return { 'login-app': login_app_id, client: client_id };
+  },
+  'provider-tokens revoke': async () => {
+    const { app, logIn } = await newKeeper(service, standIn, { name: 'My app' });
+    await logIn();
+    return { 'login-app': app.login_app_id };
   },
   'access-requests revoke': async () => {
     const flags = { 'access-request': service.demo.access_request_id, account: await newAccount() };

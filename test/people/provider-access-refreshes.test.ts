@@ -109,7 +109,7 @@ describe('of 20 exchanges at once', () => {
 
   test('those beside one whose provider fails get a 503, and it is asked once', async () => {
     const { logIn, exchangeById, scene } = await newKeeper(service, standIn, { rights: byId });
-    const { loginUserId = '' } = await logIn();
+    const { loginUserId } = await logIn();
     running.advance(3601);
     const turns = () =>
       proxy.calls().filter(({ body }) => JSON.stringify(body).includes('refresh_until_of_'));
@@ -143,7 +143,7 @@ describe('a provider that', () => {
     const { logIn, exchangeById, scene, grants } = await newKeeper(service, standIn, {
       rights: byId,
     });
-    const { loginUserId = '', account } = await logIn();
+    const { loginUserId, account } = await logIn();
     running.advance(3601);
     if (answer) scene.answer('token', answer);
     else scene.misbehave('token', () => undefined);
@@ -207,7 +207,7 @@ describe('a provider that', () => {
       grants,
       rights: byId,
     });
-    const { loginUserId = '', subject } = await logIn();
+    const { loginUserId, subject } = await logIn();
     running.advance(3601);
     scene.misbehave('token', async (request, response) => {
       request.resume();
@@ -241,7 +241,7 @@ describe('what is kept', () => {
       });
       if (isRevocable) await set(revocable(scene));
       running.advance(31);
-      const { loginUserId = '', account } = await logIn();
+      const { loginUserId, account } = await logIn();
       running.resetClock();
       expect((await account.remove()).status).toBe(204);
       expect((await exchangeById(loginUserId)).status).toBe(400);
@@ -303,6 +303,43 @@ describe('what is kept', () => {
     expect(revoked(scene)).toEqual([refresh_token]);
   });
 
+  test('is revoked and forgotten by provider-tokens revoke, of all people, and comes back with a login', async () => {
+    const { app, logIn, exchangeFor, scene, set } = await newKeeper(service, standIn);
+    await set(revocable(scene));
+    running.advance(31);
+    const people = [await logIn(), await logIn(), await logIn()];
+    const flags = { 'login-app': app.login_app_id };
+    const revoke = (more: object = {}) =>
+      service.operate('provider-tokens', 'revoke', { ...flags, ...more });
+    expect(await revoke({ provider: 'provider_f' })).toMatchObject({
+      deleted: true,
+      removed: { provider_tokens: 0, not_revoked: 0 },
+    });
+    scene.answer('revoke', { status: 500 });
+    expect(await revoke()).toMatchObject({ removed: { provider_tokens: 3, not_revoked: 3 } });
+    scene.answer('revoke', { status: 200 });
+    for (const { token } of people) expectError(await exchangeFor(token), loginNeeded);
+    const [first] = people;
+    const again = await logIn(first?.subject);
+    expect((await exchangeFor(again.token)).status).toBe(200);
+    expect(await revoke()).toMatchObject({ removed: { provider_tokens: 1, not_revoked: 0 } });
+    // The token that could not be revoked is revoked with the person.
+    const before = revoked(scene).length;
+    await again.account.remove();
+    expect(revoked(scene)).toHaveLength(before + 1);
+    running.resetClock();
+  });
+
+  test('stays stored when keep_tokens is taken out of the settings, and the operator is told', async () => {
+    const { app, set } = await newKeeper(service, standIn);
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
+    const told = [expect.stringContaining('provider-tokens revoke --provider provider_b')];
+    expect((await set()).warnings).toEqual([]);
+    expect((await set({ keep_tokens: false })).warnings).toEqual(told);
+    await set();
+    expect((await service.operate('providers', 'remove', flags)).warnings).toEqual(told);
+  });
+
   test('at a login beside a refresh: the newer one counts, and the other refresh token is revoked', async () => {
     const grants = newGrants({ rotates: true });
     const { logIn, exchangeFor, scene, set } = await newKeeper(service, standIn, { grants });
@@ -352,7 +389,7 @@ test('a store that fails at any write of an exchange loses nothing that the pers
     let hasHappened = true;
     for (let place = 0; hasHappened; place += 1) {
       const { logIn, exchangeById } = await newKeeper(service, standIn, { rights: byId });
-      const { loginUserId = '' } = await logIn();
+      const { loginUserId } = await logIn();
       running.advance(3601);
       const request = () => exchangeById(loginUserId);
       ({ happened: hasHappened } = await failing(proxy, [place, fault], request, isWrite));

@@ -247,7 +247,7 @@ describe('an exchange is refused', () => {
   test('for a person of another Login App as for nobody', async () => {
     const { exchangeById } = await newKeeper(service, standIn, { rights: byId });
     const stranger = await (await newKeeper(service, standIn)).logIn();
-    for (const id of [stranger.loginUserId ?? '', `lu_${'x'.repeat(43)}`])
+    for (const id of [stranger.loginUserId, `lu_${'x'.repeat(43)}`])
       expectError(await exchangeById(id), {
         status: 400,
         error: 'invalid_request',
@@ -257,7 +257,7 @@ describe('an exchange is refused', () => {
 
   test('for a blocked person, and while the Login App is disabled', async () => {
     const { app, logIn, exchangeById } = await newKeeper(service, standIn, { rights: byId });
-    const { loginUserId = '' } = await logIn();
+    const { loginUserId } = await logIn();
     const person = { 'login-user': loginUserId };
     await service.operate('login-users', 'block', person);
     expectError(await exchangeById(loginUserId), {

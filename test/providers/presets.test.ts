@@ -16,6 +16,7 @@ import {
   presetNames,
   presets,
 } from '../../lib/providers/set-up/presets.ts';
+import { settingsOf } from '../../lib/providers/stored/settings-of.ts';
 import { privateKey } from '../support/provider-stand-in.ts';
 
 const options: PresetOptions = {
@@ -75,6 +76,21 @@ describe('a preset', () => {
     },
   );
 
+  const kept = { ...withCode, 'keep-tokens': true } as const;
+  test.each(
+    fitting.filter(
+      ([name, provider]) =>
+        provider === 'provider_b' ||
+        (provider === 'provider_f' && name !== 'oidc' && name !== 'facebook-limited'),
+    ),
+  )('%s for %s: with --keep-tokens, the settings keep tokens', (name, provider) => {
+    const { settings } = Object(applyPreset(name, provider, kept));
+    expect(settingsOf(provider).keepers(settings)).toHaveLength(1);
+    expect(checkSettings(provider, settings)).toMatchObject({ settings });
+    const without = Object(applyPreset(name, provider, withCode)).settings;
+    expect(settingsOf(provider).keepers(without)).toEqual([]);
+  });
+
   test.each(presetNames)('%s: the page about providers links its documentation', (name) => {
     const lines = readFileSync('docs/providers.md', 'utf8').split('\n');
     const rows = lines.filter((line) => line.startsWith(`| \`${name}\` |`));
@@ -133,6 +149,25 @@ describe('a preset is an error', () => {
       needed('x', 'app-secret-file', 'redirect-uri'),
     );
     expect(problemsOf('oidc', families.oidc, idAlone)).toEqual(needed('oidc', 'issuer'));
+  });
+
+  test('with --keep-tokens where no codes are exchanged, or without what that needs', () => {
+    const keep = { ...options, 'keep-tokens': true } as const;
+    for (const [name, provider] of [
+      ['oidc', 'provider_f'],
+      ['facebook-limited', 'provider_f'],
+      ['twitter', 'provider_c'],
+    ] as const)
+      expect(problemsOf(name, provider, keep)).toEqual([
+        `the preset ${name} exchanges no codes for ${provider}: there is nothing to keep`,
+      ]);
+    const { 'app-secret': _, ...withoutSecret } = keep;
+    expect(problemsOf('google', 'provider_f', withoutSecret)).toEqual([
+      '--app-secret-file is needed for the preset google',
+    ]);
+    expect(problemsOf('github', 'provider_b', keep)).toEqual([
+      '--redirect-uri is needed for the preset github',
+    ]);
   });
 
   test.each(['facebook', 'github', 'twitter'] as const)(

@@ -26,6 +26,11 @@ export async function checkEveryEvent(service: Service, arrived: () => Published
   const { account } = person;
   const linked = await account.linkAt('provider_a', unique('linked'));
   await account.unlink(linked.body.id);
+  const { authorization_code = '' } = await service.credentials('provider_b', {
+    subject: unique('kept'),
+  });
+  const kept = await account.link({ provider: 'provider_b', authorization_code });
+  await account.unlink(kept.body.id);
   const another = await service.logIn(person.subject);
   await account.endSession(String(decodeJwt(another.body.access_token).sid));
   const { base_url, sandbox_url, login_app } = service.demo;

@@ -227,6 +227,31 @@ test("an identity's item that leads to another Login User: identity.linked; no l
   ]);
 });
 
+test("a Login User who loses a provider's token that was kept: provider_access.ended; not at a refresh, and not of one to be revoked alone", async () => {
+  const identity_id = `i_${'x'.repeat(22)}`;
+  const attribute = `kept_token_of_${identity_id}`;
+  const token = { provider: 'provider_f', token_secret: 'x' };
+  const without = loginUser();
+  const kept = { ...without, [attribute]: { ...token, since: at } };
+  const aside = { ...without, [`${attribute}.w_1`]: { ...token, since: at } };
+  const refreshed = { ...kept, [attribute]: { ...token, token_secret: 'y', since: at } };
+  const toRevoke = { ...without, [attribute]: token };
+  await handler({
+    Records: [
+      recordOf(without, kept),
+      recordOf(kept, refreshed),
+      recordOf(kept, aside),
+      recordOf(aside, without),
+      recordOf(kept, toRevoke),
+      recordOf(toRevoke, without),
+    ],
+  });
+  const detail = { identity_id, provider: 'provider_f', since: at };
+  const ended = { DetailType: 'provider_access.ended', Detail: detail };
+  expect(bus.taken).toMatchObject([ended, ended]);
+  expect(JSON.stringify(bus.taken)).not.toContain('token');
+});
+
 test('a Login User whose item stays, with the time of their deletion: login_user.deleted, once', async () => {
   const deleted = { ...loginUser(), deleted_at: at };
   await handler({

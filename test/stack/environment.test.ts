@@ -28,6 +28,11 @@ test.each([
   ...Object.keys(variables).map((name) => [name, '', isMissing(name)] as const),
   ['SESSION_IDLE_SECONDS', '30 days', isNoNumber('SESSION_IDLE_SECONDS')],
   ['REFRESH_GRACE_SECONDS', '-1', isNoNumber('REFRESH_GRACE_SECONDS')],
+  [
+    'PROVIDER_TOKENS_PER_MINUTE',
+    'many',
+    'The environment variable PROVIDER_TOKENS_PER_MINUTE must be a whole number.',
+  ],
 ] as const)('the token function does not load with the %s %j', (name, value, message) => {
   process.env = { ...variables, AWS_LAMBDA_FUNCTION_NAME: 'issue-token' };
   expect(requireEnvironmentInLambda).not.toThrow();

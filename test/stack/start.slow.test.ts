@@ -162,6 +162,7 @@ describe('npm start', () => {
     ['MAX_SESSIONS', 'many', 'a whole number from 1 to 1000'],
     ['REFRESH_GRACE_SECONDS', 'abc', `a whole number from 0 to ${30 * days}`],
     ['REFRESH_REPLAY_SECONDS', 'abc', `a whole number from 1 to ${30 * days}`],
+    ['PROVIDER_TOKENS_PER_MINUTE', '0', 'a whole number from 1 to 100000'],
     ['LOGIN_HOOK_ON', 'logins', 'login or refresh'],
     ['LOGIN_HOOK_SECONDS', '9', 'a whole number from 1 to 5'],
     ['EXTERNAL_ID_IN_TOKENS', 'yes', 'true or false'],

@@ -75,10 +75,15 @@ export function newGrants({ rotates = false, lifetime = 3600 as number | undefin
 export async function newKeeper(
   service: Service,
   standIn: ProviderStandIn,
-  { grants = newGrants(), settings = {} as object, rights = byToken as object } = {},
+  {
+    grants = newGrants(),
+    settings = {} as object,
+    rights = byToken as object,
+    name = unique('app'),
+  } = {},
 ) {
   const scene = standIn.openScene();
-  const app = await createLoginApp(service, unique('app'));
+  const app = await createLoginApp(service, name);
   const server = await createClient(service, app.login_app_id, rights);
   const exchange = {
     token_url: `${scene.url}/token`,
@@ -106,7 +111,7 @@ export async function newKeeper(
       answer,
       subject,
       token,
-      loginUserId: subOf(answer),
+      loginUserId: answer.status === 200 ? String(subOf(answer)) : '',
       account: accountOf(service, token),
     };
   };

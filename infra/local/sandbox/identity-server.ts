@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
-import type { AccessToken } from 'oidc-provider';
+import type { AccessToken, Context } from 'oidc-provider';
 import * as v from 'valibot';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { readWhole, writeWhole } from '../local-files.ts';
@@ -22,19 +22,30 @@ interface IdentityServerOptions {
   apps: Apps;
   /** A folder that keeps the signing key; without it the key is new. */
   keysFolder?: string | undefined;
+  /**
+   * The scopes of its tokens.
+   * @default 'openid'
+   */
+  scope?: string | undefined;
   /** The `id` of a subject in the user info, besides `sub`. */
   idOf?: ((subject: string) => string) | undefined;
 }
 
-const scope = 'openid';
+const openid = 'openid';
 const alg = 'ES256';
 
 /** A code for a person, which goes to the first redirect URI by default. */
 interface CodeQuery
-  extends Pick<CredentialsQuery, 'subject' | 'audience' | 'expired' | 'nonce' | 'reusable'> {
+  extends Pick<
+    CredentialsQuery,
+    'subject' | 'audience' | 'expired' | 'nonce' | 'reusable' | 'refresh_token' | 'lifetime'
+  > {
   code_challenge?: string | undefined;
   redirect_uri?: string;
 }
+
+/** What was asked for of each grant, by its id. */
+type Grants = ReadonlyMap<string, Pick<CodeQuery, 'reusable' | 'refresh_token' | 'lifetime'>>;
 
 /** An OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser. */
 export async function createIdentityServer(options: IdentityServerOptions) {
@@ -42,12 +53,14 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const { kid } = jwk;
   const privateKey = await importJWK(jwk, alg);
   const claimsOf = new Map<string, object>();
-  const reusableGrants = new Set<string>();
+  const grants = new Map<string, CodeQuery>();
+  const store = memoryStore(grants);
 
   /** Loads and makes the server. A stack with many providers starts sooner without it. */
   async function start() {
     const { default: Provider } = await import('oidc-provider');
-    const configuration = configurationOf(options, jwk, claimsOf, reusableGrants);
+    const stored = { claimsOf, grants, adapter: store.adapter };
+    const configuration = configurationOf(options, jwk, stored);
     const provider = new Provider(options.issuer, configuration);
     // Otherwise Koa prints a line whenever a caller hangs up.
     provider.silent = true;
@@ -68,6 +81,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       ...validity(expired),
     };
     const grant = new provider.Grant(properties);
+    const { scope = openid } = options;
     grant.addOIDCScope(scope);
     return { ...properties, scope, grantId: await grant.save() };
   }
@@ -82,7 +96,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     };
     const { provider } = await started();
     const grant = await granted(query);
-    if (query.reusable === 'true') reusableGrants.add(grant.grantId);
+    grants.set(grant.grantId, query);
     return new provider.AuthorizationCode({ ...grant, ...code }).save();
   };
 
@@ -103,6 +117,8 @@ export async function createIdentityServer(options: IdentityServerOptions) {
     issueAuthorizationCode,
     /** Sets the profile in the user info, and in id tokens for codes, from now on. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
+    /** Ends all grants of a subject. */
+    endGrantsOf: store.endGrantsOf,
     /** An unexpired access token. */
     findAccessToken: async (token: string): Promise<AccessToken | undefined> => {
       const { provider } = await started();
@@ -142,14 +158,14 @@ async function signingKey({
 
 /** The configuration, with every default that oidc-provider would warn about in the terminal. */
 function configurationOf(
-  { apps, idOf = (subject) => subject }: IdentityServerOptions,
+  { apps, idOf = (subject) => subject, scope = openid }: IdentityServerOptions,
   jwk: JWK,
-  claimsOf: ReadonlyMap<string, object>,
-  reusableGrants: ReadonlySet<string>,
+  { claimsOf, grants, adapter }: Stored,
 ) {
   const hour = 3600;
+  const grantOf = ({ grantId }: { grantId?: string | undefined }) => grants.get(grantId ?? '');
   return {
-    adapter: () => memoryAdapter(reusableGrants),
+    adapter,
     clients: Object.values(apps).map(({ id, secret }) => ({
       client_id: id,
       client_secret: secret,
@@ -159,7 +175,8 @@ function configurationOf(
     })),
     jwks: { keys: [jwk] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
-    claims: { [scope]: ['sub', 'id', ...Object.keys(profile)] },
+    scopes: scope.split(' '),
+    claims: { [openid]: ['sub', 'id', ...Object.keys(profile)] },
     conformIdTokenClaims: false,
     findAccount: (_context: unknown, accountId: string) => ({
       accountId,
@@ -172,9 +189,11 @@ function configurationOf(
       introspection: { enabled: true, allowedPolicy: () => true },
     },
     issueRefreshToken: () => true,
+    rotateRefreshToken: ({ oidc }: Context) =>
+      grantOf(oidc.entities.RefreshToken ?? {})?.refresh_token === 'rotates',
     clockTolerance: 0,
     ttl: {
-      AccessToken: hour,
+      AccessToken: (_: unknown, token: AccessToken) => grantOf(token)?.lifetime ?? hour,
       AuthorizationCode: hour,
       Grant: hour,
       IdToken: hour,
@@ -183,25 +202,63 @@ function configurationOf(
   };
 }
 
-type Stored = { grantId?: string; consumed?: number };
+/** What the server keeps, besides its key. */
+interface Stored {
+  claimsOf: ReadonlyMap<string, object>;
+  grants: Grants;
+  adapter: ReturnType<typeof memoryStore>['adapter'];
+}
+
+type StoredRecord = { grantId?: string; accountId?: string; consumed?: number };
 
 /**
- * A store for a model of oidc-provider. Its own in memory warns at start, and keeps only 1000
- * records.
- * @param reusableGrants grants whose codes may be exchanged again
+ * A store for oidc-provider. Its own in memory warns at start, and keeps only 1000 records.
+ * @param grants say whose codes may be exchanged again, and whose refresh tokens don't work
  */
-const memoryAdapter = (reusableGrants: ReadonlySet<string>) => {
-  const records = new Map<string, Stored>();
-  return {
-    upsert: async (id: string, record: Stored) => void records.set(id, record),
-    find: async (id: string) => records.get(id),
-    consume: async (id: string) => {
-      const record = records.get(id);
-      if (record && !reusableGrants.has(record.grantId ?? '')) record.consumed = epochSeconds();
-    },
-    destroy: async (id: string) => void records.delete(id),
-    revokeByGrantId: async (grantId: string) => {
-      for (const [id, record] of records) if (record.grantId === grantId) records.delete(id);
-    },
+function memoryStore(grants: Grants) {
+  const models: Map<string, StoredRecord>[] = [];
+  const throttled = new Set<StoredRecord>();
+
+  /** The record of a refresh token, unless the grant says that it does not work this time. */
+  function refreshTokenOf(record: StoredRecord | undefined): StoredRecord | undefined {
+    const fate = grants.get(record?.grantId ?? '')?.refresh_token;
+    if (fate === 'dies') return undefined;
+    if (fate === 'throttled' && record && !throttled.has(record)) {
+      throttled.add(record);
+      throw tooManyRequests();
+    }
+    return record;
+  }
+
+  /** @param model the kind of records, such as `RefreshToken` */
+  const adapter = (model: string) => {
+    const records = new Map<string, StoredRecord>();
+    models.push(records);
+    return {
+      upsert: async (id: string, record: StoredRecord) => void records.set(id, record),
+      find: async (id: string) => {
+        const record = records.get(id);
+        return model === 'RefreshToken' ? refreshTokenOf(record) : record;
+      },
+      consume: async (id: string) => {
+        const record = records.get(id);
+        const isReusable = grants.get(record?.grantId ?? '')?.reusable === 'true';
+        if (record && !isReusable) record.consumed = epochSeconds();
+      },
+      destroy: async (id: string) => void records.delete(id),
+      revokeByGrantId: async (grantId: string) => {
+        for (const [id, record] of records) if (record.grantId === grantId) records.delete(id);
+      },
+    };
   };
-};
+
+  const endGrantsOf = async (subject: string): Promise<void> => {
+    for (const records of models)
+      for (const [id, { accountId }] of records) if (accountId === subject) records.delete(id);
+  };
+  return { adapter, endGrantsOf };
+}
+
+/** @see RFC 6585, section 4 */
+const tooManyRequests = () =>
+  Object.assign(new Error('slow_down'), { expose: true, status: 429, statusCode: 429 });

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { AccessToken } from 'oidc-provider';
 import { sendJson } from '../loopback-server.ts';
+import { bearerOf, calendarScope, eventsFor, eventsPath } from './calendar.ts';
 import { createIdentityServer } from './identity-server.ts';
 import {
   type App,
@@ -31,6 +32,8 @@ interface Kind {
    * @see RFC 6749, section 4.1.3
    */
   issuesCodes?: true;
+  /** The scopes of its tokens; by default, that of OpenID Connect alone. */
+  scope?: string;
   /** Whether it sends signed requests, as Facebook does. */
   signsRequests?: true;
 }
@@ -61,7 +64,7 @@ const introspection: Kind = {
 
 export const kinds = {
   introspection,
-  codes: { ...introspection, issuesCodes: true },
+  codes: { ...introspection, issuesCodes: true, scope: `openid ${calendarScope}` },
   /**
    * A token-info endpoint for anybody.
    * @see https://developers.line.biz/en/reference/line-login/#verify-access-token
@@ -112,7 +115,8 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
   const url = `${sandboxUrl}/${id}`;
   const apps = newApps(id);
   const ours = apps['our-app'];
-  const server = await createIdentityServer({ issuer: url, apps, idOf: kind.idOf });
+  const { idOf, scope } = kind;
+  const server = await createIdentityServer({ issuer: url, apps, idOf, scope });
   return {
     settings: {
       // All providers share one host, but each has people of its own.
@@ -125,6 +129,8 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
         client_secret: ours.secret,
         redirect_uris: redirectUris,
         pkce: 'verified',
+        revocation_url: `${url}/token/revocation`,
+        keep_tokens: true,
       },
       notifications: kind.signsRequests && {
         app_secret: ours.secret,
@@ -150,7 +156,10 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
       const signature = createHmac('sha256', ours.secret).update(payload).digest('base64url');
       return new URLSearchParams({ signed_request: `${signature}.${payload}` });
     },
+    revokeConsent: server.endGrantsOf,
     async answer(path, request, response) {
+      if (kind.issuesCodes && path === eventsPath)
+        return sendJson(response, ...eventsFor(await server.findAccessToken(bearerOf(request))));
       if (!kind.tokenInfo || path !== '/token_info') return server.answer(path, request, response);
       const query = new URL(request.url ?? '', url).searchParams;
       const accessToken = query.get('access_token');

@@ -16,6 +16,8 @@ export interface SandboxProvider {
    * event.
    */
   notify?(request: NotificationQuery): Promise<URLSearchParams | Blob | undefined>;
+  /** Ends all that a subject has granted to our apps, as people do in their account there. */
+  revokeConsent?(subject: string): Promise<void>;
   /**
    * Answers a request of the provider's protocol. `path` is below the provider's own, without the
    * query.
@@ -79,6 +81,14 @@ export const credentialsQuerySchema = v.strictObject({
    */
   code_challenge: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{43}$/))),
   expired: v.optional(v.picklist(['true', 'false'])),
+  /**
+   * What becomes of the refresh token that comes for the code: by default it stays. It may be
+   * replaced with each refresh; or the first refresh finds that it is no longer valid, or that the
+   * provider takes no more requests now (429).
+   */
+  refresh_token: v.optional(v.picklist(['rotates', 'dies', 'throttled'])),
+  /** Seconds for which the access tokens that come for the code, and for its refresh token, count. */
+  lifetime: v.optional(v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}$/), v.transform(Number))),
   /** Whether the authorization code may be exchanged more than once. */
   reusable: v.optional(v.picklist(['true', 'false'])),
   /**
@@ -92,6 +102,8 @@ export const credentialsQuerySchema = v.strictObject({
   claims: v.optional(v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown()))),
 });
 export type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;
+
+export const consentQuerySchema = v.strictObject({ subject: v.pipe(v.string(), v.nonEmpty()) });
 
 /**
  * An address of the stack. The sandbox calls no other: anybody may ask it to.

@@ -80,28 +80,32 @@ async function answer(
       error_description:
         'The header Sec-Fetch-Site is cross-site: no other web page may send requests here.',
     });
-  const { issue, notify, answer } = providers.get(id) ?? {};
+  const { issue, notify, revokeConsent, answer } = providers.get(id) ?? {};
   const query = Object.fromEntries(searchParams);
   if (path === '/credentials' && issue)
     return sendJson(response, 200, await issue(v.parse(sandbox.credentialsQuerySchema, query)));
   if (path === '/notifications' && notify) {
-    if (request.method !== 'POST') {
-      response.setHeader('allow', 'POST');
-      return sendJson(response, 405, {
-        error: 'invalid_request',
-        error_description: 'Send a POST.',
-      });
-    }
+    if (request.method !== 'POST') return requirePost(response);
     const wanted = v.parse(sandbox.notificationQuerySchema(stackUrls), query);
     const sent = await notify(wanted);
     if (!sent) throw new Error(`${id} sends no event ${wanted.event}.`);
     return sendJson(response, 200, await sandbox.post(wanted.to, sent));
+  }
+  if (path === '/consents/revoke' && revokeConsent) {
+    if (request.method !== 'POST') return requirePost(response);
+    await revokeConsent(v.parse(sandbox.consentQuerySchema, query).subject);
+    return sendJson(response, 200, {});
   }
   if (answer) return answer(path, request, response);
   sendJson(response, 404, {
     error: 'not_found',
     error_description: 'There are provider_a to provider_f.',
   });
+}
+
+function requirePost(response: ServerResponse): void {
+  response.setHeader('allow', 'POST');
+  sendJson(response, 405, { error: 'invalid_request', error_description: 'Send a POST.' });
 }
 
 /**

@@ -6,6 +6,7 @@ import { deploymentCommands } from './deployment.ts';
 import { deviceCommands } from './devices.ts';
 import { loginAppCommands } from './login-apps.ts';
 import { loginUserCommands } from './login-users.ts';
+import { providerTokenCommands } from './provider-tokens.ts';
 import { providerCommands } from './providers.ts';
 
 /** Every operator command by its words, in the order of the help. */
@@ -15,6 +16,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
     ...loginAppCommands,
     ...clientCommands,
     ...providerCommands,
+    ...providerTokenCommands,
     ...accessRequestCommands,
     ...deviceCommands,
     ...deploymentCommands,

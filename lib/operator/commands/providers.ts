@@ -13,6 +13,7 @@ import {
   lookAtIssuers,
   mergeSettings,
   removedIssuers,
+  warnOfKeptTokens,
   warnOfSpaces,
 } from '../../providers/set-up/merge.ts';
 import { namingFlag } from '../../providers/set-up/name-flags.ts';
@@ -104,6 +105,9 @@ const settingsFlags = {
       'With --preset: the authority that the ids of people are from; needed when the host changes',
     ),
   ),
+  'keep-tokens': onOff(
+    'With --preset: keep the refresh tokens that come for codes, for your servers (see docs/provider-tokens.md)',
+  ),
   notifications: optional(
     json('With --preset: a JSON file with the setting notifications, such as {}'),
   ),
@@ -149,7 +153,7 @@ export const providerCommands = defineCommands({
     flags: setFlags,
     example:
       '--login-app "$LOGIN_APP" --provider provider_f --preset google --app-id 1234.apps.googleusercontent.com',
-    run: async ({ 'login-app': { login_app_id }, provider, ...flags }) => {
+    run: async ({ 'login-app': { login_app_id, providers }, provider, ...flags }) => {
       const given = settingsFrom(provider, flags);
       const checked = accepted(provider, checkSettings(provider, given.settings), given);
       const { problems, warnings } = await lookAtIssuers(provider, checked);
@@ -157,7 +161,8 @@ export const providerCommands = defineCommands({
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
         accepted(provider, mergeSettings(provider, given, current), given),
       );
-      const all = [...warnings, ...warnOfSpaces(checked)];
+      const ofKept = warnOfKeptTokens(provider, providers.get(provider), settings);
+      const all = [...warnings, ...warnOfSpaces(checked), ...ofKept];
       return { login_app_id, provider, settings: maskSecrets(settings), warnings: all };
     },
   },
@@ -165,15 +170,17 @@ export const providerCommands = defineCommands({
     summary: 'Remove the settings of a provider, or one of its issuers; takes up to 30 seconds',
     flags: { 'login-app': loginApp, provider, issuer: optional(text('Only this issuer')) },
     run: async ({ 'login-app': app, provider, issuer }) => {
-      const { login_app_id } = providerOf(app, provider);
+      const { login_app_id, stored } = providerOf(app, provider);
       if (issuer === undefined) {
         await deleteItem(providerSettingsItem(login_app_id, provider));
-        return { login_app_id, provider, settings: null };
+        const warnings = warnOfKeptTokens(provider, stored.settings, {});
+        return { login_app_id, provider, settings: null, warnings };
       }
       const remaining = await changeProviderSettings(login_app_id, provider, (current) =>
         accepted(provider, withoutIssuer(current, issuer)),
       );
-      return { login_app_id, provider, settings: maskSecrets(remaining) };
+      const warnings = warnOfKeptTokens(provider, stored.settings, remaining);
+      return { login_app_id, provider, settings: maskSecrets(remaining), warnings };
     },
   },
   'providers check': {

@@ -1,4 +1,9 @@
-import { authorizationCodeProvider, type ProviderId, protocolNames } from '../provider-ids.ts';
+import {
+  authorizationCodeProvider,
+  type ProtocolName,
+  type ProviderId,
+  protocolNames,
+} from '../provider-ids.ts';
 import type { MergeResult } from '../settings/input.ts';
 import { type Need, type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
 
@@ -16,8 +21,13 @@ export function applyPreset(
   if (!settingsOf)
     return { problems: [`the preset ${name} is not for ${provider}, which is ${protocol}`] };
 
+  if (options['keep-tokens'] && !canKeepTokens(settingsOf, options))
+    return {
+      problems: [`the preset ${name} exchanges no codes for ${provider}: there is nothing to keep`],
+    };
+
   // 2. Nothing that they need is missing.
-  const problems = problemsOf(name, options, isForCodes);
+  const problems = problemsOf(name, options, isForCodes, protocol);
   if (problems.length > 0) return { problems };
 
   // 3. The settings take the notifications that an operator wants.
@@ -37,8 +47,19 @@ export function applyPreset(
   return { settings: namespace && namesItsPeople ? { ...settings, namespace } : settings };
 }
 
+/** Whether the settings that a preset makes can exchange codes, and keep the tokens. */
+function canKeepTokens(settingsOf: (options: PresetOptions) => object, options: PresetOptions) {
+  const all = { ...options, 'app-secret': 'x', 'redirect-uri': ['x'] };
+  return JSON.stringify(settingsOf(all)).includes('"keep_tokens":true');
+}
+
 /** The problems with the options of a preset: what is missing, and too many apps. */
-function problemsOf(name: PresetName, options: PresetOptions, isForCodes: boolean): string[] {
+function problemsOf(
+  name: PresetName,
+  options: PresetOptions,
+  isForCodes: boolean,
+  protocol: ProtocolName,
+): string[] {
   const { needs = [], exchangeNeeds }: Preset = presets[name];
   const appIds = options['app-id'];
   const belongsToOneApp = isForCodes || needs.includes('app-secret');
@@ -48,6 +69,7 @@ function problemsOf(name: PresetName, options: PresetOptions, isForCodes: boolea
   const hasOptionOfExchange = ofExchange.some((need) => isGiven(need, options));
   const isExchange =
     isForCodes ||
+    options['keep-tokens'] === true ||
     isGiven('redirect-uri', options) ||
     (exchangeNeeds !== undefined && hasOptionOfExchange);
 
@@ -56,6 +78,8 @@ function problemsOf(name: PresetName, options: PresetOptions, isForCodes: boolea
     problems.push(`the preset ${name} takes one --app-id: the secret belongs to it`);
   if (appIds.length === 0) problems.push('--app-id is missing');
   const needed = new Set(isExchange ? [...ofExchange, ...needs] : needs);
+  // Codes alone need one here, as with all settings for access tokens, too.
+  if (options['keep-tokens'] && protocol === 'oauth2' && !isForCodes) needed.add('redirect-uri');
   for (const need of needed) if (!isGiven(need, options)) problems.push(missing(need, name));
   return problems;
 }

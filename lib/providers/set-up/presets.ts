@@ -14,6 +14,8 @@ export interface PresetOptions {
   'jwks-uri'?: string | undefined;
   namespace?: string | undefined;
   notifications?: unknown;
+  /** Whether the refresh tokens that come for codes are kept. */
+  'keep-tokens'?: true | undefined;
 }
 
 /** An option that a preset can't do without, besides an app id. */
@@ -49,8 +51,20 @@ const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object = 
   client_secret: options['app-secret'],
   redirect_uris: options['redirect-uri'],
   client_authentication: 'form',
+  keep_tokens: options['keep-tokens'],
   ...special,
 });
+
+/** An issuer; its codes are exchanged, too, if the tokens that come for them are kept. */
+const keepingAt = (
+  tokenUrl: string,
+  options: PresetOptions,
+  issuer: object,
+  special?: object,
+): object =>
+  options['keep-tokens']
+    ? { ...issuer, code_exchange: exchangeAt(tokenUrl, options, special) }
+    : issuer;
 
 /** The exchange of authorization codes, if a redirect URI is given. */
 const codesAt = (tokenUrl: string, options: PresetOptions, special?: object): object =>
@@ -75,7 +89,7 @@ const codesForIdToken = (
 
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */
 const openId = (issuer: object, tokenUrl: string, special?: object) => ({
-  oidc: () => issuer,
+  oidc: (options: PresetOptions) => keepingAt(tokenUrl, options, issuer, special),
   codes: (options: PresetOptions) => codesForIdToken(tokenUrl, options, issuer, special),
 });
 
@@ -106,6 +120,12 @@ const appleExchange = (options: PresetOptions) => ({
   revocation_url: `${appleIssuer}/auth/revoke`,
 });
 const google = { ...knownIssuers.google, nonce_form: 'plain' };
+const googleTokenUrl = 'https://oauth2.googleapis.com/token';
+const googleExchange = (options: PresetOptions) => ({
+  app_errors: ['unauthorized_client', 'deleted_client'],
+  // Revoking a refresh token ends all that the person has granted to our project.
+  revocation_url: options['keep-tokens'] && 'https://oauth2.googleapis.com/revoke',
+});
 /** Microsoft for any tenant, or for those of a list. Each has an issuer of its own. */
 const microsoftOfMany = ({ tenant }: PresetOptions) => ({
   issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0',
@@ -113,8 +133,11 @@ const microsoftOfMany = ({ tenant }: PresetOptions) => ({
   jwks_uri: 'https://login.microsoftonline.com/common/discovery/v2.0/keys',
   nonce_form: 'plain',
 });
+const anyMicrosoftTokenUrl = 'https://login.microsoftonline.com/common/oauth2/v2.0/token';
 const microsoftAt = ({ tenant }: PresetOptions): string =>
   `https://login.microsoftonline.com/${tenant}`;
+const microsoftTokenUrl = (options: PresetOptions): string =>
+  `${microsoftAt(options)}/oauth2/v2.0/token`;
 const microsoft = (options: PresetOptions) => ({
   issuer: `${microsoftAt(options)}/v2.0`,
   jwks_uri: `${microsoftAt(options)}/discovery/v2.0/keys`,
@@ -170,7 +193,7 @@ export const presets = {
     }),
   },
   google: {
-    oidc: () => google,
+    oidc: (options) => keepingAt(googleTokenUrl, options, google, googleExchange(options)),
     oauth2: (options) => ({
       // That of the id tokens, whose `sub` is the same: a person is one Login User, whatever the
       // app sends.
@@ -180,8 +203,8 @@ export const presets = {
         audience_field: 'aud',
         subject_field: 'sub',
       }),
-      ...codesAt('https://oauth2.googleapis.com/token', options, {
-        app_errors: ['unauthorized_client', 'deleted_client'],
+      ...codesAt(googleTokenUrl, options, {
+        ...googleExchange(options),
         id_token: { ...google, notifications: options.notifications },
       }),
     }),
@@ -236,8 +259,9 @@ export const presets = {
         },
       ),
       ...codesAt('https://github.com/login/oauth/access_token', options, {
-        // The other one is about a person whose address GitHub has not verified.
-        refused_errors: ['bad_verification_code', 'unverified_user_email'],
+        // The second is about a person whose address GitHub has not verified, the third about the
+        // token of a GitHub App.
+        refused_errors: ['bad_verification_code', 'unverified_user_email', 'bad_refresh_token'],
         // GitHub says the last of a client id that it doesn't know.
         app_errors: ['incorrect_client_credentials', 'redirect_uri_mismatch', 'Not Found'],
       }),
@@ -272,21 +296,16 @@ export const presets = {
   },
   microsoft: {
     needs: ['tenant'],
-    oidc: microsoft,
+    oidc: (options) =>
+      keepingAt(microsoftTokenUrl(options), options, microsoft(options), refusalsOfMicrosoft),
     codes: (options) =>
-      codesForIdToken(
-        `${microsoftAt(options)}/oauth2/v2.0/token`,
-        options,
-        microsoft(options),
-        refusalsOfMicrosoft,
-      ),
+      codesForIdToken(microsoftTokenUrl(options), options, microsoft(options), refusalsOfMicrosoft),
   },
   'microsoft-any': {
-    oidc: microsoftOfMany,
-    codes: (options) => {
-      const tokenUrl = 'https://login.microsoftonline.com/common/oauth2/v2.0/token';
-      return codesForIdToken(tokenUrl, options, microsoftOfMany(options), refusalsOfMicrosoft);
-    },
+    oidc: (options) =>
+      keepingAt(anyMicrosoftTokenUrl, options, microsoftOfMany(options), refusalsOfMicrosoft),
+    codes: (options) =>
+      codesForIdToken(anyMicrosoftTokenUrl, options, microsoftOfMany(options), refusalsOfMicrosoft),
   },
   'facebook-limited': {
     // No `nonce_form`: some apps send Facebook the nonce, others its hash.
