@@ -8,6 +8,7 @@ import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { deviceIdsOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
+import { byId, newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { listsLag } from '../support/store-proxy.ts';
@@ -131,6 +132,25 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       const form = await newLoginForm(person.subject);
       return () => service.token(form, app);
     }),
+    'a token exchange that refreshes': async () => {
+      const grants = newGrants({ rotates: true, lifetime: 30 });
+      const { logIn, exchangeById } = await newKeeper(service, standIn, { grants, rights: byId });
+      const { loginUserId } = await logIn();
+      return async () => {
+        const { status, body } = await exchangeById(loginUserId);
+        return { status, scope: body.scope, refreshes: grants.refreshes };
+      };
+    },
+    'a token exchange that finds that the grant has ended': async () => {
+      const grants = newGrants({ lifetime: 30 });
+      const { logIn, exchangeById } = await newKeeper(service, standIn, { grants, rights: byId });
+      const { loginUserId, account } = await logIn();
+      grants.end();
+      return async () => {
+        const { status, body } = await exchangeById(loginUserId);
+        return { status, code: body.error, person: (await account.show()).body };
+      };
+    },
     'a refresh token': asking(newOwner, ({ app, person }) =>
       service.refresh(person.refreshToken, app),
     ),

@@ -8,6 +8,8 @@ import { demoSettings } from '../support/login-app.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { newPerson } from '../support/people.ts';
 import { newPublicClient } from '../support/phone.ts';
+import { newKeeper } from '../support/provider-access.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 
@@ -23,6 +25,7 @@ const {
   expectTheSame,
 } = await serviceThatLosesAnswers();
 const { operate } = service;
+const standIn = await startProviderStandIn();
 const { privateKey: private_key } = generateKeyPairSync('rsa', {
   modulusLength: 2048,
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -149,6 +152,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       provider: 'provider_f',
       settings: await demoSettings(service, 'provider_f'),
     }),
+    'provider-tokens revoke': async () => {
+      const { app, logIn } = await newKeeper(service, standIn);
+      await logIn();
+      return { 'login-app': app.login_app_id };
+    },
     'providers remove': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
     'providers subscribe': async () => ({
       ...(await ofApp()),

@@ -32,8 +32,13 @@ export async function fill(service: Service): Promise<Left> {
 async function fillWithPeople(service: Service) {
   const { demo, operate, register, relate } = service;
   const { login_app_id } = demo.login_app;
-  const logIn = async (subject: string, provider = 'provider_f'): Promise<Login> => {
-    const { access_token, refresh_token } = expecting(200, await service.logIn(subject, provider));
+  const logIn = async (
+    subject: string,
+    provider = 'provider_f',
+    grant = 'provider_credentials',
+  ): Promise<Login> => {
+    const form = await service.loginForm(provider, { subject }, grant);
+    const { access_token, refresh_token } = expecting(200, await service.token(form));
     const { sub, sid } = decodeJwt(access_token);
     return {
       subject,
@@ -50,6 +55,8 @@ async function fillWithPeople(service: Service) {
     people[name] = await logIn(name);
   for (const provider of providers)
     people[provider] = await logIn(`somebody of ${provider}`, provider);
+  // This version keeps the provider's refresh token of such a login.
+  people['by code'] = await logIn('by code', 'provider_b', 'provider_authorization_code');
   const own = accountOf(service, alice.access_token);
   const linked = expecting(201, await own.linkAt('provider_a', 'alice at a'));
   const unlinked = expecting(201, await own.linkAt('provider_d', 'alice at d'));

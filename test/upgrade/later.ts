@@ -1,3 +1,4 @@
+import { tokenExchange } from '../../lib/login-apps/client-metadata.ts';
 import { compareVersions, type Release } from './releases.ts';
 
 /** Names that a version added to answers or to the settings of providers. */
@@ -6,7 +7,9 @@ interface Names {
   settings: string[];
   /** Methods by which clients authenticate. */
   methods: string[];
-  /** Fields of access requests and sessions. */
+  /** Grants of clients. */
+  grants: string[];
+  /** Fields of access requests, sessions and identities. */
   fields: string[];
   /** Parameters of logins. */
   parameters: string[];
@@ -31,9 +34,18 @@ const addedBy: Record<string, Names> = {
       'tenants',
     ],
     methods: ['private_key_jwt', 'none'],
+    grants: [],
     fields: ['title', 'approvals_needed', 'decision', 'approvals', 'identity_id'],
     parameters: ['authorization_code', 'code_verifier', 'redirect_uri', 'user'],
     addresses: ['http://localhost:8080/callback'],
+  },
+  '1.2.0': {
+    settings: ['keep_tokens'],
+    methods: [],
+    grants: [tokenExchange],
+    fields: ['provider_access'],
+    parameters: [],
+    addresses: [],
   },
 };
 
@@ -45,6 +57,7 @@ export function unknownTo({ version }: Release): Names {
   return {
     settings: later.flatMap(({ settings }) => settings),
     methods: later.flatMap(({ methods }) => methods),
+    grants: later.flatMap(({ grants }) => grants),
     fields: later.flatMap(({ fields }) => fields),
     parameters: later.flatMap(({ parameters }) => parameters),
     addresses: later.flatMap(({ addresses }) => addresses),

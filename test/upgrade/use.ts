@@ -73,6 +73,8 @@ function withoutLater(answer: unknown, release: Release): object {
     if (!Array.isArray(value)) return value;
     if (/_auth_methods_supported$/.test(name))
       return value.filter((method) => !later.methods.includes(method));
+    if (name === 'grant_types_supported')
+      return value.filter((grant) => !later.grants.includes(grant));
     if (name === 'redirect_uris')
       return value.filter((address) => !later.addresses.includes(address));
     return name === 'optional'

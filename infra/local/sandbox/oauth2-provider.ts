@@ -129,7 +129,6 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
         client_secret: ours.secret,
         redirect_uris: redirectUris,
         pkce: 'verified',
-        revocation_url: `${url}/token/revocation`,
         keep_tokens: true,
       },
       notifications: kind.signsRequests && {
