@@ -9,11 +9,13 @@ import { localDirectory } from '../../infra/local/local-files.ts';
 import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, installPython } from '../support/commands.ts';
+import { createClient } from '../support/login-app.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { newPhone, newPublicClient } from '../support/phone.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';
+import { byToken } from '../support/token-exchange.ts';
 import {
   compileSwift,
   copyExamples,
@@ -194,6 +196,44 @@ runCheck(async (cleanUps) => {
       assert.deepEqual(judged, { ...expected, ...errors, metadata });
     });
   }
+  const server = await createClient(service, login_app.login_app_id, byToken);
+  const newSubjectToken = async (): Promise<string> => {
+    const form = await service.loginForm('provider_b', {}, 'provider_authorization_code');
+    return (await service.token(form)).body.access_token;
+  };
+  const judges = {
+    'openid-client': ['npx', 'tsx', 'judge-openid-client.ts'],
+    Authlib: [join(commands, 'python'), '-B', join(here, 'python/judge_authlib.py')],
+  };
+  for (const [library, [command = '', ...words]] of Object.entries(judges)) {
+    await check(`${library}: exchanges a token for one of the provider`, async () => {
+      const more = { ...server, subject_token: await newSubjectToken() };
+      assert.deepEqual(await judgement(more, command, ...words), {
+        told: ['expires_in', 'issued_token_type', 'scope', 'token_type'],
+        token_type: 'bearer',
+        is_offered: true,
+        is_token: true,
+        wrong_subject: 'invalid_request',
+      });
+    });
+  }
+  await check("Google's own client reads a calendar with an exchanged token", async () => {
+    const page = 'provider-tokens.md';
+    const heading = "Google: read somebody's calendar";
+    const calendar = localDirectory('clients', 'calendar');
+    writeFileSync(join(calendar, 'calendar.mts'), codeBlock(page, 'ts', heading));
+    const env = {
+      ...asTested,
+      PATH: PATH?.join(delimiter),
+      BASE: base_url,
+      SERVER: `${server.client_id}:${server.client_secret}`,
+      LOGIN_USER_TOKEN: await newSubjectToken(),
+      GOOGLE_URL: `${service.demo.sandbox_url}/`,
+    };
+    const input = codeBlock(page, 'sh', heading);
+    const { stdout } = await execa('bash', ['-e'], { cwd: calendar, input, env });
+    assert.match(stdout, /^2026-02-02T09:00:00Z Breakfast with person-/m);
+  });
   await check(
     'openid-client, as a public client by DPoP: logs in, refreshes and revokes with a wrong clock',
     async () => {

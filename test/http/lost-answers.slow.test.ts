@@ -8,10 +8,11 @@ import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { deviceIdsOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
-import { byId, newGrants, newKeeper } from '../support/provider-access.ts';
+import { newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { listsLag } from '../support/store-proxy.ts';
+import { byId } from '../support/token-exchange.ts';
 
 const { service, proxy, newAccount, newApp, newAccessRequest, newOwner, expectTheSame } =
   await serviceThatLosesAnswers();

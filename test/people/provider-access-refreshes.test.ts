@@ -5,17 +5,12 @@ import { itemsAbout } from '../support/items-about.ts';
 import { logLines } from '../support/log-lines.ts';
 import { createClient } from '../support/login-app.ts';
 import { eventually, identityIdsOf } from '../support/people.ts';
-import {
-  byId,
-  exchangeOfId,
-  loginNeeded,
-  newGrants,
-  newKeeper,
-} from '../support/provider-access.ts';
+import { loginNeeded, newGrants, newKeeper } from '../support/provider-access.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { failing, isWrite } from '../support/store-proxy.ts';
+import { byId, exchangeOfId } from '../support/token-exchange.ts';
 
 const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { createClient } from '../support/login-app.ts';
 import { eventually, subOf } from '../support/people.ts';
-import { byId, exchangeOfId } from '../support/provider-access.ts';
 import { sharedService, unique } from '../support/service.ts';
+import { byId, exchangeOfId } from '../support/token-exchange.ts';
 
 const service = sharedService();
 const { demo } = service;
@@ -31,7 +31,9 @@ test.each(['rotates', undefined])(
       const { body } = await exchange(id);
       tokens.add(body.access_token);
       const headers = { authorization: `Bearer ${body.access_token}` };
-      const events = await fetch(`${sandbox}/calendar/v3/calendars/primary/events`, { headers });
+      const events = await fetch(`${demo.sandbox_url}/calendar/v3/calendars/primary/events`, {
+        headers,
+      });
       expect(await events.json()).toMatchObject({
         items: [{ summary: `Breakfast with ${subject}` }],
       });
@@ -53,7 +55,7 @@ test('the sandbox plays a refresh token that dies, and consent that is revoked: 
   expect((await exchange(await logIn())).status).toBe(200);
 });
 
-test('the sandbox plays a provider that takes no more requests, once', async () => {
+test('the sandbox plays a provider that takes no more requests', async () => {
   const { exchange, id } = await newLogin({ lifetime: '1', refresh_token: 'throttled' });
   // Until the first access token has expired, that one still counts.
   const answer = await eventually(
@@ -61,5 +63,4 @@ test('the sandbox plays a provider that takes no more requests, once', async () 
     ({ status }) => status !== 200,
   );
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '60']);
-  expect((await exchange(id)).status).toBe(200);
 });

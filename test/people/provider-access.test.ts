@@ -1,21 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
+import { tokenExchange } from '../../lib/login-apps/client-metadata.ts';
 import { expectAnswer, expectError, timestamp } from '../support/expectations.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { auditLines, logLines } from '../support/log-lines.ts';
 import { createClient } from '../support/login-app.ts';
 import { identityIdsOf } from '../support/people.ts';
-import {
-  accessTokenType,
-  byId,
-  byToken,
-  loginNeeded,
-  newGrants,
-  newKeeper,
-  tokenExchange,
-} from '../support/provider-access.ts';
+import { loginNeeded, newGrants, newKeeper } from '../support/provider-access.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import { accessTokenType, byId, byToken } from '../support/token-exchange.ts';
 
 const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;

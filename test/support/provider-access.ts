@@ -1,14 +1,9 @@
+import { tokenExchange } from '../../lib/login-apps/client-metadata.ts';
 import { createClient, createLoginApp, type LoginApp } from './login-app.ts';
 import { accountOf, subOf } from './people.ts';
 import { ourApp, type ProviderStandIn, type WrongAnswer } from './provider-stand-in.ts';
 import { type Answer, type Service, unique } from './service.ts';
-
-export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
-export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
-
-/** The right of a client, as flags of the command that creates it. */
-export const byToken = { 'grant-types': 'none', 'provider-tokens': true };
-export const byId = { 'grant-types': 'none', 'provider-tokens-offline': true };
+import { accessTokenType, byToken, exchangeOfId } from './token-exchange.ts';
 
 /** The error for a person of whom no token of provider_b is kept. */
 export const loginNeeded = {
@@ -16,13 +11,6 @@ export const loginNeeded = {
   error: 'invalid_grant',
   naming: 'The person has to log in again with provider_b.',
 };
-
-/** The form that exchanges the id of a person. */
-export const exchangeOfId = (login_user_id: string, audience = 'provider_b') => ({
-  grant_type: tokenExchange,
-  audience,
-  login_user_id,
-});
 
 export type Grants = ReturnType<typeof newGrants>;
 

@@ -217,17 +217,12 @@ type StoredRecord = { grantId?: string; accountId?: string; consumed?: number };
  */
 function memoryStore(grants: Grants) {
   const models: Map<string, StoredRecord>[] = [];
-  const throttled = new Set<StoredRecord>();
 
-  /** The record of a refresh token, unless the grant says that it does not work this time. */
+  /** The record of a refresh token, unless the grant says that it does not work. */
   function refreshTokenOf(record: StoredRecord | undefined): StoredRecord | undefined {
     const fate = grants.get(record?.grantId ?? '')?.refresh_token;
-    if (fate === 'dies') return undefined;
-    if (fate === 'throttled' && record && !throttled.has(record)) {
-      throttled.add(record);
-      throw tooManyRequests();
-    }
-    return record;
+    if (fate === 'throttled') throw tooManyRequests();
+    return fate === 'dies' ? undefined : record;
   }
 
   /** @param model the kind of records, such as `RefreshToken` */

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { AccessToken } from 'oidc-provider';
 import { sendJson } from '../loopback-server.ts';
-import { bearerOf, calendarScope, eventsFor, eventsPath } from './calendar.ts';
+import { calendarScope } from './calendar.ts';
 import { createIdentityServer } from './identity-server.ts';
 import {
   type App,
@@ -156,9 +156,8 @@ export async function createOAuth2Provider(sandboxUrl: string, id: string, kind:
       return new URLSearchParams({ signed_request: `${signature}.${payload}` });
     },
     revokeConsent: server.endGrantsOf,
+    findAccessToken: server.findAccessToken,
     async answer(path, request, response) {
-      if (kind.issuesCodes && path === eventsPath)
-        return sendJson(response, ...eventsFor(await server.findAccessToken(bearerOf(request))));
       if (!kind.tokenInfo || path !== '/token_info') return server.answer(path, request, response);
       const query = new URL(request.url ?? '', url).searchParams;
       const accessToken = query.get('access_token');

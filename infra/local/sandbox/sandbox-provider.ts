@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AccessToken } from 'oidc-provider';
 import * as v from 'valibot';
 import { profileFields } from '../../../lib/login-users/profile.ts';
 
@@ -16,6 +17,8 @@ export interface SandboxProvider {
    * event.
    */
   notify?(request: NotificationQuery): Promise<URLSearchParams | Blob | undefined>;
+  /** An unexpired access token. */
+  findAccessToken?(token: string): Promise<AccessToken | undefined>;
   /** Ends all that a subject has granted to our apps, as people do in their account there. */
   revokeConsent?(subject: string): Promise<void>;
   /**
@@ -83,8 +86,8 @@ export const credentialsQuerySchema = v.strictObject({
   expired: v.optional(v.picklist(['true', 'false'])),
   /**
    * What becomes of the refresh token that comes for the code: by default it stays. It may be
-   * replaced with each refresh; or the first refresh finds that it is no longer valid, or that the
-   * provider takes no more requests now (429).
+   * replaced with each refresh; or a refresh finds that it is no longer valid, or that the provider
+   * takes no more requests (429).
    */
   refresh_token: v.optional(v.picklist(['rotates', 'dies', 'throttled'])),
   /** Seconds for which the access tokens that come for the code, and for its refresh token, count. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
 import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
 import { type ListenOptions, type LoopbackServer, sendJson, serve } from '../loopback-server.ts';
+import { createCalendar } from './calendar.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider, kinds } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
@@ -58,6 +59,7 @@ export async function startSandbox(
     provider_f: await createOpenIdProvider(url, 'provider_f', keysFolder),
   };
   for (const [id, provider] of Object.entries(providers)) mounted.set(id, provider);
+  mounted.set('calendar', createCalendar(providers.provider_b));
   mounted.set('risc', createRiscApi(providers.provider_f, stackUrls));
   const settings = Object.fromEntries(
     Object.entries(providers).map(([id, { settings }]) => [id, settings]),

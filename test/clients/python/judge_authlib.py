@@ -49,6 +49,24 @@ def introspect(token):
     return client.introspect_token(metadata["introspection_endpoint"], token=token).json()
 
 
+def exchange(subject_token):
+    return session().fetch_token(
+        grant_type="urn:ietf:params:oauth:grant-type:token-exchange",
+        audience="provider_b",
+        subject_token=subject_token,
+        subject_token_type="urn:ietf:params:oauth:token-type:access_token",
+    )
+
+
+if "subject_token" in given:
+    token = exchange(given["subject_token"])
+    told = sorted(set(token) - {"access_token", "expires_at"})
+    wrong_subject = error_of(exchange, subject_token="made-up")
+    is_offered = "urn:ietf:params:oauth:grant-type:token-exchange" in metadata["grant_types_supported"]
+    judged = {"told": told, "token_type": token["token_type"], "is_offered": is_offered}
+    print(json.dumps({**judged, "is_token": len(token["access_token"]) > 0, "wrong_subject": wrong_subject}))
+    sys.exit()
+
 right_session = session_with_key if "private_jwk" in given else session
 client = right_session()
 client.fetch_token(grant_type="provider_credentials", provider="provider_f", id_token=given["id_token"])

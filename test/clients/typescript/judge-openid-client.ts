@@ -9,6 +9,8 @@ interface Input {
   private_jwk?: JsonWebKey;
   /** That of a login by a public client, which proves a key of its own. */
   nonce?: string;
+  /** The Login User Token for which the client gets a token of the provider, and does no more. */
+  subject_token?: string;
 }
 
 /** How the client authenticates, as it should. */
@@ -109,6 +111,29 @@ async function judgeConfidentialClient(input: Input): Promise<object> {
   };
 }
 
+/** Gets a token of the provider, twice: for a token of the person, and for another text. */
+async function judgeExchange(input: Input): Promise<object> {
+  const config = await discovered(input, 'oauth2', await authenticationOf(input));
+  const exchange = (subject_token: string) =>
+    client.genericGrantRequest(config, 'urn:ietf:params:oauth:grant-type:token-exchange', {
+      audience: 'provider_b',
+      subject_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    });
+  const { access_token, ...told } = await exchange(input.subject_token ?? '');
+  const isOffered = config
+    .serverMetadata()
+    .grant_types_supported?.includes('urn:ietf:params:oauth:grant-type:token-exchange');
+  return {
+    told: Object.keys(told).sort(),
+    token_type: told.token_type,
+    is_offered: isOffered,
+    is_token: access_token.length > 0,
+    wrong_subject: await exchange('made-up').catch(codeOf),
+  };
+}
+
 const input: Input = JSON.parse(process.argv[2] ?? '');
-const judged = await (input.nonce ? judgePublicClient : judgeConfidentialClient)(input);
+const judgeLogins = input.nonce ? judgePublicClient : judgeConfidentialClient;
+const judged = await (input.subject_token ? judgeExchange : judgeLogins)(input);
 process.stdout.write(JSON.stringify(judged));
