@@ -50,9 +50,14 @@ const exchangeEntries = {
   client_authentication: v.optional(oneOf(clientAuthentications), 'basic'),
   error_field: v.optional(fieldPathSchema, 'error'),
   refused_errors: v.optional(errorCodesSchema, ['invalid_grant']),
-  // Whether the refresh token is kept, and gets access tokens for the company's servers.
-  keep_tokens: v.optional(v.boolean('must be true or false')),
   ...appErrorEntries,
+};
+
+/** What becomes of the refresh token that comes for a code. */
+const refreshTokenEntries = {
+  revocation_url: v.optional(providerUrlSchema),
+  // Whether it is kept, and gets access tokens for the company's servers.
+  keep_tokens: v.optional(v.boolean('must be true or false')),
 };
 
 /**
@@ -68,7 +73,7 @@ const hasOneSecret = <Exchange extends { client_secret?: unknown; client_secret_
 export const authorizationCodeSchema = v.pipe(
   v.strictObject({
     ...exchangeEntries,
-    revocation_url: v.optional(providerUrlSchema),
+    ...refreshTokenEntries,
     // Whether the provider refuses a verifier that doesn't fit, also for a code without a
     // challenge, or needs one for each code.
     pkce: v.optional(oneOf(pkceRules)),
@@ -82,7 +87,7 @@ export const authorizationCodeSchema = v.pipe(
  * revoked or is kept.
  */
 export const issuerExchangeSchema = v.pipe(
-  v.strictObject({ ...exchangeEntries, revocation_url: v.optional(providerUrlSchema) }),
+  v.strictObject({ ...exchangeEntries, ...refreshTokenEntries }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
   v.forward(
     v.check(
@@ -94,10 +99,7 @@ export const issuerExchangeSchema = v.pipe(
 );
 
 /** The part of an exchange that refreshes and revokes the refresh tokens which came for codes. */
-export const refreshTokenSchema = v.object({
-  ...exchangeEntries,
-  revocation_url: v.optional(providerUrlSchema),
-});
+export const refreshTokenSchema = v.object({ ...exchangeEntries, ...refreshTokenEntries });
 export type RefreshTokenSettings = v.InferOutput<typeof refreshTokenSchema>;
 
 export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;
