@@ -53,6 +53,22 @@ REJECTIONS = [
             "None of access_token, access_secret, id_token may be supplied with an authorization_code.",
         ),
     ),
+    (
+        "No schema can tell which rights a client has, or which settings keep tokens.",
+        400,
+        lambda body: description_of(body).startswith("The client may get tokens of providers")
+        or description_of(body) == "The client may not get tokens of providers."
+        or body.get("error") == "invalid_target",
+    ),
+    (
+        "No schema can tell which Login User Tokens, people and identities there are.",
+        400,
+        described_as(
+            "The subject_token is not a valid Login User Token of this Login App.",
+            "The Login App has no such Login User.",
+            "The Login User has no identity of this identity_id.",
+        ),
+    ),
     ("No schema can tell how many identities the person has left.", 422, naming("identity_id")),
     (
         "No schema can tell which devices the links have disabled before.",
@@ -83,6 +99,7 @@ REJECTIONS = [
         described_as(
             "Send either the parameter login_user_id or the parameter shard.",
             "Send either the parameter logout_token or signed_request.",
+            "Send either subject_token with subject_token_type, or login_user_id.",
             "The parameters limit and cursor go with the parameter shard.",
             "The parameter cursor must be the next_cursor of the page before, with the same shard and platform.",
             "The parameter cursor must be the next_cursor of the page before, with the same filters and order.",

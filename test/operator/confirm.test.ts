@@ -54,7 +54,7 @@ const taking: Record<string, () => Promise<Record<string, unknown>>> = {
     const { login_app_id, client_id } = await newApp();
     return { 'login-app': login_app_id, client: client_id };
   },
-  'provider-tokens revoke': async () => {
+  'providers tokens revoke': async () => {
     const { app, logIn } = await newKeeper(service, standIn, { name: 'My app' });
     await logIn();
     return { 'login-app': app.login_app_id };

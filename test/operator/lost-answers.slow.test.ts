@@ -152,7 +152,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       provider: 'provider_f',
       settings: await demoSettings(service, 'provider_f'),
     }),
-    'provider-tokens revoke': async () => {
+    'providers tokens revoke': async () => {
       const { app, logIn } = await newKeeper(service, standIn);
       await logIn();
       return { 'login-app': app.login_app_id };

@@ -262,6 +262,7 @@ describe('--reason', () => {
       'login-users unblock',
       'mobile-applications remove',
       'providers remove',
+      'providers tokens revoke',
       'signing-keys revoke',
     ]);
   });

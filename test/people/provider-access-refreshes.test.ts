@@ -298,14 +298,14 @@ describe('what is kept', () => {
     expect(revoked(scene)).toEqual([refresh_token]);
   });
 
-  test('is revoked and forgotten by provider-tokens revoke, of all people, and comes back with a login', async () => {
+  test('is revoked and forgotten by providers tokens revoke, of all people, and comes back with a login', async () => {
     const { app, logIn, exchangeFor, scene, set } = await newKeeper(service, standIn);
     await set(revocable(scene));
     running.advance(31);
     const people = [await logIn(), await logIn(), await logIn()];
     const flags = { 'login-app': app.login_app_id };
     const revoke = (more: object = {}) =>
-      service.operate('provider-tokens', 'revoke', { ...flags, ...more });
+      service.operate('providers', 'tokens revoke', { ...flags, ...more });
     expect(await revoke({ provider: 'provider_f' })).toMatchObject({
       deleted: true,
       removed: { provider_tokens: 0, not_revoked: 0 },
@@ -328,7 +328,7 @@ describe('what is kept', () => {
   test('stays stored when keep_tokens is taken out of the settings, and the operator is told', async () => {
     const { app, set } = await newKeeper(service, standIn);
     const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
-    const told = [expect.stringContaining('provider-tokens revoke --provider provider_b')];
+    const told = [expect.stringContaining('providers tokens revoke --provider provider_b')];
     expect((await set()).warnings).toEqual([]);
     expect((await set({ keep_tokens: false })).warnings).toEqual(told);
     await set();

@@ -138,6 +138,7 @@ describe('a server with the right provider-tokens', () => {
     refresh_token = undefined;
     const again = await exchangeFor(await logIn(), { audience: 'provider_f' });
     expect(again.body.access_token).toBe(first.body.access_token);
+    expect(running.output()).not.toContain('code_not_exchanged');
   });
 
   test('says which of two identities it means', async () => {

@@ -6,7 +6,7 @@ import { readPage } from '../pages.ts';
 import { after, loginApp, provider } from './shared.ts';
 
 export const providerTokenCommands = defineCommands({
-  'provider-tokens revoke': {
+  'providers tokens revoke': {
     summary:
       "Revoke and forget the providers' tokens that are kept of the people of a Login App; they give access again at their next login, unless keep_tokens is taken out of the settings",
     flags: { 'login-app': loginApp, provider: optional(provider), after },

@@ -118,7 +118,8 @@ async function exchangeBeside(
       received.token = undefined;
       throw rejected('subject_mismatch');
     }
-    if (received.token === undefined)
+    // Google gives one only when the person consents, and the earlier one stays.
+    if (received.token === undefined && !exchange.keep_tokens)
       throw new ProviderFailure('unexpected_answer', exchange.token_url, 'no refresh token');
     return 'exchanged';
   } catch (error) {

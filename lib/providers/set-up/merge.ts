@@ -67,7 +67,7 @@ export function warnOfKeptTokens(
   const isLost = keepers(before ?? {}).some(({ issuer }) => !now.has(issuer));
   return isLost
     ? [
-        `servers get no more tokens of people there, but those that were kept are still stored. Have them revoked while the settings are there: provider-tokens revoke --provider ${provider}`,
+        `servers get no more tokens of people there, but those that were kept are still stored. Have them revoked while the settings are there: providers tokens revoke --provider ${provider}`,
       ]
     : [];
 }
