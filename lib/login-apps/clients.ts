@@ -144,8 +144,8 @@ export const findCurrentClient = (clientId: string) =>
 export const findPublicClient = (clientId: string) =>
   authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
 
-/** What an operator lets a client do. */
-export type ClientRights = Pick<
+/** The rights of a client, as an operator sets them. */
+type ClientRights = Pick<
   LoginAppClient,
   'grant_types' | 'recipients' | 'provider_tokens' | 'provider_tokens_offline'
 >;

@@ -39,7 +39,10 @@ export const loginClaimsSchema = v.object({
 });
 export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 
-/** What a provider lets the company's servers do for a person, until it or the person ends that. */
+/**
+ * The access to a provider that a person has given the company's servers, until the provider or the
+ * person ends it.
+ */
 export interface ProviderAccess {
   /** Absent if it is too long to be stored. */
   access_token?: string | undefined;

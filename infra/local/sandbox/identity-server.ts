@@ -44,7 +44,7 @@ interface CodeQuery
   redirect_uri?: string;
 }
 
-/** What was asked for of each grant, by its id. */
+/** The grants by their ids, with the query that began each. */
 type Grants = ReadonlyMap<string, Pick<CodeQuery, 'reusable' | 'refresh_token' | 'lifetime'>>;
 
 /** An OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser. */
@@ -202,7 +202,7 @@ function configurationOf(
   };
 }
 
-/** What the server keeps, besides its key. */
+/** Everything that the server keeps, besides its key. */
 interface Stored {
   claimsOf: ReadonlyMap<string, object>;
   grants: Grants;

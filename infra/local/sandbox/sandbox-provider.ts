@@ -85,9 +85,9 @@ export const credentialsQuerySchema = v.strictObject({
   code_challenge: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{43}$/))),
   expired: v.optional(v.picklist(['true', 'false'])),
   /**
-   * What becomes of the refresh token that comes for the code: by default it stays. It may be
-   * replaced with each refresh; or a refresh finds that it is no longer valid, or that the provider
-   * takes no more requests (429).
+   * The fate of the refresh token that comes for the code: by default it stays. It may be replaced
+   * with each refresh; or a refresh finds that it is no longer valid, or that the provider takes no
+   * more requests (429).
    */
   refresh_token: v.optional(v.picklist(['rotates', 'dies', 'throttled'])),
   /** Seconds for which the access tokens that come for the code, and for its refresh token, count. */

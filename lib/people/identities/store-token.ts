@@ -97,7 +97,7 @@ export function noteStored(received: ReceivedToken): void {
 
 /** The stored provider tokens of a person, as far as they matter for another one. */
 interface StoredTokens {
-  /** Of refresh tokens and access tokens. */
+  /** The number of refresh tokens and access tokens. */
   count: number;
   hasLatest: boolean;
   /** The latest token of the identity; undefined if it can't be read. */

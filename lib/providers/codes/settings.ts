@@ -53,7 +53,7 @@ const exchangeEntries = {
   ...appErrorEntries,
 };
 
-/** What becomes of the refresh token that comes for a code. */
+/** Settings of the refresh token that comes for a code. */
 const refreshTokenEntries = {
   revocation_url: v.optional(providerUrlSchema),
   // Whether it is kept, and gets access tokens for the company's servers.
