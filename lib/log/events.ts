@@ -58,7 +58,7 @@ export const logEvents = {
     failure,
   }),
   provider_gave_no_verdict: line(
-    'A provider answered a credential with a 4xx that is no verdict, or with 429; the caller got a 400 or a 429',
+    'A provider answered a credential with a 4xx that is no verdict, or with 429; the caller got a 400 or a 429. Or it did not answer when an access token was to be refreshed, and the server got the one that was still valid',
     { failure },
   ),
   provider_called: line('A provider was called', {
@@ -121,7 +121,7 @@ export const logEvents = {
     },
   ),
   provider_token_not_refreshed: line(
-    'A provider did not answer when its access token of a person was to be refreshed; the server got a 503, or the token that was still valid',
+    'A server got a 503, because a provider did not answer when its access token of a person was to be refreshed',
     { identity_id, failure },
   ),
   provider_access_ended: line(

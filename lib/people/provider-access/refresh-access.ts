@@ -18,7 +18,7 @@ import { refreshToken } from '../../providers/provider-token.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import { noteStored, withReceivedToken } from '../identities/store-token.ts';
 import { encryptToken } from '../identities/stored-token.ts';
-import { type AccessOwner, type KeptToken, loginNeeded, readKept } from './kept-access.ts';
+import { type AccessOwner, type KeptToken, readKept } from './kept-access.ts';
 
 /** Seconds that an access token must have left to be handed out without a refresh. */
 const leastSecondsLeft = 60;
@@ -106,16 +106,12 @@ async function refresh(owner: AccessOwner, turn: OwnTurn): Promise<CurrentAccess
   const answer = await refreshToken(kept.place, kept).catch(async (error: unknown) => {
     await giveBack(owner, turn);
     if (!isDown(error)) throw error;
-    logFailure('provider_token_not_refreshed', error, { identity_id: owner.identity_id });
     return error;
   });
-  if (answer instanceof ProviderFailure) {
-    if (hasTimeLeft(kept.access, 1)) return { access: kept.access, refreshed: false };
-    throw unavailable(owner, answer.code === 'throttled' ? throttledFor : secondsToRetry);
-  }
+  if (answer instanceof ProviderFailure) return withoutAnswer(owner, kept, answer);
   if (answer === 'refused') {
     await endAccess(owner, turn);
-    throw loginNeeded(owner.provider);
+    return laterAccess(owner);
   }
 
   // 3. It is stored, with the next refresh token if there is one.
@@ -129,8 +125,22 @@ async function refresh(owner: AccessOwner, turn: OwnTurn): Promise<CurrentAccess
   }
 
   // 4. A login or an unlinking came first, and what is kept since then counts.
-  const { login_user_id } = owner;
-  return laterAccess(owner, await readItem(loginUserItem(login_user_id)));
+  return laterAccess(owner);
+}
+
+/**
+ * The access token of before, if it is still valid while the provider does not answer.
+ * @throws ServiceError `temporarily_unavailable` otherwise
+ */
+function withoutAnswer(
+  owner: AccessOwner,
+  { access }: KeptToken,
+  failure: ProviderFailure,
+): CurrentAccess {
+  const seconds = failure.code === 'throttled' ? throttledFor : secondsToRetry;
+  if (!hasTimeLeft(access, 1)) throw unavailable(owner, failure, seconds);
+  logFailure('provider_gave_no_verdict', failure, {});
+  return { access, refreshed: false };
 }
 
 /**
@@ -188,14 +198,18 @@ async function waitForOther(owner: AccessOwner, found: Item | undefined): Promis
     await wait(pause);
     item = await readItem(loginUserItem(login_user_id));
   }
-  return laterAccess(owner, item);
+  return laterAccess(owner);
 }
 
-/** @throws ServiceError `temporarily_unavailable` unless an access token is there all the same */
-async function laterAccess(owner: AccessOwner, item: Item | undefined): Promise<CurrentAccess> {
-  const { access } = await readKept(item, owner);
+/**
+ * The access token that is kept by now.
+ * @throws ServiceError `invalid_grant` if none is, `temporarily_unavailable` if it has expired
+ */
+async function laterAccess(owner: AccessOwner): Promise<CurrentAccess> {
+  const { access } = await readKept(await readItem(loginUserItem(owner.login_user_id)), owner);
   if (hasTimeLeft(access, leastSecondsLeft)) return { access, refreshed: false };
-  throw unavailable(owner, secondsToRetry);
+  const failure = new Error('Another request has not got an answer of the provider.');
+  throw unavailable(owner, failure, secondsToRetry);
 }
 
 const faultsOfOutages: ProviderFailure['code'][] = [
@@ -209,9 +223,16 @@ const faultsOfOutages: ProviderFailure['code'][] = [
 const isDown = (error: unknown): error is ProviderFailure =>
   error instanceof ProviderFailure && faultsOfOutages.includes(error.code);
 
-const unavailable = ({ provider }: AccessOwner, retryAfterSeconds: number): ServiceError =>
-  new ServiceError(
+/** The error for a server while the provider does not answer, which is logged with each such answer. */
+function unavailable(
+  { identity_id, provider }: AccessOwner,
+  failure: Error,
+  retryAfterSeconds: number,
+): ServiceError {
+  logFailure('provider_token_not_refreshed', failure, { identity_id });
+  return new ServiceError(
     'temporarily_unavailable',
     `There is no answer of ${provider} now. Nothing is lost; send the request again.`,
     { reason: 'provider_unavailable', retryAfterSeconds },
   );
+}
