@@ -38,6 +38,7 @@ export class Watching extends NestedStack {
       graph('Throttles', measurements.ofFunctions('Throttles'), measurements.tableThrottles),
       graph('Tokens issued, by grant', by('TokensIssued', 'grant_type')),
       graph('Tokens issued, by provider', by('TokensIssued', 'provider')),
+      graph("Providers' tokens issued, by provider", by('ProviderTokensIssued', 'provider')),
       graph(
         'Refresh tokens repeated, replayed and reused',
         total('RefreshTokensRepeated'),

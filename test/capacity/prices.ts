@@ -69,7 +69,7 @@ export const assumptions = {
    */
   hook: { gigabytes: 0.125, milliseconds: 20, connecting: 10, logBytes: 900 },
   /** Dollars a month without any request. */
-  fixed: 29,
+  fixed: 30,
   /**
    * Share of requests that meet a cold start, with its three reads of secrets and its new log
    * stream.
