@@ -56,8 +56,8 @@ test('the sandbox plays a refresh token that dies, and consent that is revoked: 
 });
 
 test('the sandbox plays a provider that takes no more requests', async () => {
-  const { exchange, id } = await newLogin({ lifetime: '1', refresh_token: 'throttled' });
-  // Until the first access token has expired, that one still counts.
+  const { exchange, id } = await newLogin({ lifetime: '6', refresh_token: 'throttled' });
+  // Until the first access token has expired, that one still counts. It has to outlast the login.
   const answer = await eventually(
     () => exchange(id),
     ({ status }) => status !== 200,
