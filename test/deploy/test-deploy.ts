@@ -184,6 +184,11 @@ runCheck(async (cleanUps) => {
   );
 
   await step('Take that release back, and forth again', () => moveRelease(cloud, service));
+  await step('Take it back, and deploy a fix: not with a canary, but without one', () =>
+    fixRelease(cloud, service, (more) =>
+      deployWith({ ...restored, accessTokenSeconds: '900', ...more }),
+    ),
+  );
 
   await step(
     'The deployed operator function has the signing key revoked, and another one signs',
@@ -292,9 +297,13 @@ async function checkDeployed(cloud: Cloud): Promise<void> {
     print(`    ${name}: ${status}, ${milliseconds} ms`);
 }
 
+/** Seconds for which a new token lasts, which says which version is live. */
+const lifetimeIn = async (service: Service): Promise<number> =>
+  (await service.logIn(unique('carol'))).body.expires_in;
+
 /** The versions before gave tokens another lifetime than those that were deployed last. */
 async function moveRelease(cloud: Cloud, service: Service): Promise<void> {
-  const lifetime = async () => (await service.logIn(unique('carol'))).body.expires_in;
+  const lifetime = () => lifetimeIn(service);
   const { functions } = await commandLine(cloud, 'release', 'back', '--yes');
   assert.equal(await lifetime(), 3600);
   const shown = await commandLine(cloud, 'release', 'show');
@@ -312,6 +321,23 @@ async function moveRelease(cloud: Cloud, service: Service): Promise<void> {
   await commandLine(cloud, 'release', 'forward', '--yes');
   assert.equal(await lifetime(), 1800);
   print(`    ${functions.length} functions`);
+}
+
+/**
+ * After `release back`, only a deployment without a canary goes through: with one, CodeDeploy would
+ * fail, and the rollback would make the bad version live.
+ * @param deployFix deploys a release with another lifetime of tokens
+ */
+async function fixRelease(
+  cloud: Cloud,
+  service: Service,
+  deployFix: (more: Record<string, string>) => Promise<void>,
+): Promise<void> {
+  await commandLine(cloud, 'release', 'back', '--yes');
+  await assert.rejects(deployFix({ canary: 'true' }), /release forward --stack/);
+  assert.equal(await lifetimeIn(service), 3600);
+  await deployFix({});
+  assert.equal(await lifetimeIn(service), 900);
 }
 
 /** `cdk destroy` may report a failure although the stack is gone; what counts is whether it is. */
