@@ -190,8 +190,7 @@ function readAnswer({ status, body }: Answer) {
   if (status === 200) return unmarshalled(body);
   const { __type = '', message = '', Item } = body;
   if (!__type.endsWith('#ConditionalCheckFailedException')) return undefined;
-  const $metadata = { httpStatusCode: status, attempts: 1 };
-  throw new ConditionalCheckFailedException({ message, Item, $metadata });
+  throw new ConditionalCheckFailedException({ message, Item, $metadata: { attempts: 1 } });
 }
 
 /** The members of inputs that have attributes. */

@@ -44,6 +44,23 @@ describe('providers check says that all is well with the demo', () => {
     expect([ok, checks]).toEqual([true, [passed('user info'), passed('authorization code')]]);
   });
 
+  test('codes that come with an id token: how many keys its issuer has, too', async () => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const scene = standIn.openScene();
+    scene.answer('token', { status: 400, body: { error: 'invalid_grant' } });
+    const authorization_code = {
+      token_url: `${scene.url}/token`,
+      redirect_uris: ['https://app.example/callback'],
+      client_id: ourApp,
+      client_secret: 'our secret',
+      id_token: { issuer: scene.url },
+    };
+    await service.setProvider({ login_app_id }, 'provider_b', { authorization_code });
+    const { ok, checks } = await check(login_app_id, 'provider_b');
+    const keys = passed(`keys of ${scene.url}`, oneKey);
+    expect([ok, checks]).toEqual([true, [passed('authorization code'), keys]]);
+  });
+
   test('provider_c: but that only a login shows whether our key is right', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_c');
     const detail = expect.stringContaining(
