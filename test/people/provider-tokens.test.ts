@@ -118,6 +118,22 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(revoked().slice(1)).toEqual([revocation(token)]);
   });
 
+  test('of a code that comes without an id token is revoked too', async () => {
+    const scene = standIn.openScene();
+    const token = unique('provider-refresh-token');
+    scene.answer('token', { body: { access_token: 'an-access-token', refresh_token: token } });
+    const app = await createLoginApp(service, unique('app'));
+    const { id_token: _, ...authorization_code } = exchangeOf(scene);
+    const user_info = { url: `${scene.url}/user_info` };
+    await service.setProvider(app, 'provider_b', { user_info, authorization_code });
+    const code = { provider: 'provider_b', authorization_code: 'a-code' };
+    const login = await service.token({ grant_type: 'provider_authorization_code', ...code }, app);
+    const account = accountOf(service, login.body.access_token);
+    expect(scene.forms('revoke')).toEqual([]);
+    expect((await account.remove()).status).toBe(204);
+    expect(scene.forms('revoke')).toEqual([revocation(token)]);
+  });
+
   const wrong = [500, 503, 400, 401, 403, 302];
   test.each(wrong)(
     'the deletion goes on at a %i of the provider; operators try again',
