@@ -465,6 +465,20 @@ describe('what 1.0.0 has left', () => {
     await register(String(first), installation);
     expect(await eventuallyHas(0, () => idsFor(person.loginUserId))).toEqual([]);
   });
+
+  test('a device that gets another person with the installation keeps nothing of its earlier link', async () => {
+    const { installation, person, id } = await installed();
+    const token = unique('token');
+    const next = await idOf(token);
+    await service.relate(next, (await newPerson(service)).token);
+    // This was about the earlier link. Left behind, it would put the new one in doubt.
+    await setAttributes(own, deviceKey(next), { took_over: 'another' });
+    await register(token, installation);
+    expect(await idsWith(next, person.loginUserId)).toEqual([next]);
+    const first = (await itemAt(own, deviceKey(id)))?.token;
+    await register(String(first), installation);
+    expect(await idsWith(id, person.loginUserId)).toEqual([id]);
+  });
 });
 
 /**

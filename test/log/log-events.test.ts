@@ -3,11 +3,11 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { expectError } from '../support/expectations.ts';
-import { newIssuerLogin } from '../support/issuer-login.ts';
+import { newIssuerLogin, newJwtLogin } from '../support/issuer-login.ts';
 import { type LogLine, logLine, logLines, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
-import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { prepareLogin, type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -232,6 +232,17 @@ describe('token_refused', () => {
       {},
       { id_token: [forged.toString('base64url'), ...rest].join('.') },
     );
+    expect(await lineOf(answer, 'token_refused')).toMatchObject({ error: 'invalid_grant', reason });
+  });
+
+  const inThePast = Math.floor(Date.now() / 1000) - 600;
+  test.each<[string, Claims, object]>([
+    ['token_expired', { exp: inThePast }, {}],
+    ['issued_by_another_issuer', { iss: 'https://accounts.example' }, {}],
+    ['unknown_key', {}, { kid: 'another' }],
+  ])('%s, of an access token that is a JWT', async (reason, claims, header) => {
+    const { logIn } = await newJwtLogin(service, standIn);
+    const answer = await logIn(claims, { typ: 'at+jwt', ...header });
     expect(await lineOf(answer, 'token_refused')).toMatchObject({ error: 'invalid_grant', reason });
   });
 
