@@ -110,7 +110,7 @@ describe('a deployment with an origin secret', () => {
       reason: 'origin_secret_wrong',
       RequestsRefused: 1,
     });
-    expect(JSON.stringify(line._aws)).toContain('[],["error"],["reason"]');
+    expect(JSON.stringify(line._aws)).toContain('[],["reason"]');
     const output = running.output();
     for (const text of [secret, previous, current]) expect(output).not.toContain(text);
   });

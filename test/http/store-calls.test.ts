@@ -309,6 +309,9 @@ describe('access requests', () => {
   });
 
   test('a search: 1 query, then 1 batch read', async () => {
+    const { id } = (await create({ approvals_needed: 1 })).body;
+    const approval = { actor_type: 'custom', actor_id: 'ann', status: 'approved' };
+    expect((await service.addEvent('reviews', approval, { id })).status).toBe(201);
     const search = () => service.accessRequests('?decision=approved&order=oldest&page_size=1');
     await expectRounds(search, 200, [['Query'], ['BatchGetItem']]);
   });

@@ -21,8 +21,11 @@ export const today = (stacks: { service: unknown; edge: unknown }): Deployable =
  * The properties of a resource that an update must not change; undefined when the resource itself
  * may go.
  */
-const fixedOf = ({ Type, DeletionPolicy }: Resource): readonly string[] | undefined =>
-  fixedProperties[Type] ?? (DeletionPolicy?.startsWith('Retain') ? [] : undefined);
+function fixedOf({ Type, DeletionPolicy }: Resource): readonly string[] | undefined {
+  // Each release makes versions of its own. Those before are retained, so that it can be taken back.
+  if (Type === 'AWS::Lambda::Version') return undefined;
+  return fixedProperties[Type] ?? (DeletionPolicy?.startsWith('Retain') ? [] : undefined);
+}
 
 const isCompared = (resource: Resource | undefined): boolean =>
   resource !== undefined &&

@@ -56,10 +56,10 @@ export async function exchangeCode(
   const sent = [code, code_verifier ?? ''];
   const answer = await askTokenEndpoint(exchange, { form, sent, needed }, signal);
   if (answer === 'refused') throw rejected('code_refused');
-  const { tokens, sentAt } = answer;
+  const { tokens, sentAt, told } = answer;
   received.token = tokenToStore(exchange, tokens, sentAt, received.issuer);
   received.isRevocable = exchange.revocation_url !== undefined;
-  if (tokens[needed] === undefined) throw withoutToken(needed, exchange.token_url, 200);
+  if (tokens[needed] === undefined) throw withoutToken(needed, exchange.token_url, 200, told);
   return tokens;
 }
 
@@ -94,8 +94,8 @@ export async function refreshProviderToken(
   const request: TokenRequest = { form, sent: [refresh_token], needed };
   const answer = await askTokenEndpoint({ ...exchange, refused_errors }, request, signal);
   if (answer === 'refused') return answer;
-  const { tokens, sentAt } = answer;
-  if (tokens[needed] === undefined) throw withoutToken(needed, exchange.token_url, 200);
+  const { tokens, sentAt, told } = answer;
+  if (tokens[needed] === undefined) throw withoutToken(needed, exchange.token_url, 200, told);
   const isRevocable = exchange.revocation_url !== undefined;
   return { access: accessIn(tokens, sentAt), refresh_token: tokens.refresh_token, isRevocable };
 }
@@ -109,17 +109,25 @@ interface TokenRequest {
   needed: 'access_token' | 'id_token';
 }
 
+/** An answer with status 200, whose tokens may be missing: some providers send errors so. */
+interface TokenAnswer {
+  tokens: Tokens;
+  /** Epoch seconds of the request. */
+  sentAt: number;
+  /** The error code in the answer, for the log. */
+  told: string[];
+}
+
 /**
  * Asks a token endpoint.
- * @returns the tokens, with epoch seconds of the request; or `refused` for a credential that the
- *   provider rejects
+ * @returns `refused` for a credential that the provider rejects
  * @throws ServiceError for a credential that is too long, ProviderFailure
  */
 async function askTokenEndpoint(
   exchange: RefreshTokenSettings,
   { form, sent, needed }: TokenRequest,
   signal: AbortSignal,
-): Promise<{ tokens: Tokens; sentAt: number } | 'refused'> {
+): Promise<TokenAnswer | 'refused'> {
   const { token_url: url } = exchange;
   const client_secret = await clientSecretOf(exchange);
   const sentAt = epochSeconds();
@@ -139,14 +147,14 @@ async function askTokenEndpoint(
   if (status === 401)
     throw new ProviderFailure('refused_our_credentials', url, [status, ...told].join(', '), status);
   if (status !== 200) throw withoutToken(needed, url, status, told);
-  return { tokens: v.parse(tokensSchema, body), sentAt };
+  return { tokens: v.parse(tokensSchema, body), sentAt, told };
 }
 
 const withoutToken = (
   needed: TokenRequest['needed'],
   url: string,
   status: number,
-  told: string[] = [],
+  told: string[],
 ): ProviderFailure => {
   const detail = [status, ...told, `no ${needed.replace('_', ' ')}`].join(', ');
   return new ProviderFailure('unexpected_answer', url, detail, status);
