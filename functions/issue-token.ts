@@ -17,7 +17,8 @@ export const { endpoint, handler } = serve({
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
     signing_keys: ['GetItem'],
     issuer_keys: ['PutItem'],
-    used_once: ['UpdateItem'],
+    // With BatchGetItem, the two actions are on the same kinds and share a statement of the policy.
+    used_once: ['BatchGetItem', 'UpdateItem'],
   },
   secrets: ['signing-keys', 'refresh-tokens', 'provider-settings'],
   callsProviders: true,

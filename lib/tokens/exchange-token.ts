@@ -28,7 +28,13 @@ const subjectTokenTypes = [accessTokenType, 'urn:ietf:params:oauth:token-type:jw
 
 /** @__NO_SIDE_EFFECTS__ */
 const oneOf = <const Values extends readonly [string, ...string[]]>(name: string, values: Values) =>
-  v.optional(v.pipe(required(name), v.picklist(values, mustBeOneOf(name, values))));
+  v.optional(
+    v.pipe(
+      required(name),
+      v.picklist(values, mustBeOneOf(name, values)),
+      jsonSchema({ type: 'string', enum: [...values] }),
+    ),
+  );
 
 const idParameter = (name: string, form: 'i_…' | 'lu_…', text: string) =>
   v.optional(
