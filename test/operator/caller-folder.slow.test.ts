@@ -107,7 +107,8 @@ describe('npm run docs: one line, and no stack trace', () => {
 test.each(['operating', 'importing', 'phones', 'production'])(
   'the op of the page %s says something in a folder without the project',
   async (page) => {
-    const [lines = ''] = readFileSync(`docs/${page}.md`, 'utf8').match(/^op\(\) \{\n.*?^\}$/ms) ?? [];
+    const [lines = ''] =
+      readFileSync(`docs/${page}.md`, 'utf8').match(/^op\(\) \{\n.*?^\}$/ms) ?? [];
     const op = `${lines}\nop accounts list`;
     expect(await execa('sh', ['-c', op], { cwd: caller, reject: false })).toMatchObject({
       exitCode: 1,
