@@ -1,5 +1,5 @@
 import { App, CfnResource } from 'aws-cdk-lib';
-import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { CfnAlias, CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { deployService } from '../../infra/stack/deployment.ts';
 import { overrides, unsupported } from './unsupported.ts';
@@ -14,6 +14,10 @@ const leftOut: string[] = [];
 
 const resources = stack.node.findAll().filter((construct) => CfnResource.isCfnResource(construct));
 
+const trials = resources
+  .filter(({ cfnResourceType }) => cfnResourceType === 'Custom::Trial')
+  .map(({ logicalId }) => stack.resolve(logicalId));
+
 for (const resource of resources) {
   const id = String(stack.resolve(resource.logicalId));
   if (unsupported.has(resource.cfnResourceType)) {
@@ -21,6 +25,8 @@ for (const resource of resources) {
     for (const other of resources) other.removeDependency(resource);
     leftOut.push(id);
   }
+  // They also wait for the nested stack of the alarms, which is left out.
+  if (resource instanceof CfnAlias) resource.addOverride('DependsOn', trials);
   if (resource instanceof CfnFunction) {
     for (const [name, value] of Object.entries(overrides(process.env.FRONT_URL)))
       resource.addPropertyOverride(`Environment.Variables.${name}`, value);

@@ -59,8 +59,9 @@ runCheck(async (cleanUps) => {
       const operation = await openOperation(tab, 'issue-token');
       const grants = operation.locator('.examples-select-element').first();
       const names = await grants.locator('option').allInnerTexts();
-      assert.equal(names.length, 6);
-      for (const name of names) {
+      assert.equal(names.length, 7);
+      // The sandbox's providers keep no tokens that could be exchanged, unless they are told to.
+      for (const name of names.filter((one) => one !== 'Token exchange')) {
         await grants.selectOption({ label: name });
         const sent = v.parse(example, JSON.parse(await operation.locator('textarea').inputValue()));
         const { status, body } = await execute(operation);
