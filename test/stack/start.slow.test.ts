@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { on } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,10 +44,19 @@ function run(
   return child;
 }
 
-/** A stack in a process of its own. It is up when it prints something. */
+/** A stack in a process of its own. */
 const runStart = (LOCAL_DIR: string, environment: Record<string, string> = {}) =>
   run(process.execPath, ['infra/local/start.ts'], { env: { LOCAL_DIR, ...environment } });
-const isUp = ({ stdout }: ReturnType<typeof run>) => once(stdout, 'data');
+
+/** Waits until a stack says how to stop it; lines about events may come before. */
+async function isUp({ stdout }: ReturnType<typeof run>): Promise<void> {
+  let printed = '';
+  for await (const [chunk] of on(stdout, 'data', { close: ['end'] })) {
+    printed += chunk;
+    if (printed.includes('Ctrl-C')) return;
+  }
+  throw new Error(`It has ended: ${printed}`);
+}
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'login-service-'));
 
