@@ -6,8 +6,8 @@ import {
   TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb';
 
-/** The most times that a write is sent. Together with the pauses, that takes about 2 s. */
-const mostAttempts = 12;
+/** The most times that a write is sent. Together with the pauses, that takes about 3 s. */
+const mostAttempts = 16;
 /** The most milliseconds before the second attempt; doubled before each further one. */
 const firstPause = 50;
 const longestPause = 500;
