@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import { type BuildOptions, build } from 'esbuild';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { pageFiles } from '../docs/page/page-files.ts';
 import { readSettings } from '../settings/settings.ts';
 import { bundlesFolder, mainFields } from '../stack/bundles.ts';
 import { deployService } from '../stack/deployment.ts';
 import { resourceOf, ServiceFunction } from '../stack/service-function.ts';
 import { projectFolder } from '../version.ts';
+import { bundledPackages, packageIn } from './bundled-packages.ts';
 import { writeDeclarations } from './declarations.ts';
+import { noticesOf } from './licences.ts';
 import { packageManifest } from './manifest.ts';
 import { oldestNode } from './node-version.ts';
 import { startPackages } from './start-packages.ts';
@@ -44,6 +46,7 @@ const shared: BuildOptions = {
 const bundleEntry = () =>
   build({
     ...shared,
+    metafile: true,
     entryPoints: [join(import.meta.dirname, 'index.ts')],
     format: 'cjs',
     define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
@@ -54,6 +57,7 @@ const bundleEntry = () =>
 const bundleCommand = () =>
   build({
     ...shared,
+    metafile: true,
     entryPoints: [join(import.meta.dirname, 'command.ts')],
     format: 'esm',
     splitting: true,
@@ -86,8 +90,17 @@ function copyFiles(): void {
   for (const [name, text] of pageFiles(true)) writeFileSync(join(folder, 'page', name), text);
 }
 
+/** Writes the notices of the packages that are bundled, and of the page's. */
+function writeNotices(metafiles: Metafile[]): void {
+  const pages = packageIn(join(projectFolder, 'node_modules/swagger-ui-dist'));
+  const notices = noticesOf([...bundledPackages(metafiles), pages]);
+  writeFileSync(join(folder, 'THIRD-PARTY-NOTICES.txt'), notices);
+}
+
 rmSync(folder, { recursive: true, force: true });
-await Promise.all([bundleEntry(), bundleCommand()]);
+const bundles = await Promise.all([bundleEntry(), bundleCommand()]);
+// The command bundles the functions, too, since it starts the service.
+writeNotices(bundles.map(({ metafile }) => metafile));
 bundleFunctions();
 writeDeclarations(join(folder, 'types'));
 copyFiles();

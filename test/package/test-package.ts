@@ -74,7 +74,7 @@ runCheck(async (cleanUps) => {
       const { stdout } = await execa('tar', ['-tzf', tarball]);
       const files = stdout.split('\n');
       const known =
-        /^package\/(package\.json|README\.md|docs\/[\w/.-]+|bundles\/[\w-]+\/index\.mjs|lib\/[\w-]+\.[cm]js|types\/[\w/-]+\.d\.ts|page\/[\w-]+\.(html|css|js))$/;
+        /^package\/(package\.json|README\.md|THIRD-PARTY-NOTICES\.txt|docs\/[\w/.-]+|bundles\/[\w-]+\/index\.mjs|lib\/[\w-]+\.[cm]js|types\/[\w/-]+\.d\.ts|page\/[\w-]+\.(html|css|js))$/;
       assert.deepEqual(
         files.filter((file) => !known.test(file)),
         [],
@@ -84,6 +84,13 @@ runCheck(async (cleanUps) => {
       return `${files.length} files`;
     },
   );
+  await check('It has the notices of each package whose code it contains', async () => {
+    const notices = readFileSync(join(folder, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+    for (const name of ['@aws-sdk/client-dynamodb', 'jose', 'valibot', 'swagger-ui-dist'])
+      assert.match(notices, new RegExp(`^${name} [\\d.]+ \\(`, 'm'));
+    for (const text of ['Copyright (c) 2018 Filip Skokan', 'Fabian Hiller', 'Apache License'])
+      assert.ok(notices.includes(text), `They have no ${text}.`);
+  });
   await check('It brings no other package, and runs nothing when it is installed', async () => {
     const before = countPackages(app);
     await install(app, tarball);

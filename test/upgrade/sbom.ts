@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
+import { bundledPackages } from '../../infra/package/bundled-packages.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bundleOptions } from '../support/bundle-options.ts';
 import { runCheck } from '../support/steps.ts';
@@ -40,7 +39,7 @@ const licencesOf = ({ licenses }: Component): string[] =>
   licenses.map(({ license, expression }) => license?.id ?? expression ?? 'unknown');
 
 /** The packages of which the functions' bundles contain something, as `NAME@VERSION`. */
-async function bundledPackages(): Promise<Set<string>> {
+async function deployedPackages(): Promise<Set<string>> {
   const { endpoints, others } = readFunctions();
   const entryPoints = [...endpoints.keys(), ...others.keys()].map((key) => `functions/${key}.ts`);
   const { metafile } = await build({
@@ -50,21 +49,7 @@ async function bundledPackages(): Promise<Set<string>> {
     metafile: true,
     write: false,
   });
-  const contained = Object.values(metafile.outputs).flatMap(({ inputs }) =>
-    Object.entries(inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0),
-  );
-  const folders = contained.flatMap(
-    ([file]) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.slice(0, 1) ?? [],
-  );
-  return new Set([...new Set(folders)].map(nameAndVersion));
-}
-
-const packageSchema = v.object({ name: v.string(), version: v.string() });
-
-function nameAndVersion(folder: string): string {
-  const text = readFileSync(join(folder, 'package.json'), 'utf8');
-  const installed = v.parse(packageSchema, JSON.parse(text));
-  return `${installed.name}@${installed.version}`;
+  return new Set(bundledPackages([metafile]).map((one) => `${one.name}@${one.version}`));
 }
 
 /**
@@ -80,7 +65,7 @@ runCheck(async () => {
     '--sbom-type=application',
   ]);
   const sbom = v.parse(sbomSchema, JSON.parse(stdout));
-  const bundled = await bundledPackages();
+  const bundled = await deployedPackages();
   const components = sbom.components.filter((one) => bundled.has(one['bom-ref']));
   const listed = new Set(components.map((one) => one['bom-ref']));
   for (const one of bundled)
