@@ -1,24 +1,27 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { deleteLoginUser } from '../lib/people/deletion/delete-login-user.ts';
-import { stepUpErrors } from './shared/errors.ts';
+import { loginUserPath } from '../lib/tokens/issuer.ts';
+import { presenceHeaders, requirePresence } from '../lib/tokens/require-presence.ts';
+import { presenceErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
-  route: 'DELETE /v2/marketing/login/user',
+  route: `DELETE ${loginUserPath}`,
   authenticate: loginUserToken,
+  parameters: { headers: presenceHeaders },
   table: {
     login_users: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
+    used_once: ['PutItem'],
   },
-  secrets: ['provider-settings'],
+  secrets: ['provider-settings', 'refresh-tokens'],
   callsProviders: true,
-  handle: async ({ caller }) => {
+  handle: async ({ caller, headers }) => {
     // One whose deletion was interrupted is neither there nor blocked, and can't log in again.
     if (!caller.isDeleted) {
       requireActiveUser(caller);
-      requireStepUp(caller);
+      await requirePresence(caller, headers.dpop, { method: 'DELETE', path: loginUserPath });
     }
     return noContent(deleteLoginUser(caller.login_user_id, 'person', { last: caller.session_id }));
   },
@@ -33,6 +36,6 @@ export const { endpoint, handler } = serve({
           'The Login User is deleted. A second call gets a 401, since no session is left.',
       },
     },
-    errors: stepUpErrors,
+    errors: presenceErrors,
   },
 });

@@ -1,11 +1,13 @@
 import { settleExpired } from '../lib/access-requests/store-decision.ts';
 import { accessOf } from '../lib/http/endpoint.ts';
 import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
+import { expireGuests } from '../lib/people/deletion/expire-guests.ts';
 import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
 
 /** All that is due, although its name says the first only: the log group keeps the name. */
 export const access = accessOf({
-  summary: 'Finishes interrupted deletions, and stores that access requests have expired',
+  summary:
+    'Finishes interrupted deletions, deletes guests, and stores that access requests expired',
   table: {
     login_apps: ['GetItem'],
     login_users: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
@@ -22,7 +24,11 @@ export const access = accessOf({
 export const handler = (_: unknown, invocation: Invocation): Promise<void> =>
   withInvocation(invocation, async () => {
     // What fails in one does not keep the other from its work.
-    const outcomes = await Promise.allSettled([finishInterrupted(), settleExpired()]);
+    const outcomes = await Promise.allSettled([
+      finishInterrupted(),
+      settleExpired(),
+      expireGuests(),
+    ]);
     const failures = outcomes
       .filter((outcome) => outcome.status === 'rejected')
       .map(({ reason }): unknown => reason);

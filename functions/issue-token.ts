@@ -32,7 +32,7 @@ export const { endpoint, handler } = serve({
     summary:
       'Issues tokens for a provider credential, a refresh token or client credentials, or exchanges one',
     description:
-      'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. The token exchange (RFC 8693) gets a server an access token of the provider, where the settings keep its tokens: for a Login User Token of the person, or for their id. It never gets a refresh token. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
+      'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `guest` begins without an account, where an operator lets guests into the Login App: the tokens have the claim `guest`, until an identity is linked. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. The token exchange (RFC 8693) gets a server an access token of the provider, where the settings keep its tokens: for a Login User Token of the person, or for their id. It never gets a refresh token. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
     tag: 'Tokens',
     responses: {
       200: {
@@ -77,10 +77,10 @@ export const { endpoint, handler } = serve({
       unsupported_grant_type: {
         when: 'There is no such grant type.',
         example:
-          'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials, urn:ietf:params:oauth:grant-type:token-exchange.',
+          'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials, guest, urn:ietf:params:oauth:grant-type:token-exchange.',
       },
       unauthorized_client: {
-        when: `The client may not use this grant, read recipients or get tokens of providers, or its Login App is disabled. Only the operator can change that. Or: ${providerNotAllowed.when}`,
+        when: `The client may not use this grant, read recipients or get tokens of providers, its Login App lets in no guests, or it is disabled. Only the operator can change that. Or: ${providerNotAllowed.when}`,
         example: 'The client may not use the grant client_credentials.',
       },
       invalid_grant: {
@@ -94,7 +94,7 @@ export const { endpoint, handler } = serve({
       },
       too_many_requests: {
         ...throttledByProvider,
-        when: `${throttledByProvider.when} Or the client has exchanged too many tokens in this minute. \`Retry-After\` says how long.`,
+        when: `${throttledByProvider.when} Or the client has exchanged too many tokens in this minute. Or the key, the client or the Login App has begun too many guests in this hour. \`Retry-After\` says how long.`,
       },
       temporarily_unavailable: {
         when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Or the provider did not answer when its token was to be refreshed; nothing is lost. Send the request again.',
@@ -126,6 +126,7 @@ export const { endpoint, handler } = serve({
         },
         'Refresh token': { grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' },
         'Client credentials': { grant_type: 'client_credentials' },
+        Guest: { grant_type: 'guest' },
         'Token exchange': {
           grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
           audience: 'provider_b',

@@ -2,7 +2,6 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { form } from '../lib/http/body.ts';
 import { created, ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import {
@@ -12,7 +11,9 @@ import {
 } from '../lib/people/identities/new-identity.ts';
 import { withReceivedToken } from '../lib/people/identities/store-token.ts';
 import { askAboutLink } from '../lib/people/login-hook.ts';
-import { providerNotAllowed, stepUpErrors, throttledByProvider } from './shared/errors.ts';
+import { identitiesPath } from '../lib/tokens/issuer.ts';
+import { presenceHeaders, requirePresence } from '../lib/tokens/require-presence.ts';
+import { presenceErrors, providerNotAllowed, throttledByProvider } from './shared/errors.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
@@ -21,11 +22,12 @@ const example = {
 };
 
 export const { endpoint, handler } = serve({
-  route: 'POST /v2/marketing/login/user/identities',
+  route: `POST ${identitiesPath}`,
   authenticate: loginUserToken,
+  parameters: { headers: presenceHeaders },
   body: form(identityFormSchema),
   table: {
-    login_users: ['GetItem', 'UpdateItem'],
+    login_users: ['GetItem', 'UpdateItem', 'DeleteItem'],
     issuer_keys: ['GetItem'],
     used_once: ['GetItem', 'PutItem'],
   },
@@ -33,9 +35,9 @@ export const { endpoint, handler } = serve({
   callsProviders: true,
   asksLoginHook: true,
   idIs: 'identity_id',
-  handle: async ({ caller, body }) => {
+  handle: async ({ caller, headers, body }) => {
     const user = requireActiveUser(caller);
-    requireStepUp(caller);
+    await requirePresence(caller, headers.dpop, { method: 'POST', path: identitiesPath });
     const { provider } = body;
     const place = { loginAppId: user.login_app_id, provider };
     const { isNew, identity } = await withReceivedToken(place, async (received) => {
@@ -48,7 +50,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Links another identity to the Login User',
     description:
-      'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',
+      'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything. The first identity makes a guest a person: the id and the session stay.',
     tag: 'People',
     responses: {
       201: {
@@ -75,7 +77,7 @@ export const { endpoint, handler } = serve({
         example: 'The provider does not accept this credential for this Login App.',
       },
       unauthorized_client: providerNotAllowed,
-      ...stepUpErrors,
+      ...presenceErrors,
       conflict: {
         when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
         example: 'The identity belongs to another Login User of this Login App.',

@@ -1,8 +1,8 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { isGuest, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireStepUp } from '../lib/login-users/recent-login.ts';
-import { unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
+import { noSuchIdentity, unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
 import { textField } from '../lib/schema/json-schema.ts';
 import { stepUpErrors } from './shared/errors.ts';
 
@@ -14,8 +14,10 @@ export const { endpoint, handler } = serve({
   secrets: ['provider-settings'],
   callsProviders: true,
   handle: async ({ caller, path }) => {
-    const { login_user_id } = requireActiveUser(caller);
+    const user = requireActiveUser(caller);
+    if (isGuest(user)) throw noSuchIdentity();
     requireStepUp(caller);
+    const { login_user_id } = user;
     return noContent(unlinkIdentity({ login_user_id, identity_id: path.identity_id }));
   },
   document: !process.env.BUNDLED && {

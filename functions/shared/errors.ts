@@ -47,3 +47,21 @@ export const stepUpErrors = {
     example: exampleOfOldLogin,
   },
 } satisfies Record<string, ErrorRecord>;
+
+/** The errors of somebody who may be a guest, and has to be there now. */
+export const presenceErrors = {
+  insufficient_user_authentication: {
+    ...stepUpErrors.insufficient_user_authentication,
+    when: `${stepUpErrors.insufficient_user_authentication.when} For a guest of a confidential client, the access token was issued longer ago: refresh it.`,
+  },
+  invalid_dpop_proof: {
+    when: 'For a guest of a public client: there is no proof of the key of the session, or one that is malformed, by another key, for another request or used.',
+    example:
+      'Send a proof in the header DPoP, by the key of the session: a guest has no login to repeat.',
+  },
+  use_dpop_nonce: {
+    when: "The guest's proof has no nonce of the service, or one that has expired. Make one with the nonce in the header `DPoP-Nonce`.",
+    example:
+      'The proof has no nonce of the service, or one that has expired: make one with that in the header DPoP-Nonce.',
+  },
+} satisfies Record<string, ErrorRecord>;

@@ -193,7 +193,7 @@ function addFile(command: Command, name: string, help: string, typed: Typed): vo
 
 /** The value that a flag's text stands for; a file's content, for a flag that names a file. */
 function convert(name: string, { kind }: Flag, text: string): unknown {
-  if (kind === 'number') return /^\d+$/.test(text) ? Number(text) : text;
+  if (kind === 'number' || kind === 'count') return /^\d+$/.test(text) ? Number(text) : text;
   if (kind !== 'json' && kind !== 'secret') return text;
   const content = readGiven(name, text);
   // An editor ends the line; the secret doesn't.

@@ -56,6 +56,10 @@ export const logReasons = {
   other_access_token: 'The id token was issued with another access token (`at_hash`)',
   login_user_blocked: 'An operator has blocked this person',
   sign_ups_closed: 'The Login App lets in only people who exist, and this person does not',
+  guests_off: 'The Login App lets in no guests',
+  guests_of_key_exceeded: 'The key of the phone has made as many guests as it may in an hour',
+  guests_of_client_exceeded: 'The client has made as many guests as it may in an hour',
+  guests_of_login_app_exceeded: 'The Login App has as many new guests as it may in an hour',
   denied_by_hook: 'The login hook of the deployment refused',
   refresh_token_sent: 'A refresh token was sent instead of an access token',
   login_app_token_sent: 'A Login App Token was sent instead of another token',
@@ -63,6 +67,7 @@ export const logReasons = {
   recipients_token_sent: 'A token with the scope `recipients` was sent instead of another token',
   refresh_token_malformed: 'The refresh token is not one of ours',
   acr_insufficient: 'The login of the session has none of the acr values that the request needs',
+  token_not_recent: 'The access token was issued too long ago for what the guest asks for',
   login_not_recent: 'The login of the session is too long ago for what the person asks for',
   assertion_malformed:
     'The client assertion is no JWT, of another type, or has a key in its header',

@@ -87,7 +87,14 @@ export const logEvents = {
     login_user_id,
     by,
   }),
-  login_user_deleted: line('A Login User was deleted', { login_user_id, by }),
+  login_user_deleted: line(
+    'A Login User was deleted; by `expiry`, a guest whose session was over',
+    { login_user_id, by: choiceOf('expiry', ...parties) },
+  ),
+  guest_not_expired: line(
+    'It could not be found out whether a guest still has a session, or the guest could not be deleted; it is tried again every minute',
+    { login_user_id, failure },
+  ),
   deletion_not_finished: line(
     'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
     { login_user_id, failure },
@@ -101,6 +108,7 @@ export const logEvents = {
     identity_id,
     provider,
   }),
+  login_user_promoted: line('A guest became a person, by the first identity', { login_user_id }),
   identity_unlinked: line(
     'An identity was unlinked from a person, by them, an operator or its provider',
     {

@@ -10,12 +10,18 @@ export const grantTypes = [
 ] as const;
 
 /**
+ * The grant by which somebody begins without an account. A client that may log people in may use
+ * it, where the Login App lets in guests: a list of 1.1.0, which can't name it, stays right.
+ */
+export const guestGrant = 'guest';
+
+/**
  * The grant by which a server gets a provider's access token. A client needs a right of its own.
  * @see RFC 8693, section 2.1
  */
 export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-export const supportedGrantTypes = [...grantTypes, tokenExchange] as const;
+export const supportedGrantTypes = [...grantTypes, guestGrant, tokenExchange] as const;
 export type GrantType = (typeof supportedGrantTypes)[number];
 
 /**

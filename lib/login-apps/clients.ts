@@ -13,7 +13,13 @@ import {
 import { cached } from '../storage/cache.ts';
 import { type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
-import { grantTypes, platforms } from './client-metadata.ts';
+import {
+  type GrantType,
+  grantTypes,
+  guestGrant,
+  platforms,
+  tokenExchange,
+} from './client-metadata.ts';
 import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';
@@ -143,6 +149,17 @@ export const findCurrentClient = (clientId: string) =>
 
 export const findPublicClient = (clientId: string) =>
   authenticateClientBy(clientId, async ({ public_on }) => public_on !== undefined);
+
+/**
+ * Whether a client may use a grant. Whoever may log people in may begin guests, and the token
+ * exchange has a right of its own.
+ */
+export function mayUseGrant({ grantTypes: allowed }: AuthenticatedClient, type: GrantType) {
+  if (allowed === undefined || type === tokenExchange) return true;
+  if (type === guestGrant) return loginGrants.some((login) => allowed.includes(login));
+  return allowed.includes(type);
+}
+const loginGrants = ['provider_credentials', 'provider_authorization_code'] as const;
 
 /** The rights of a client, as an operator sets them. */
 type ClientRights = Pick<

@@ -6,12 +6,29 @@ import { cached } from '../storage/cache.ts';
 import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
 
-/** The attributes of a Login App that say whether it is in use. */
+/** The most new guests in an hour, unless an operator sets other numbers. */
+export const defaultGuestsPerHour = 2_000;
+export const defaultGuestsPerClient = 1_000;
+
+/** The rules for guests of a Login App, as an operator sets them. */
+const guestRulesSchema = v.object({
+  /** Days after which a guest is gone, however often their session is refreshed. */
+  days: v.number(),
+  /** The most new guests of the Login App in an hour. */
+  per_hour: v.number(),
+  /** The most new guests of each of its clients in an hour. */
+  per_client_per_hour: v.number(),
+});
+export type GuestRules = v.InferOutput<typeof guestRulesSchema>;
+
+/** The attributes of a Login App that say whether it is in use, and by whom. */
 export const statusAttributes = {
   /** While it is set, nobody logs in, and no token of the Login App is accepted. */
   disabled_at: v.optional(v.string()),
   /** While it is set, only people who exist log in. */
   sign_ups_closed_at: v.optional(v.string()),
+  /** Absent while the Login App lets in no guests. */
+  guests: v.optional(guestRulesSchema),
   /** Epoch seconds; sessions that began before have ended. */
   sessions_valid_from: v.optional(v.number()),
   /**
@@ -29,6 +46,8 @@ const statusOf = (stored: Stored | undefined) => ({
   isEnabled: stored !== undefined && stored.disabled_at === undefined,
   /** Whether people may log in for the first time. */
   isOpen: stored?.sign_ups_closed_at === undefined,
+  /** Undefined while no guests are let in. */
+  guests: stored?.guests,
   sessionsValidFrom: stored?.sessions_valid_from ?? 0,
 });
 export type LoginAppStatus = ReturnType<typeof statusOf>;

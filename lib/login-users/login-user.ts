@@ -28,6 +28,11 @@ const loginUserSchema = v.object({
   created_at: v.string(),
   /** The latest login with any identity, or their import. */
   last_login_at: v.string(),
+  /**
+   * Epoch seconds until which a guest may live. A link removes it, but not one of 1.1.0: whoever
+   * has an identity is no guest.
+   */
+  guest_until: v.optional(v.number()),
   blocked_at: v.optional(v.string()),
   hijacked_at: v.optional(v.string()),
   /** When Apple last said that mail to the person's relay address arrives again, or no more. */
@@ -62,12 +67,14 @@ export const loginUserItem = (loginUserId: string): ItemKey<Item, LoginUserItem>
   parse: (item) => item,
 });
 
-/** The person of a Login User Token, with fields of its session. */
+/** The person of a Login User Token, with fields of the token and of its session. */
 export interface AuthenticatedUser {
   login_app_id: string;
   login_user_id: string;
   session_id: string;
   client_id: string;
+  /** Epoch seconds at which the access token was issued. */
+  issued_at: number;
   /** Epoch seconds of the login that began the session. */
   started_at: number;
   /** Epoch seconds at which the person authenticated at the provider, if it told. */
@@ -82,6 +89,9 @@ export interface AuthenticatedUser {
   isDeleted: boolean;
 }
 
+/** The condition that there is no item yet. */
+export const whileNotThere = { pk: { exists: false } };
+
 /** Conditions that a Login User exists, and no deletion has begun. */
 export const whileExisting = { created_at: { exists: true }, deleted_at: { exists: false } };
 
@@ -94,6 +104,20 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   const user = v.parse(loginUserSchema, item);
   return { ...user, last_session_id: lastSessionIdOf(user), identities: identitiesIn(item) };
 }
+
+/**
+ * Whether somebody is a guest: a Login User who began without an identity, and has none yet. A
+ * person whose only identity was moved away has none either, but is no guest.
+ */
+export const isGuest = ({ guest_until, identities }: LoginUser): boolean =>
+  guest_until !== undefined && identities.length === 0;
+
+/** The mark of a guest in tokens, sessions and answers, which have none of a person. */
+export const guestClaim = (user: LoginUser): true | undefined => isGuest(user) || undefined;
+
+/** Epoch seconds at which a guest has to be gone; undefined for a person. */
+export const endOfGuest = (user: LoginUser): number | undefined =>
+  isGuest(user) ? user.guest_until : undefined;
 
 /** The time of the latest login; undefined for somebody imported who has never logged in. */
 export function latestLoginOf(user: LoginUser): string | undefined {

@@ -37,6 +37,17 @@ export function requireRecentLogin(user: AuthenticatedUser): void {
 }
 
 /**
+ * Requires an access token that was issued as recently as a login must be. Whoever has got one of a
+ * confidential client can't get the next one.
+ * @throws ServiceError `insufficient_user_authentication` unless it is
+ */
+export function requireRecentToken({ issued_at }: AuthenticatedUser): void {
+  if (maxAge() === 0 || epochSeconds() - issued_at <= maxAge()) return;
+  const message = `This needs an access token that was issued at most ${maxAge()} seconds ago: refresh it and repeat the request.`;
+  throw insufficient(message, 'token_not_recent', { max_age: maxAge() });
+}
+
+/**
  * @throws ServiceError `insufficient_user_authentication` unless the login is recent, with an `acr`
  *   that the deployment wants
  */

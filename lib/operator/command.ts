@@ -79,14 +79,15 @@ export const defineCommands = <const Taken extends Record<string, Flags>>(
 
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**
-   * Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are; a
-   * `number` is an id too. `lines` is a file that the command line sends line by line, in batches;
+   * Values of `id`, `number`, `count`, `choice`, `subset` and `switch` are logged, others never
+   * are; a `number` is an id too, a `count` is not. `lines` is a file that the command line sends line by line, in batches;
    * its name is typed without a flag. A `secret` is typed as the name of a file that holds it
    * (`--app-secret-file`), so that it stays out of the shell's history.
    */
   kind:
     | 'id'
     | 'number'
+    | 'count'
     | 'choice'
     | 'subset'
     | 'switch'
@@ -147,6 +148,21 @@ export const id = (form: IdForm, help: string, from?: string) => {
 };
 export const number = (help: string) =>
   flag('number', 'number', help, v.pipe(v.number(integer), v.safeInteger(integer)));
+/** How many of something: an integer from a least to a greatest. */
+export const count = (help: string, [least, greatest]: [number, number]) => {
+  const message = `must be an integer from ${least} to ${greatest}`;
+  return flag(
+    'count',
+    'number',
+    help,
+    v.pipe(
+      v.number(message),
+      v.integer(message),
+      v.minValue(least, message),
+      v.maxValue(greatest, message),
+    ),
+  );
+};
 export const choice = <const Choices extends readonly string[]>(of: Choices, help: string) =>
   flag('choice', of.join('|'), help, v.picklist(of, `must be one of ${of.join(', ')}`));
 /**
@@ -269,7 +285,7 @@ export function readFlags<Taken extends Flags>(
   return v.parse(typed, values);
 }
 
-const loggedKinds: Flag['kind'][] = ['id', 'number', 'choice', 'subset', 'switch'];
+const loggedKinds: Flag['kind'][] = ['id', 'number', 'count', 'choice', 'subset', 'switch'];
 
 /** The flags of a command that go into the log: no text that an operator wrote or pasted. */
 export function loggedFlags(known: Flags, given: Record<string, unknown>): Record<string, unknown> {

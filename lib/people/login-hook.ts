@@ -3,7 +3,7 @@ import { optionalEnvironment, optionalEnvironmentSeconds } from '../foundation/e
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
-import type { AuthenticatedUser } from '../login-users/login-user.ts';
+import { type AuthenticatedUser, guestClaim } from '../login-users/login-user.ts';
 import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
 import { jsonObject } from '../schema/validation.ts';
 import { probeIds } from '../storage/probe-ids.ts';
@@ -97,6 +97,8 @@ interface HookEvent {
   login_app_id: string;
   login_user_id: string;
   external_id: string | undefined;
+  /** Set for a guest. */
+  guest?: true | undefined;
   /** Whether the login creates the person. */
   first_login?: boolean;
   client_id: string;
@@ -110,7 +112,7 @@ type HookIdentity = VerifiedIdentity & { provider: ProviderId };
 /**
  * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not
  * stored yet.
- * @param identity absent at a refresh if the person has unlinked it
+ * @param identity absent for a guest, and at a refresh if the person has unlinked it
  * @returns the claims for the access tokens of the session, in JSON; undefined for none
  * @throws ServiceError `invalid_grant` when the function refuses; Error when it fails, takes too
  *   long or gives an invalid answer
@@ -169,6 +171,7 @@ export async function askAboutLink(
     login_app_id: caller.login_app_id,
     login_user_id: caller.login_user_id,
     external_id: caller.user?.external_id,
+    guest: caller.user && guestClaim(caller.user),
     session_id: caller.session_id,
     client_id: caller.client_id,
   } as const;

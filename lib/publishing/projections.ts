@@ -54,14 +54,16 @@ const loginUser: Projection = (change) => {
   const after = existing(change.after);
   const hasLoggedIn = after && differs('last_session_id', change);
   const haveSessionsEnded = after && differs('sessions_ended_at', change);
+  const isPromoted = after && before?.guest_until !== undefined && after.guest_until === undefined;
   const isHijacked = after?.hijacked_at && differs('hijacked_at', change);
   const isMailOff = after?.email_disabled_at && differs('email_disabled_at', change);
   const isMailOn = after?.email_enabled_at && differs('email_enabled_at', change);
   return [
-    ...when(!before, 'login_user.created', after),
+    ...when(!before, 'login_user.created', after && { ...after, guest: guestIn(after) }),
     ...when(hasLoggedIn, 'login_user.logged_in', {
       ...after,
       provider: after?.last_provider,
+      guest: after && guestIn(after),
       session_id: lastSessionIdOf(countersIn(after)),
       logged_in_at: after?.last_login_at,
     }),
@@ -74,10 +76,17 @@ const loginUser: Projection = (change) => {
     ...when(isHijacked, 'login_user.hijacked', after),
     ...when(isMailOff, 'login_user.email_disabled', after),
     ...when(isMailOn, 'login_user.email_enabled', after),
+    ...when(isPromoted, 'login_user.promoted', before),
     ...identityEvents(change),
     ...endedAccess(change),
     ...when(!after, 'login_user.deleted', before),
   ];
+};
+
+/** The mark of a guest, who has no login with a provider. */
+const guestIn = ({ guest_until, last_provider }: Item): true | undefined => {
+  const isGuest = guest_until !== undefined && last_provider === undefined;
+  return isGuest || undefined;
 };
 
 /** The events of a further identity, and of the first one, which is part of the Login User. */

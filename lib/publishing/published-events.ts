@@ -33,6 +33,9 @@ const person = {
     'Their id in the system that they were imported from. Only by a setting of the deployment.',
   ),
 };
+const guest = {
+  guest: described(v.optional(v.literal(true)), 'True for a guest. Absent for a person.'),
+};
 const session = { session_id: textField('The session: the `sid` of its tokens.') };
 const device = {
   device_id: textField('The device.'),
@@ -52,19 +55,25 @@ const event = <Fields extends v.ObjectEntries>(when: string, fields: Fields) => 
  */
 export const publishedEvents = {
   'login_user.created': event(
-    'A person logged in to a Login App for the first time, or was imported.',
+    'A person logged in to a Login App for the first time, or was imported, or a guest began.',
     {
       ...person,
-      provider: v.picklist(providerIds),
+      provider: described(v.optional(v.picklist(providerIds)), 'Absent for a guest.'),
+      ...guest,
       created_at: timestampField,
     },
   ),
-  'login_user.logged_in': event('A person logged in. A refresh is no login.', {
+  'login_user.logged_in': event('A person logged in, or a guest began. A refresh is no login.', {
     ...person,
     ...session,
-    provider: v.picklist(providerIds),
+    provider: described(v.optional(v.picklist(providerIds)), 'Absent for a guest.'),
+    ...guest,
     logged_in_at: timestampField,
   }),
+  'login_user.promoted': event(
+    'A guest became a person, by the first identity that was linked to them. The id stays.',
+    person,
+  ),
   'login_user.sessions_ended': event(
     'All sessions of a person that had begun were ended together, but for one perhaps.',
     {
@@ -74,7 +83,7 @@ export const publishedEvents = {
     },
   ),
   'login_user.deleted': event(
-    'A Login User was deleted, and all their sessions with them.',
+    'A Login User was deleted, and all their sessions with them; also a guest whose session was over.',
     person,
   ),
   'login_user.blocked': event('A Login User was blocked.', {

@@ -31,7 +31,10 @@ export type Partitions = {
  */
 export const partitions = {
   login_apps: { table: ['LOGIN_APP#*'], by_list: ['LOGIN_APPS', 'PROVIDER_SETTINGS'] },
-  login_users: { table: ['LOGIN_USER#*'], by_list: ['LOGIN_USERS_OF#*', 'UNFINISHED'] },
+  login_users: {
+    table: ['LOGIN_USER#*'],
+    by_list: ['LOGIN_USERS_OF#*', 'UNFINISHED', 'DUE_GUESTS'],
+  },
   devices: {
     table: ['DEVICE#*', 'INSTALLATION#*'],
     by_list: ['DEVICES_OF#*'],
@@ -106,6 +109,11 @@ export const deletionKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'DELETION');
 /** All such deletions in the index `by_list`, by when each began. */
 export const unfinishedList = 'UNFINISHED';
+/** When a guest has to be looked at again: they may have no session any longer. */
+export const guestEndKey = (loginUserId: string) =>
+  key(loginUserPartition(loginUserId), 'GUEST_END');
+/** All guests in the index `by_list`, by when each has to be looked at. */
+export const dueGuestsList = 'DUE_GUESTS';
 /**
  * A session. Its id ends with the three digits of its slot in the ring of the person's sessions:
  * `s_b2F…007` is stored at `SESSION#007` until a later session gets this slot. An id of another
@@ -186,8 +194,8 @@ export function issuerKeysKey(issuer: string): Key {
 /** A used client assertion, proof or nonce, by its kind and its ids. */
 export const usedOnceKey = (...ids: string[]) => key(`USED_ONCE#${hashOf(...ids)}`, 'USED');
 
-/** The uses of something in a minute, by its kind, its ids and the minute. */
-export const usesInMinuteKey = (...ids: string[]) => key(`USED_ONCE#${hashOf(...ids)}`, 'USES');
+/** The uses of something in a span of time, by its kind, its ids and the number of the span. */
+export const usesInSpanKey = (...ids: string[]) => key(`USED_ONCE#${hashOf(...ids)}`, 'USES');
 
 export const tableFormatKey = () => key('TABLE', 'FORMAT');
 

@@ -36,6 +36,8 @@ const loginUserClaimsSchema = v.object({
   auth_time: v.exactOptional(epochSecondsSchema),
   /** The person's external id, if the deployment puts it into tokens. */
   ext_id: v.exactOptional(v.string()),
+  /** `true` for a guest. In a person's token, it is a claim of the login hook, which may be any. */
+  guest: v.exactOptional(v.unknown()),
   ...loginClaimsSchema.entries,
 });
 const loginAppClaimsSchema = v.object(claimsFor('login_app'));

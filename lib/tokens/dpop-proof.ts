@@ -66,14 +66,13 @@ type ProofKey = v.InferOutput<typeof headerSchema>['jwk'];
 const secondsSchema = (name: string) =>
   v.number(`The claim ${name} of the proof must be a number, the seconds since 1970.`);
 const idMessage = 'The claim jti of the proof must be a text, another one for each request.';
-const methodMessage = 'The claim htm of the proof must be POST.';
 const notValidNow =
   'The proof is not valid now, by its exp or nbf. It needs neither of them: the service goes by iat and nonce.';
 
 const claimsSchema = v.object(
   {
     jti: v.pipe(v.string(idMessage), v.nonEmpty(idMessage)),
-    htm: v.string(methodMessage),
+    htm: v.string('The claim htm of the proof must be the method of the request.'),
     htu: v.string('The claim htu of the proof must be the address of the endpoint.'),
     iat: secondsSchema('iat'),
     nonce: v.exactOptional(v.string('The claim nonce of the proof must be a text.')),
@@ -94,8 +93,14 @@ const claimsSchema = v.object(
   ({ path }) => `The proof must have the claim ${String(path?.[0]?.key)}.`,
 );
 
+/** A request that a proof is for, by its method and path. */
+export interface ProvenRequest {
+  method: 'POST' | 'DELETE';
+  path: string;
+}
+
 /**
- * The proof of possession of a key for a POST to a path. Nothing is written: `useProof` notes that
+ * The proof of possession of a key for a request. Nothing is written: `useProof` notes that
  * it was used.
  * @param sent the header `DPoP`
  * @param needsNonce whether it counts only with a nonce of the service, so that it can't have been
@@ -105,7 +110,7 @@ const claimsSchema = v.object(
  */
 export async function verifyProof(
   sent: string | undefined,
-  path: string,
+  request: ProvenRequest,
   needsNonce: boolean,
 ): Promise<Proof> {
   if (sent === undefined)
@@ -118,7 +123,7 @@ export async function verifyProof(
 
   // 2. It is for this request.
   const claims = checked(claimsSchema, () => decodeJwt(sent), 'claim_invalid');
-  requireRequest(claims, path);
+  requireRequest(claims, request);
 
   // 3. It has a nonce or, where it need not have one, is of this minute by the clock of the phone.
   const { jti, iat, nonce } = claims;
@@ -134,9 +139,16 @@ export async function verifyProof(
       });
 }
 
-/** @throws ServiceError unless the claims name a POST to a path of the service */
-function requireRequest({ htm, htu }: v.InferOutput<typeof claimsSchema>, path: string): void {
-  if (htm !== 'POST') throw rejectedProof(methodMessage, 'proof_for_another_request');
+/** @throws ServiceError unless the claims name a request to the service */
+function requireRequest(
+  { htm, htu }: v.InferOutput<typeof claimsSchema>,
+  { method, path }: ProvenRequest,
+): void {
+  if (htm !== method)
+    throw rejectedProof(
+      `The claim htm of the proof must be ${method}.`,
+      'proof_for_another_request',
+    );
   const address = `${issuer()}${path}`;
   if (withoutQuery(htu) === address) return;
   const message = `The claim htu of the proof must be ${address}.`;
@@ -153,7 +165,7 @@ const withoutNonce =
  * for other clients.
  * @throws ServiceError `invalid_dpop_proof` when it was used before
  */
-export async function useProof({ proof }: AuthenticatedClient): Promise<void> {
+export async function useProof({ proof }: Pick<AuthenticatedClient, 'proof'>): Promise<void> {
   if (!proof) return;
   const isFirst = await useOnce(proof.end, 'proof', proof.key, proof.jti);
   if (!isFirst)

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { definedOnly } from '../foundation/defined-only.ts';
 import { findCurrentClient } from '../login-apps/clients.ts';
 import { findStatus } from '../login-apps/status.ts';
 import { loginClaimsSchema } from '../login-users/linked-identity.ts';
@@ -8,7 +9,7 @@ import {
   type SessionGeneration,
   stateOfGeneration,
 } from '../people/sessions/session.ts';
-import { countField, described, textField } from '../schema/json-schema.ts';
+import { countField, described, jsonSchema, textField } from '../schema/json-schema.ts';
 import { type AccessTokenPayload, payloadOf } from './access-token.ts';
 import { activeSessionOf } from './active-session.ts';
 import { issuer } from './issuer.ts';
@@ -38,6 +39,15 @@ const activeToken = v.pipe(
       ext_id: v.exactOptional(
         textField(
           'The id of the person in the system that they were imported from. Only by a setting of the deployment.',
+        ),
+      ),
+      guest: v.exactOptional(
+        v.pipe(
+          v.unknown(),
+          jsonSchema({ type: 'boolean' }),
+          v.description(
+            'True for a guest, who has linked no identity by now. Absent for a person, whatever the token says.',
+          ),
         ),
       ),
       ...loginClaimsSchema.entries,
@@ -93,13 +103,23 @@ async function accessToken(
 
   if (claims.token_use === 'login_user') {
     const session = await activeSessionOf(claims.aud, claims.sub, claims.sid);
-    const isActiveHere = session !== undefined && hasIssued(session, claims);
-    return isActiveHere ? { ...active, auth_time: authTimeOf(session) } : inactive;
+    if (!session || !hasIssued(session, claims)) return inactive;
+    const guest = session.isGuest || (await claimOfHook(loginAppId, claims.guest));
+    return definedOnly({ ...active, guest, auth_time: authTimeOf(session) });
   }
   const client = await findCurrentClient(claims.client_id);
   if (!client) return inactive;
   const mayUse = claims.token_use === 'login_app' || client.mayReadRecipients;
   return mayUse ? active : inactive;
+}
+
+/**
+ * The claim `guest` of a person's token, if it is one of the login hook: where the Login App lets in
+ * guests, it is the service's, and says what was.
+ */
+async function claimOfHook(loginAppId: string, told: unknown): Promise<unknown> {
+  const { guests } = await findStatus(loginAppId);
+  return guests ? undefined : told;
 }
 
 /**
@@ -113,9 +133,9 @@ async function refreshToken(
   const session = await activeSessionOf(loginAppId, content.login_user_id, content.session_id);
   if (!session) return inactive;
   if (stateOfGeneration(session, content.generation) === 'outdated') return inactive;
-  return {
-    active: true,
-    token_type: 'refresh_token',
+  return definedOnly({
+    active: true as const,
+    token_type: 'refresh_token' as const,
     iss: issuer(),
     aud: session.login_app_id,
     sub: session.login_user_id,
@@ -123,5 +143,6 @@ async function refreshToken(
     client_id: session.client_id,
     auth_time: authTimeOf(session),
     ...session.login_claims,
-  };
+    guest: session.isGuest || undefined,
+  });
 }

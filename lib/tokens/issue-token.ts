@@ -4,10 +4,11 @@ import { logEvent } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import {
   type GrantType,
+  guestGrant,
   supportedGrantTypes,
   tokenExchange,
 } from '../login-apps/client-metadata.ts';
-import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
+import { type AuthenticatedClient, mayUseGrant, requireEnabled } from '../login-apps/clients.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { withReceivedToken } from '../people/identities/store-token.ts';
 import { logIn } from '../people/sessions/log-in.ts';
@@ -26,31 +27,14 @@ import {
 import type { ReceivedToken } from '../providers/received-token.ts';
 import { choiceProblem, mustBeOneOf, parameters, required } from '../schema/form-parameters.ts';
 import { described, jsonSchema } from '../schema/json-schema.ts';
-import { isPlainText } from '../schema/plain-text.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
 import { clientIdParameter, useProof } from './dpop-proof.ts';
 import { exchangeToken, tokenExchangeSchema } from './exchange-token.ts';
+import { guestSchema, issueToGuest } from './issue-to-guest.ts';
+import { loginParameters } from './login-parameters.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { issueAccessToken, loginUserTokenOf, type TokenResponse } from './token-response.ts';
-
-const sessionNameMessage =
-  'The parameter session_name must have 1 to 64 characters, none of them a control character.';
-
-const login = {
-  ...clientIdParameter,
-  session_name: v.optional(
-    v.pipe(
-      required('session_name'),
-      v.check((name) => isPlainText(name), sessionNameMessage),
-      v.maxCodePoints(64, sessionNameMessage),
-      jsonSchema({ type: 'string', minLength: 1, maxLength: 64 }),
-      v.description(
-        'A name by which the person recognizes the session in a list, such as that of their phone.',
-      ),
-    ),
-  ),
-};
 
 /** A provider's credential, whose parameters depend on the protocol. */
 const providerCredentials = v.variant(
@@ -58,12 +42,19 @@ const providerCredentials = v.variant(
   providerIds.map((provider) => {
     const grant_type = v.literal('provider_credentials');
     const title = `Provider${provider.slice(-1).toUpperCase()}Credentials`;
-    return v.pipe(protocolOf(provider).form(provider, { grant_type }, login), v.title(title));
+    return v.pipe(
+      protocolOf(provider).form(provider, { grant_type }, loginParameters),
+      v.title(title),
+    );
   }),
 );
 
 const providerAuthorizationCode = v.pipe(
-  parameters({ grant_type: v.literal('provider_authorization_code'), ...codeParameters, ...login }),
+  parameters({
+    grant_type: v.literal('provider_authorization_code'),
+    ...codeParameters,
+    ...loginParameters,
+  }),
   v.title('AuthorizationCodeGrant'),
 );
 
@@ -99,6 +90,7 @@ const grants = {
   provider_authorization_code: { schema: providerAuthorizationCode, issue: logInByCode },
   refresh_token: { schema: refreshToken, issue: refresh },
   client_credentials: { schema: clientCredentials, issue: issueToClient },
+  [guestGrant]: { schema: guestSchema, issue: issueToGuest },
   [tokenExchange]: { schema: tokenExchangeSchema, issue: exchangeToken },
 } satisfies Record<GrantType, unknown>;
 
@@ -135,8 +127,7 @@ export async function issueToken(
 ): Promise<TokenResponse> {
   const { grant_type } = request;
   noteRequest(request);
-  // The token exchange needs a right of its own.
-  if (grant_type !== tokenExchange && client.grantTypes?.includes(grant_type) === false)
+  if (!mayUseGrant(client, grant_type))
     throw notAllowed(`The client may not use the grant ${grant_type}.`);
   await requireEnabled(client.loginAppId);
   const response = await issueBy(grant_type, client, request).finally(storeFetchedKeys);

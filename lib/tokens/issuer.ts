@@ -8,4 +8,6 @@ export const revocationPath = '/v2/marketing/oauth/revoke';
 export const introspectionPath = '/v2/marketing/oauth/introspect';
 export const noncePath = '/v2/marketing/oauth/nonce';
 export const keysPath = '/v2/marketing/oauth/jwks';
+export const loginUserPath = '/v2/marketing/login/user';
+export const identitiesPath = '/v2/marketing/login/user/identities';
 export const notificationsPath = '/v2/marketing/providers/{provider}/notifications';

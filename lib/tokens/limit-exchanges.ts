@@ -16,7 +16,7 @@ const mostInMinute = optionalEnvironmentNumber(
  */
 export async function countExchange({ clientId }: AuthenticatedClient): Promise<void> {
   const most = mostInMinute();
-  const retryAfterSeconds = await limitUses(most, 'exchange', clientId);
+  const retryAfterSeconds = await limitUses({ most, seconds: 60 }, 'exchange', clientId);
   if (retryAfterSeconds === undefined) return;
   const message = `The client may get ${most} tokens of providers in a minute.`;
   throw new ServiceError('too_many_requests', message, { retryAfterSeconds });

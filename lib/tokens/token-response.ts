@@ -3,8 +3,9 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
+import { findStatus } from '../login-apps/status.ts';
 import { authTimeOf } from '../login-users/recent-login.ts';
-import { hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
+import { type HookClaims, hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
 import { countField, described, textField } from '../schema/json-schema.ts';
 import { accessTokenLifetime } from '../signing/settings.ts';
@@ -52,7 +53,7 @@ export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 /** The Login User Token of a session, with its refresh token. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   const { login_app_id, login_user_id, session_id, client_id } = session;
-  const hookClaims = hasLoginHook(login_app_id) ? hookClaimsIn(session.hook_claims) : {};
+  const hookClaims = hasLoginHook(login_app_id) ? await claimsOfHook(session) : {};
   // A claim of the hook never replaces one of the service, which come after it.
   const claims = {
     ...hookClaims,
@@ -63,7 +64,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
     client_id,
     auth_time: authTimeOf(session),
     ...session.login_claims,
-    ...definedOnly({ ext_id: externalIdForTokens(session) }),
+    ...definedOnly({ ext_id: externalIdForTokens(session), guest: session.guest }),
   } as const;
   annotateLog({ login_user_id, session_id });
   const [token, refresh_token] = await Promise.all([
@@ -71,6 +72,16 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
     writeRefreshToken(session),
   ]);
   return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
+}
+
+/**
+ * The claims that the login hook gave. Hooks of 1.1.0 could give one named `guest`, which stays as
+ * it is until the Login App lets in guests: from then on it is the service's alone.
+ */
+async function claimsOfHook({ login_app_id, hook_claims }: Session): Promise<HookClaims> {
+  const { guest, ...others } = hookClaimsIn(hook_claims);
+  const { guests } = await findStatus(login_app_id);
+  return guest === undefined || guests ? others : { guest, ...others };
 }
 
 type NewClaims<Use extends TokenUse> = Omit<

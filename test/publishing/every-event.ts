@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { type Arrived, problemsOf } from '../support/bus-stand-in.ts';
+import { newGuest } from '../support/guests.ts';
 import { eventually, newPerson, newPhone } from '../support/people.ts';
 import { type Service, unique } from '../support/service.ts';
 
@@ -14,6 +15,8 @@ type Published = Pick<Arrived, 'DetailType' | 'Detail'>;
  */
 export async function checkEveryEvent(service: Service, arrived: () => Published[]) {
   const person = await newPerson(service);
+  const guest = await newGuest(service);
+  await guest.account.linkAt('provider_a', unique('promoted'));
   const { body: refreshed } = await service.refresh(person.refreshToken);
   assert.equal(typeof refreshed.access_token, 'string');
   const phone = await newPhone(service);
@@ -59,7 +62,7 @@ export async function checkEveryEvent(service: Service, arrived: () => Published
 
   const isOurs = ({ Detail }: Published): boolean =>
     [Detail.login_user_id, Detail.device_id].some(
-      (one) => one === person.loginUserId || one === phone,
+      (one) => one === person.loginUserId || one === guest.loginUserId || one === phone,
     ) || Detail.access_request_id === id;
   const typesOf = (events: Published[]) =>
     [...new Set(events.map(({ DetailType }) => DetailType))].toSorted();

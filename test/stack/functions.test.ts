@@ -281,6 +281,7 @@ describe('functions', () => {
     [
       'SecretsRefreshTokens',
       [
+        'DeleteLoginUser',
         'IntrospectToken',
         'IssueNonce',
         'IssueToken',

@@ -49,6 +49,7 @@ describe('GET /.well-known/oauth-authorization-server', () => {
         'provider_authorization_code',
         'refresh_token',
         'client_credentials',
+        'guest',
         'urn:ietf:params:oauth:grant-type:token-exchange',
       ],
       response_types_supported: [],

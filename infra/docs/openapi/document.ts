@@ -195,7 +195,10 @@ const parametersOf = (
   );
 
 /** Names of headers as the standards write them; records have them in lower case, as events do. */
-const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
+const headerNames: Record<string, string> = {
+  'idempotency-key': 'Idempotency-Key',
+  dpop: 'DPoP',
+};
 
 /**
  * The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody`

@@ -100,7 +100,7 @@ export const clientAt = (path: string): Authentication<AuthenticatedClient> => (
     // A credential can't be known long before it is used, but a refresh token can: without a nonce,
     // somebody who had the key for a minute could refresh for ever by proofs that they made then.
     const needsNonce = parameter(form, 'grant_type') === 'refresh_token';
-    const proof = await verifyProof(dpop, path, needsNonce);
+    const proof = await verifyProof(dpop, { method: 'POST', path }, needsNonce);
     return { proofKey: proof.key, proof };
   }),
   alternative: 'dpop_proof',

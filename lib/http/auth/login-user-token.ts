@@ -52,6 +52,7 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
     if (!client) throw new ServiceError('invalid_token', ended, 'id_unknown');
     if (!session || !isActive(session, status) || !hasIssued(session, claims))
       throw new ServiceError('invalid_token', ended, 'session_ended');
-    return { ...session, client_providers: client.providers, user, isDeleted };
+    const issued_at = claims.iat;
+    return { ...session, issued_at, client_providers: client.providers, user, isDeleted };
   },
 };

@@ -6,7 +6,13 @@ import {
   loginAppTokenItem,
   type StoredLoginAppToken,
 } from '../../login-apps/login-app-tokens.ts';
-import { endAllSessions, undoLogout } from '../../login-apps/status.ts';
+import {
+  defaultGuestsPerClient,
+  defaultGuestsPerHour,
+  endAllSessions,
+  type GuestRules,
+  undoLogout,
+} from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
@@ -16,10 +22,13 @@ import { deleteItem, setTimestamp, updateOwnItem } from '../../storage/items.ts'
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { named } from '../../storage/lists.ts';
 import { noncePath, tokenPath } from '../../tokens/issuer.ts';
-import { choice, defineCommands, existing, id, onOff } from '../command.ts';
+import { choice, count, defineCommands, existing, id, onOff, optional } from '../command.ts';
 import { readPage, sortedByName } from '../pages.ts';
 import { clientShown } from './clients.ts';
 import { after, existingOf, loginApp, loginAppId, name, namePrefix, secretTo } from './shared.ts';
+
+/** The least and the greatest quota of guests in an hour: one item counts them all. */
+const mostGuests: [number, number] = [1, 1_000_000];
 
 async function disable(login_app_id: string, disabled: boolean) {
   existing(
@@ -35,6 +44,7 @@ const loginAppShown = (app: loginApps.LoginAppItem) => ({
   disabled: app.disabled_at !== undefined,
   disabled_at: app.disabled_at,
   sign_ups: app.sign_ups_closed_at === undefined ? undefined : 'closed',
+  guests: app.guests,
   sessions_valid_from: app.sessions_valid_from,
   created_at: app.created_at,
 });
@@ -106,6 +116,33 @@ export const loginAppCommands = defineCommands({
       return { login_app_id, sign_ups };
     },
   },
+  'login-apps set-guests': {
+    summary:
+      'Let in guests, who begin without an account, or no more of them; takes up to 30 seconds',
+    flags: {
+      'login-app': loginApp,
+      days: optional(
+        count('Days after which a new guest who has linked no identity is gone', [1, 365]),
+      ),
+      'per-hour': optional(
+        count(`New guests in an hour; ${defaultGuestsPerHour} by default`, mostGuests),
+      ),
+      'per-client-per-hour': optional(
+        count(`The same for each client; ${defaultGuestsPerClient} by default`, mostGuests),
+      ),
+      off: onOff('Let in no more guests; those who exist stay, and may still link an identity'),
+    },
+    example: '--login-app "$LOGIN_APP" --days 90',
+    run: async ({ 'login-app': app, off = false, ...given }) => {
+      const { login_app_id } = app;
+      const isGiven = Object.values(given).some((value) => value !== undefined);
+      if (off && isGiven) throw invalid('Give --off alone.');
+      const guests = off ? undefined : guestRules(app, given);
+      const item = loginApps.loginAppItem(login_app_id);
+      existing(await updateOwnItem(item, { set: { guests } }), 'Login App');
+      return { login_app_id, guests: guests ?? 'off' };
+    },
+  },
   'login-apps create': {
     summary: 'Create a Login App',
     flags: { name },
@@ -172,6 +209,28 @@ export const loginAppCommands = defineCommands({
     },
   },
 });
+
+interface GivenGuestRules {
+  days?: number | undefined;
+  'per-hour'?: number | undefined;
+  'per-client-per-hour'?: number | undefined;
+}
+
+/**
+ * The rules for guests with those that an operator gives; the others stay.
+ * @throws ServiceError if they have had no days yet
+ */
+function guestRules({ guests }: loginApps.LoginApp, given: GivenGuestRules): GuestRules {
+  const days = given.days ?? guests?.days;
+  if (days === undefined)
+    throw invalid('Give --days: how long a guest who links no identity may live.');
+  return {
+    days,
+    per_hour: given['per-hour'] ?? guests?.per_hour ?? defaultGuestsPerHour,
+    per_client_per_hour:
+      given['per-client-per-hour'] ?? guests?.per_client_per_hour ?? defaultGuestsPerClient,
+  };
+}
 
 /**
  * The ways to log in to a Login App, each a row of a table: a provider, who that is, and the

@@ -195,6 +195,7 @@ export const loginUserCommands = defineCommands({
 const loginUserShown = ({ blocked_at, ...user }: loginUsers.LoginUser) => ({
   login_user_id: user.login_user_id,
   external_id: user.external_id,
+  guest: loginUsers.guestClaim(user),
   created_at: user.created_at,
   last_login_at: loginUsers.latestLoginOf(user),
   last_session_id: user.last_session_id,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { endAllRelations } from '../../devices/relate-device.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
+import { guestEndItem } from '../../login-users/guest-end.ts';
 import { identitiesIn } from '../../login-users/linked-identity.ts';
 import {
   blockedError,
@@ -24,10 +25,19 @@ import { isOpen, readSessions, type Session, sessionItem } from '../sessions/ses
  * one, so an item that stays leads to a deletion that was interrupted.
  */
 export const deletionItem = itemKind(
-  v.object({ login_user_id: v.string(), by: v.picklist(['operator', 'person', 'provider']) }),
+  v.object({
+    login_user_id: v.string(),
+    by: v.picklist(['operator', 'person', 'provider']),
+    /** Set for a guest whose time was over. Then `by` is one that 1.1.0 can finish, too. */
+    is_expiry: v.optional(v.literal(true)),
+  }),
   deletionKey,
 );
-type DeletedBy = ItemOf<typeof deletionItem>['by'];
+type DeletedBy = ItemOf<typeof deletionItem>['by'] | 'expiry';
+
+/** The party that began a pending deletion, or `expiry`. */
+export const beginnerOf = ({ by, is_expiry }: ItemOf<typeof deletionItem>): DeletedBy =>
+  is_expiry ? 'expiry' : by;
 
 interface Options {
   /** A session that is removed last, so that its token can repeat what was interrupted. */
@@ -96,11 +106,13 @@ async function beginDeletion(
 ): Promise<'begun' | 'not_stored' | 'refused'> {
   const pending = put(deletionItem(loginUserId), {
     login_user_id: loginUserId,
-    by,
+    by: by === 'expiry' ? 'operator' : by,
+    is_expiry: by === 'expiry' ? true : undefined,
     list: unfinishedList,
     list_position: timestamp(),
   });
-  const whileAllowed = by === 'operator' ? when : { ...when, blocked_at: { exists: false } };
+  const isForced = by === 'operator' || by === 'expiry';
+  const whileAllowed = isForced ? when : { ...when, blocked_at: { exists: false } };
   const begins = update(loginUserItem(loginUserId), {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
     when: { ...whileAllowed, created_at: { exists: true } },
@@ -136,6 +148,9 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
   const { external_id } = item;
   if (typeof external_id === 'string')
     await releaseExternalId(String(item.login_app_id), external_id, loginUserId);
+
+  // Nobody has to look at a guest any more.
+  if (item.guest_until !== undefined) await deleteItem(guestEndItem(loginUserId));
 
   // Tokens that could not be revoked stay, and so does what leads to them.
   const revocations = await revokeStoredTokens(item, signal);

@@ -1,7 +1,12 @@
 import { type Device, tokenTypeOf } from '../../devices/device.ts';
 import { readRelatedDevices } from '../../devices/related-devices.ts';
-import { timestamp } from '../../foundation/clock.ts';
-import { type LoginUser, latestLoginOf } from '../../login-users/login-user.ts';
+import { isoTime, timestamp } from '../../foundation/clock.ts';
+import {
+  endOfGuest,
+  guestClaim,
+  type LoginUser,
+  latestLoginOf,
+} from '../../login-users/login-user.ts';
 import { identitiesOf } from '../identities/identities-of-person.ts';
 import { readSessions } from '../sessions/session.ts';
 
@@ -22,6 +27,7 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
     email_disabled_at,
   } = user;
   const last_login_at = latestLoginOf(user);
+  const guestEnd = endOfGuest(user);
   const [sessions, devices] = await Promise.all([
     readSessions(login_user_id),
     readRelatedDevices(login_user_id),
@@ -32,6 +38,8 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
       login_user_id,
       login_app_id,
       external_id,
+      guest: guestClaim(user),
+      guest_until: guestEnd === undefined ? undefined : isoTime(guestEnd),
       created_at,
       imported_at,
       last_login_at,

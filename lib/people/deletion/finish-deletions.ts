@@ -7,7 +7,7 @@ import { timeLimit } from '../../storage/batches.ts';
 import { deleteItem, type Item, readItem } from '../../storage/items.ts';
 import { unfinishedList } from '../../storage/keys.ts';
 import { readMemberPages } from '../../storage/lists.ts';
-import { deleteLoginUser, deletionItem } from './delete-login-user.ts';
+import { beginnerOf, deleteLoginUser, deletionItem } from './delete-login-user.ts';
 import { removeLeftoverLink } from './leftover-link.ts';
 
 /** Milliseconds after which no function can still be working on a deletion. */
@@ -68,11 +68,12 @@ async function finish(pending: Item): Promise<'login_users' | 'links' | undefine
     return isLeftover ? 'links' : undefined;
   }
 
-  const { login_user_id, by } = deletionItem.parse(pending);
+  const deletion = deletionItem.parse(pending);
+  const { login_user_id } = deletion;
   const person = await readItem(loginUserItem(login_user_id));
   if (person?.deleted_at !== undefined) {
-    const deletion = await deleteLoginUser(login_user_id, by);
-    return deletion && 'login_users';
+    const deleted = await deleteLoginUser(login_user_id, beginnerOf(deletion));
+    return deleted && 'login_users';
   }
   // 1.0.0 wrote the item before it began. It goes, unless somebody has written another since.
   await deleteItem(pending, { list_position: { is: String(pending.list_position) } });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import type { UserIdentity } from '../../login-users/linked-identity.ts';
-import type { LoginUser } from '../../login-users/login-user.ts';
+import { guestClaim, type LoginUser } from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
 import { described, textField, timestampField } from '../../schema/json-schema.ts';
 
@@ -79,9 +79,12 @@ export const shownLoginUserSchema = v.pipe(
     external_id: v.exactOptional(
       textField('Their id in the system that they were imported from. Absent if they were not.'),
     ),
+    guest: v.exactOptional(
+      described(v.literal(true), 'For a guest, who has linked no identity yet.'),
+    ),
     identities: described(
       v.array(shownIdentitySchema),
-      'What the person can log in with, the oldest first.',
+      'What the person can log in with, the oldest first. A guest has none.',
     ),
   }),
   v.title('LoginUser'),
@@ -90,7 +93,8 @@ export const shownLoginUserSchema = v.pipe(
 export function showLoginUser(user: LoginUser): v.InferOutput<typeof shownLoginUserSchema> {
   const { login_user_id: id, created_at, last_login_at, external_id } = user;
   const identities = user.identities.map(shownIdentity);
-  return definedOnly({ id, created_at, last_login_at, external_id, identities });
+  const guest = guestClaim(user);
+  return definedOnly({ id, created_at, last_login_at, external_id, guest, identities });
 }
 
 /** The identities that a person can log in with, as an operator sees them. */

@@ -3,6 +3,7 @@ import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateIds } from '../../log/request-fields.ts';
+import { guestEndItem } from '../../login-users/guest-end.ts';
 import {
   identityDetails,
   type UserIdentity,
@@ -23,7 +24,7 @@ import type { TokenPlace } from '../../providers/provider-token.ts';
 import type { ReceivedToken } from '../../providers/received-token.ts';
 import { retryOnConflict } from '../../storage/batches.ts';
 import { updateItem } from '../../storage/items.ts';
-import { update, writeTogether } from '../../storage/transactions.ts';
+import { remove, update, writeTogether } from '../../storage/transactions.ts';
 import {
   attributeOf,
   changeOfIdentities,
@@ -170,12 +171,16 @@ async function writeLink(link: Link, user: LoginUser, before: Before) {
   const tokenChange = await decideOnToken(link, place, received);
   const details = { ...attributesOfVerified(identity_id, verified), ...tokenChange.set };
   const change = changeOfIdentities(user, { added: [identity] });
+  // A guest becomes a person.
+  if (user.guest_until !== undefined) change.remove.push('guest_until');
   const gains = update(loginUserItem(login_user_id), {
     ...change,
     set: { ...change.set, ...details },
     when: { ...change.when, ...(byOperator ? whileExisting : whileActive) },
   });
   const writes = [gains, leadTo(link, indexItem)];
+  const isPromoted = user.guest_until !== undefined;
+  if (isPromoted) writes.push(remove(guestEndItem(login_user_id)));
 
   // The previous owner loses it.
   if (previousOwner) {
@@ -195,6 +200,7 @@ async function writeLink(link: Link, user: LoginUser, before: Before) {
     await afterUnlinking(former_login_user_id, [previousOwner.identity]);
   }
   logEvent('identity_linked', { login_user_id, identity_id, provider: place.provider });
+  if (isPromoted) logEvent('login_user_promoted', { login_user_id });
   const shown = { ...identity, ...identityDetails({ ...details }, identity_id) };
   return { isNew: true, identity: shownIdentity(shown) };
 }

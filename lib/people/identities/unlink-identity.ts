@@ -47,7 +47,8 @@ export async function unlinkIdentity(owner: Owner, { byOperator = false } = {}):
   await afterUnlinking(login_user_id, [removed]);
 }
 
-const noSuchIdentity = () => new ServiceError('not_found', 'The Login User has no such identity.');
+export const noSuchIdentity = () =>
+  new ServiceError('not_found', 'The Login User has no such identity.');
 const isLast =
   'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';
 

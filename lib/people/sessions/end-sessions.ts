@@ -4,6 +4,7 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { findStatus } from '../../login-apps/status.ts';
+import { lookSoon } from '../../login-users/guest-end.ts';
 import type { UserIdentity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem, whileExisting } from '../../login-users/login-user.ts';
 import { countersIn } from '../../login-users/sessions-of-person.ts';
@@ -34,7 +35,7 @@ export async function endSession(
   by: LogEvents['session_ended']['by'],
   reason?: Session['end_reason'],
 ): Promise<void> {
-  const { done } = await updateItem(sessionItem(loginUserId, sessionId), {
+  const outcome = await updateItem(sessionItem(loginUserId, sessionId), {
     set: {
       ended_at: timestamp(),
       expires_at: epochSeconds() + endedSessionSeconds,
@@ -42,7 +43,12 @@ export async function endSession(
     },
     when: { session_id: { is: sessionId }, ended_at: { exists: false } },
   });
-  if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
+  if (outcome.done) {
+    logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
+    // A guest can't begin another session.
+    const { guest } = outcome.after ?? outcome.before ?? {};
+    if (guest) await lookSoon(loginUserId);
+  }
   await endRelationsWhere(
     loginUserId,
     ({ related_session_id }) => related_session_id === sessionId,
@@ -90,6 +96,8 @@ export async function endSessions(
     when: { ...whileExisting, sessions_ended_before: { isNotFrom: sessions_begun + 1 } },
   });
   if (done) logEvent('sessions_ended', { login_user_id: loginUserId, by });
+  const isGuestsLast = person?.guest_until !== undefined && except === undefined;
+  if (isGuestsLast) await lookSoon(loginUserId);
 }
 
 /**

@@ -20,8 +20,12 @@ export const slotsInRing = environmentNumber('MAX_SESSIONS');
 /** A login that was recorded, and what the tokens of its session get from it. */
 interface RecordedLogin {
   client: AuthenticatedClient;
-  owner: Owner;
-  verified: VerifiedIdentity;
+  /** The person, with the identity of the login unless they are a guest. */
+  owner: Pick<Owner, 'login_user_id'> & Partial<Owner>;
+  /** Details of the login that the provider told; none of a guest. */
+  verified?: Partial<VerifiedIdentity>;
+  /** Epoch seconds at which a guest has to be gone; undefined for a person. */
+  guestEnd?: number;
   /** A name from the app, for the person to tell their sessions apart. */
   name: string | undefined;
   /** The claims of the login hook, in JSON. */
@@ -38,7 +42,7 @@ type NewSession = Session &
 
 /** The session that begins with a login. The number of the login gives it a slot. */
 export function sessionOf(login: RecordedLogin): NewSession {
-  const { client, owner, verified, name, hookClaims, prefix, outcome } = login;
+  const { client, owner, verified = {}, guestEnd, name, hookClaims, prefix, outcome } = login;
   const { before, after } = outcome;
   const counters = countersIn(after ?? before);
   const { sessions_begun = 0, sessions_ended_at } = counters;
@@ -58,12 +62,13 @@ export function sessionOf(login: RecordedLogin): NewSession {
     provider_session_end: verified.session_end,
     external_id: externalIdForTokens(after ?? before),
     identity_id: owner.identity_id,
+    guest: guestEnd === undefined ? undefined : true,
     hook_claims: hookClaims,
     ordinal,
     session_id: sessionIdInSlot(prefix, ordinal % slotsInRing()),
     generation: 0,
     started_at,
-    expires_at: endOf(started_at, verified.session_end),
+    expires_at: endOf(started_at, verified.session_end, guestEnd),
     created_at: timestamp(),
   };
   // The session replaces an earlier one in its slot, and subscribers are told how that one ended.

@@ -6,7 +6,12 @@ import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findStatus, type LoginAppStatus } from '../../login-apps/status.ts';
-import { blockedError, type LoginUser } from '../../login-users/login-user.ts';
+import {
+  blockedError,
+  endOfGuest,
+  guestClaim,
+  type LoginUser,
+} from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
 import { askLoginHook, asksAtLoginOnly, hasLoginHook, hookClaimsIn } from '../login-hook.ts';
@@ -60,6 +65,10 @@ export async function refreshSession(
     logEvent('login_user_refused', { login_user_id });
     throw blockedError('unauthorized_client');
   }
+  const guest = guestClaim(user);
+  const guestEnd = endOfGuest(user);
+  // 1.1.0 does not know guests, and may have let the session go on for longer.
+  if (guestEnd !== undefined && guestEnd <= epochSeconds()) throw invalidToken('session_ended');
   const { generation } = session;
   const logged = { login_user_id, session_id, generation };
   const state = stateOfGeneration(session, content.generation);
@@ -76,7 +85,7 @@ export async function refreshSession(
   if (state === 'predecessor') {
     const repeated = isLate(session) ? await repeatLate(session, user, status) : session;
     logEvent('refresh_token_repeated', logged);
-    return repeated;
+    return { ...repeated, guest };
   }
 
   // 5. The login hook decides whether the session goes on, and with which claims.
@@ -87,7 +96,8 @@ export async function refreshSession(
   const change = {
     generation: generation + 1,
     refreshed_at: epochSeconds(),
-    expires_at: endOf(session.started_at, session.provider_session_end),
+    expires_at: endOf(session.started_at, session.provider_session_end, guestEnd),
+    guest,
     external_id: externalIdForTokens(user),
     ...claims,
   };
@@ -105,7 +115,7 @@ export async function refreshSession(
   // nobody stole it.
   const latest = activeSessionIn(update.found, session, status);
   logEvent('refresh_token_repeated', { ...logged, generation: latest.generation });
-  return latest;
+  return { ...latest, guest };
 }
 
 /**
@@ -197,6 +207,7 @@ async function askAboutRefresh(
     login_app_id: session.login_app_id,
     login_user_id,
     external_id: user.external_id,
+    guest: guestClaim(user),
     session_id,
     client_id: session.client_id,
     previous_claims: hookClaimsIn(session.hook_claims),

@@ -9,10 +9,10 @@ const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
 
 /**
  * Epoch seconds of the idle or absolute end of a session that is used now, or of the end of the
- * session at the provider, whichever comes first.
+ * session at the provider or of the guest, whichever comes first.
  */
-export function endOf(startedAt: number, providerEnd = Infinity): number {
+export function endOf(startedAt: number, providerEnd = Infinity, guestEnd = Infinity): number {
   const idleEnd = epochSeconds() + idleLifetime();
   const absoluteEnd = startedAt + absoluteLifetime();
-  return Math.min(idleEnd, absoluteEnd, providerEnd);
+  return Math.min(idleEnd, absoluteEnd, providerEnd, guestEnd);
 }

@@ -35,6 +35,8 @@ export const sessionItem = itemKind(
     /** The thumbprint of the key that refreshes it; absent for confidential clients. */
     proof_key: v.optional(v.string()),
     external_id: v.optional(v.string()),
+    /** Whether it was a guest's when its latest tokens were issued. */
+    guest: v.optional(v.literal(true)),
     /** The hash of the provider's session, if the provider may end this one. */
     provider_session: v.optional(v.string()),
     /** Epoch seconds at which the session at the provider ends, if it told. */
@@ -121,7 +123,10 @@ export const isActive = (session: Session, { sessionsValidFrom }: LoginAppStatus
  * Requires the key that a session is bound to. A session of a confidential client has none.
  * @throws ServiceError `invalid_dpop_proof` for another key
  */
-export function requireSameKey({ proof_key }: Session, { proofKey }: AuthenticatedClient): void {
+export function requireSameKey(
+  { proof_key }: Pick<Session, 'proof_key'>,
+  { proofKey }: Pick<AuthenticatedClient, 'proofKey'>,
+): void {
   if (proof_key === proofKey) return;
   const message = 'The proof must be by the key that the person logged in with.';
   throw new ServiceError('invalid_dpop_proof', message, 'proof_by_another_key');
