@@ -33,7 +33,7 @@ export const partitions = {
   login_apps: { table: ['LOGIN_APP#*'], by_list: ['LOGIN_APPS', 'PROVIDER_SETTINGS'] },
   login_users: {
     table: ['LOGIN_USER#*'],
-    by_list: ['LOGIN_USERS_OF#*', 'UNFINISHED', 'DUE_GUESTS'],
+    by_list: ['LOGIN_USERS_OF#*', 'UNFINISHED'],
   },
   devices: {
     table: ['DEVICE#*', 'INSTALLATION#*'],
@@ -112,8 +112,11 @@ export const unfinishedList = 'UNFINISHED';
 /** When a guest has to be looked at again: they may have no session any longer. */
 export const guestEndKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'GUEST_END');
-/** All guests in the index `by_list`, by when each has to be looked at. */
-export const dueGuestsList = 'DUE_GUESTS';
+/**
+ * All guests in the index `by_list`, by when each has to be looked at. The name begins as those of
+ * lists of people: roles have the right to these, and little room for another one.
+ */
+export const dueGuestsList = 'LOGIN_USERS_OF#DUE_GUESTS';
 /**
  * A session. Its id ends with the three digits of its slot in the ring of the person's sessions:
  * `s_b2F…007` is stored at `SESSION#007` until a later session gets this slot. An id of another

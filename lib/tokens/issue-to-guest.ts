@@ -5,15 +5,22 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { findStatus, type GuestRules } from '../login-apps/status.ts';
 import { putSession } from '../people/sessions/new-session.ts';
 import { startGuest } from '../people/sessions/start-guest.ts';
-import { parameters } from '../schema/form-parameters.ts';
+import { forbidden, parameters } from '../schema/form-parameters.ts';
 import { useProof } from './dpop-proof.ts';
 import { countGuest } from './limit-guests.ts';
 import { loginParameters } from './login-parameters.ts';
 import { loginUserTokenOf, type TokenResponse } from './token-response.ts';
 
+const asGuest = 'by somebody who begins as a guest';
+
 /** The grant of somebody who begins without an account. It proves nothing of who they are. */
 export const guestSchema = v.pipe(
-  parameters({ grant_type: v.literal(guestGrant), ...loginParameters }),
+  parameters({
+    grant_type: v.literal(guestGrant),
+    ...loginParameters,
+    provider: forbidden('provider', asGuest),
+    refresh_token: forbidden('refresh_token', asGuest),
+  }),
   v.title('GuestGrant'),
 );
 type GuestForm = v.InferOutput<typeof guestSchema>;
