@@ -18,8 +18,9 @@ export const { endpoint, handler } = serve({
   secrets: ['provider-settings', 'refresh-tokens'],
   callsProviders: true,
   handle: async ({ caller, headers }) => {
-    // One whose deletion was interrupted is neither there nor blocked, and can't log in again.
-    if (!caller.isDeleted) {
+    // One whose deletion was interrupted is neither there nor blocked, and can't log in again. One
+    // who was merged is refused.
+    if (!caller.isDeleted || caller.merged) {
       requireActiveUser(caller);
       await requirePresence(caller, headers.dpop, { method: 'DELETE', path: loginUserPath });
     }

@@ -79,8 +79,9 @@ export const { endpoint, handler } = serve({
       unauthorized_client: providerNotAllowed,
       ...presenceErrors,
       conflict: {
-        when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
+        when: 'The identity belongs to another Login User: `merge_possible` is true, and the two accounts can be merged. Or the Login User has linked 20 identities, which is the most.',
         example: 'The identity belongs to another Login User of this Login App.',
+        further: { merge_possible: 'Whether the two accounts can be merged.' },
       },
       too_many_requests: {
         ...tooManyRejected,

@@ -1,16 +1,12 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import {
-  showLoginUser,
-  shownLoginUserSchema,
-} from '../lib/people/identities/identities-of-person.ts';
+import { showCaller, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user',
   isBusy: true,
   authenticate: loginUserToken,
-  handle: async ({ caller }) => ok(showLoginUser(requireActiveUser(caller))),
+  handle: async ({ caller }) => ok(showCaller(caller)),
   document: !process.env.BUNDLED && {
     summary: 'Shows the Login User and what they can log in with',
     description:

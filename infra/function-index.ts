@@ -24,6 +24,7 @@ import * as listProviders from '../functions/list-providers.ts';
 import * as listRecipients from '../functions/list-recipients.ts';
 import * as listSessions from '../functions/list-sessions.ts';
 import * as listSigningKeys from '../functions/list-signing-keys.ts';
+import * as mergeLoginUsers from '../functions/merge-login-users.ts';
 import * as operator from '../functions/operator.ts';
 import * as publishEvents from '../functions/publish-events.ts';
 import * as receiveNotification from '../functions/receive-notification.ts';
@@ -66,6 +67,7 @@ export const functions = {
   'list-recipients': listRecipients,
   'list-sessions': listSessions,
   'list-signing-keys': listSigningKeys,
+  'merge-login-users': mergeLoginUsers,
   operator,
   'publish-events': publishEvents,
   'receive-notification': receiveNotification,

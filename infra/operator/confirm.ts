@@ -11,7 +11,7 @@ export interface Terminal {
 }
 
 /** Commands that take something away for good; removed settings can be set again. */
-const asksFirst = / (delete|revoke)$|^identities remove$/;
+const asksFirst = / (delete|revoke|merge)$|^identities remove$/;
 
 /**
  * Asks before a command that deletes, revokes or removes an issuer, unless --yes is given.

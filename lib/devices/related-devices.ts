@@ -159,7 +159,7 @@ function isCurrent(device: Device, user: Item | undefined, session: Item | undef
  * Whether the session of a link ended with all sessions of its Login App. A session that is not
  * stored counts as begun when the link was made.
  */
-async function isLoggedOut(device: Device, session: Item | undefined): Promise<boolean> {
+export async function isLoggedOut(device: Device, session: Item | undefined): Promise<boolean> {
   const { sessionsValidFrom } = await findStatus(device.login_app_id);
   const startedAt = session?.started_at ?? Date.parse(device.related_at ?? '') / 1000;
   return Number(startedAt) < sessionsValidFrom;

@@ -55,6 +55,7 @@ export const logReasons = {
   nonce_mismatch: 'The id token has no nonce, or another one than the request',
   other_access_token: 'The id token was issued with another access token (`at_hash`)',
   login_user_blocked: 'An operator has blocked this person',
+  login_user_merged: 'The person was merged into another one',
   sign_ups_closed: 'The Login App lets in only people who exist, and this person does not',
   guests_off: 'The Login App lets in no guests',
   guests_of_key_exceeded: 'The key of the phone has made as many guests as it may in an hour',

@@ -33,6 +33,16 @@ export interface ErrorRecord {
   example: string;
   /** The field that the example is about, for 422. */
   field?: string;
+  /** Fields that the body may have besides those of every error: what each means, by name. */
+  further?: { [Name in keyof FurtherFields]: string };
+}
+
+/** Fields of an error's body that only some errors have, for the app to go on by. */
+export interface FurtherFields {
+  /** Whether the owner of the identity can be merged with the caller. */
+  merge_possible?: true;
+  /** The Login User into whom the one of the token was merged. */
+  merged_into?: string;
 }
 
 export interface FieldError {
@@ -42,6 +52,7 @@ export interface FieldError {
 
 interface ErrorDetail {
   errors?: FieldError[] | undefined;
+  further?: FurtherFields;
   /** For the log only. */
   reason?: LogReason | undefined;
   /**

@@ -110,7 +110,7 @@ function responseTo(error: ServiceError) {
   const seconds = detail.retryAfterSeconds ?? retryAfterSeconds[code];
   return {
     status: statuses[code],
-    body: { error: code, error_description: message, errors: detail.errors },
+    body: { error: code, error_description: message, errors: detail.errors, ...detail.further },
     headers: {
       'www-authenticate': challengeTo(error),
       'retry-after': seconds?.toString(),

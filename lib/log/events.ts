@@ -109,6 +109,10 @@ export const logEvents = {
     provider,
   }),
   login_user_promoted: line('A guest became a person, by the first identity', { login_user_id }),
+  login_users_merged: line('A Login User got the identities of another one, who is gone', {
+    login_user_id,
+    merged_from: of('the other one'),
+  }),
   identity_unlinked: line(
     'An identity was unlinked from a person, by them, an operator or its provider',
     {

@@ -98,6 +98,8 @@ const audited = {
   key_thumbprints: idsOf('THUMBPRINT'),
   login_app_id: idOf('la_…'),
   login_user_id: idOf('lu_…'),
+  merged_from: idOf('lu_…'),
+  merged_into: idOf('lu_…'),
   session_id: idOf('s_…'),
   token_id: idOf('t_…'),
 };

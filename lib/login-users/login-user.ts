@@ -57,7 +57,16 @@ export type LoginUser = v.InferOutput<typeof loginUserSchema> & { identities: Us
 
 export type LoginUserItem = v.InferOutput<typeof loginUserSchema> &
   v.InferOutput<typeof identityIndexItem> &
-  IdentityAttributes & { last_provider?: string };
+  IdentityAttributes &
+  Forward & { last_provider?: string };
+
+/** The attributes of somebody who was merged into another Login User, and is gone since then. */
+type Forward = {
+  merged_into?: string;
+  merged_at?: string;
+  /** When a guest began, whose session goes on for some minutes. */
+  guest_since?: string | undefined;
+};
 
 /**
  * The item of a Login User, of a deleted one, or of an identity index. Reads return it unparsed.
@@ -84,9 +93,22 @@ export interface AuthenticatedUser {
   proof_key?: string | undefined;
   /** The providers that the public client of the session may use, if an operator has set them. */
   client_providers?: string[] | undefined;
+  /** A name from the app, for the person to tell their sessions apart. */
+  name?: string | undefined;
   /** Undefined when the session outlived its Login User, or they are deleted. */
   user: LoginUser | undefined;
   isDeleted: boolean;
+  /** Set if they were merged into another Login User. */
+  merged?: MergedUser | undefined;
+}
+
+/** Somebody who was merged into another Login User. */
+export interface MergedUser {
+  login_app_id: string;
+  /** The person who has their identities now. */
+  merged_into: string;
+  /** A guest, while their session goes on. */
+  guest?: LoginUser | undefined;
 }
 
 /** The condition that there is no item yet. */
@@ -129,13 +151,14 @@ export function latestLoginOf(user: LoginUser): string | undefined {
 
 /**
  * The person of an authenticated session, who may change something.
- * @throws ServiceError `invalid_token` during a deletion, `not_found` when the session outlived the
+ * @throws ServiceError `invalid_token` during a deletion and after a merge, `not_found` when the session outlived the
  *   person, or `blockedAs`
  */
 export function requireActiveUser(
-  { user, isDeleted }: AuthenticatedUser,
+  { user, isDeleted, merged }: AuthenticatedUser,
   blockedAs: BlockedCode = 'forbidden',
 ): LoginUser {
+  if (merged) throw mergedError(merged);
   if (isDeleted) throw deletedError();
   if (!user) throw new ServiceError('not_found', 'The Login User does not exist.');
   if (user.blocked_at) throw blockedError(blockedAs);
@@ -152,6 +175,18 @@ export const placeAmongPeople = (
 });
 
 export const listAttributes = ['list', 'list_position'];
+
+/** The attributes that remain of somebody who is gone, so that nobody gets the id again. */
+export const remaining = new Set([
+  'pk',
+  'sk',
+  'login_user_id',
+  'login_app_id',
+  'deleted_at',
+  'next_slot',
+  'write_id',
+  'created_by',
+]);
 
 export const peopleLists = (loginAppId: string): string[] =>
   shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));
@@ -177,6 +212,13 @@ export const readLoginUser = async (loginUserId: string): Promise<LoginUser | un
 
 export const deletedError = (): ServiceError =>
   new ServiceError('invalid_token', 'The Login User has been deleted.', 'session_ended');
+
+export const mergedError = ({ merged_into }: Pick<MergedUser, 'merged_into'>): ServiceError =>
+  new ServiceError(
+    'invalid_token',
+    'The Login User was merged into another one, merged_into: log in again.',
+    { reason: 'login_user_merged', further: { merged_into } },
+  );
 
 /**
  * The code for a login, a refresh (apps keep the token, which works again later), the account, and

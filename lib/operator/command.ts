@@ -246,18 +246,17 @@ const reasonForm = 'must be up to 200 characters on one line';
  * Why an operator takes something away. It is the one text of an operator that is logged: in the
  * audit log.
  */
-const reason = optional(
-  flag(
-    'reason',
-    'text',
-    'Why, for the audit log; a ticket says more than a name',
-    v.pipe(
-      someTextSchema,
-      v.check((given) => !steeringCharacter.test(given), reasonForm),
-      v.maxCodePoints(200, reasonForm),
-    ),
+export const neededReason = flag(
+  'reason',
+  'text',
+  'Why, for the audit log; a ticket says more than a name',
+  v.pipe(
+    someTextSchema,
+    v.check((given) => !steeringCharacter.test(given), reasonForm),
+    v.maxCodePoints(200, reasonForm),
   ),
 );
+const reason = optional(neededReason);
 
 /**
  * Checks and reads flags; the function repeats it, as it can be invoked directly.

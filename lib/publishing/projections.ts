@@ -79,7 +79,7 @@ const loginUser: Projection = (change) => {
     ...when(isPromoted, 'login_user.promoted', before),
     ...identityEvents(change),
     ...endedAccess(change),
-    ...when(!after, 'login_user.deleted', before),
+    ...gone(change),
   ];
 };
 
@@ -87,6 +87,16 @@ const loginUser: Projection = (change) => {
 const guestIn = ({ guest_until, last_provider }: Item): true | undefined => {
   const isGuest = guest_until !== undefined && last_provider === undefined;
   return isGuest || undefined;
+};
+
+/** The event of a person who is gone: deleted, or merged into another one. */
+const gone: Projection = ({ before, after }) => {
+  if (existing(after)) return [];
+  const person = existing(before);
+  const { merged_into } = after ?? {};
+  return merged_into === undefined
+    ? when(true, 'login_user.deleted', person)
+    : when(true, 'login_user.merged', person && { ...person, merged_into });
 };
 
 /** The events of a further identity, and of the first one, which is part of the Login User. */

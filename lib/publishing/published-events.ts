@@ -86,6 +86,13 @@ export const publishedEvents = {
     'A Login User was deleted, and all their sessions with them; also a guest whose session was over.',
     person,
   ),
+  'login_user.merged': event(
+    'A Login User was merged into another one, and is gone; there is no `login_user.deleted`. The identities come with `identity.linked`.',
+    {
+      ...person,
+      merged_into: textField('The Login User who is kept, and whose id stays.'),
+    },
+  ),
   'login_user.blocked': event('A Login User was blocked.', {
     ...person,
     blocked_at: timestampField,

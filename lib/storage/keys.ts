@@ -112,6 +112,10 @@ export const unfinishedList = 'UNFINISHED';
 /** When a guest has to be looked at again: they may have no session any longer. */
 export const guestEndKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'GUEST_END');
+/** A merge whose further work is to be finished; it is stored with the person who was given up. */
+export const mergeKey = (loginUserId: string) => key(loginUserPartition(loginUserId), 'MERGE');
+/** All such merges in the index `by_list`, by when each was made. Its name begins as `dueGuestsList` does. */
+export const unfinishedMergesList = 'LOGIN_USERS_OF#UNFINISHED_MERGES';
 /**
  * All guests in the index `by_list`, by when each has to be looked at. The name begins as those of
  * lists of people: roles have the right to these, and little room for another one.

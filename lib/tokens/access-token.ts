@@ -38,6 +38,8 @@ const loginUserClaimsSchema = v.object({
   ext_id: v.exactOptional(v.string()),
   /** `true` for a guest. In a person's token, it is a claim of the login hook, which may be any. */
   guest: v.exactOptional(v.unknown()),
+  /** The Login User into whom a guest was merged. */
+  merged_into: v.exactOptional(v.unknown()),
   ...loginClaimsSchema.entries,
 });
 const loginAppClaimsSchema = v.object(claimsFor('login_app'));

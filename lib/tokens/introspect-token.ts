@@ -11,11 +11,25 @@ import {
 } from '../people/sessions/session.ts';
 import { countField, described, jsonSchema, textField } from '../schema/json-schema.ts';
 import { type AccessTokenPayload, payloadOf } from './access-token.ts';
-import { activeSessionOf } from './active-session.ts';
+import { lookUpSession } from './active-session.ts';
 import { issuer } from './issuer.ts';
 import { readToken } from './presented-token.ts';
 
-const inactiveToken = v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken'));
+/**
+ * A token that is not active. One that was issued to somebody who was merged says into whom, to a
+ * client of the same Login App alone: a server that keys its data by `sub` learns where they are.
+ * RFC 7662 (section 2.2) advises to say no more of such a token, so that nobody learns why: this is
+ * the one exception.
+ */
+const inactiveToken = v.pipe(
+  v.object({
+    active: v.literal(false),
+    merged_into: v.exactOptional(
+      textField('The Login User into whom the one of the token was merged.'),
+    ),
+  }),
+  v.title('InactiveToken'),
+);
 
 /** An access token may have claims of the login hook, too. */
 const activeToken = v.pipe(
@@ -50,6 +64,15 @@ const activeToken = v.pipe(
           ),
         ),
       ),
+      merged_into: v.exactOptional(
+        v.pipe(
+          v.unknown(),
+          jsonSchema({ type: 'string' }),
+          v.description(
+            'Of a guest who was merged: the Login User who has what the guest had. The token is active for ten minutes after that.',
+          ),
+        ),
+      ),
       ...loginClaimsSchema.entries,
       jti: v.exactOptional(v.string()),
       iat: v.exactOptional(countField),
@@ -67,7 +90,7 @@ export const introspectionSchema = v.pipe(
 );
 type Introspection = v.InferOutput<typeof introspectionSchema>;
 
-const inactive: Introspection = { active: false };
+const inactive = { active: false } as const;
 
 /**
  * Describes a token to a client of its Login App. For other clients, or while the Login App is
@@ -102,10 +125,11 @@ async function accessToken(
   const active = { ...payloadOf(token), ...claims, active: true, token_type: 'bearer' } as const;
 
   if (claims.token_use === 'login_user') {
-    const session = await activeSessionOf(claims.aud, claims.sub, claims.sid);
-    if (!session || !hasIssued(session, claims)) return inactive;
+    const found = await lookUpSession(claims.aud, claims.sub, claims.sid);
+    const { active: session, merged_into } = found;
+    if (!session || !hasIssued(session, claims)) return definedOnly({ ...inactive, merged_into });
     const guest = session.isGuest || (await claimOfHook(loginAppId, claims.guest));
-    return definedOnly({ ...active, guest, auth_time: authTimeOf(session) });
+    return definedOnly({ ...active, guest, merged_into, auth_time: authTimeOf(session) });
   }
   const client = await findCurrentClient(claims.client_id);
   if (!client) return inactive;
@@ -130,8 +154,13 @@ async function refreshToken(
   loginAppId: string,
   content: SessionGeneration,
 ): Promise<Introspection> {
-  const session = await activeSessionOf(loginAppId, content.login_user_id, content.session_id);
-  if (!session) return inactive;
+  const { login_user_id, session_id } = content;
+  const { active: session, merged_into } = await lookUpSession(
+    loginAppId,
+    login_user_id,
+    session_id,
+  );
+  if (!session) return definedOnly({ ...inactive, merged_into });
   if (stateOfGeneration(session, content.generation) === 'outdated') return inactive;
   return definedOnly({
     active: true as const,
@@ -144,5 +173,6 @@ async function refreshToken(
     auth_time: authTimeOf(session),
     ...session.login_claims,
     guest: session.isGuest || undefined,
+    merged_into,
   });
 }

@@ -10,4 +10,5 @@ export const noncePath = '/v2/marketing/oauth/nonce';
 export const keysPath = '/v2/marketing/oauth/jwks';
 export const loginUserPath = '/v2/marketing/login/user';
 export const identitiesPath = '/v2/marketing/login/user/identities';
+export const mergePath = '/v2/marketing/login/user/merge';
 export const notificationsPath = '/v2/marketing/providers/{provider}/notifications';

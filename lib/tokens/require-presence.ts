@@ -37,16 +37,38 @@ export async function requirePresence(
 ): Promise<void> {
   if (!caller.user || !isGuest(caller.user)) return requireStepUp(caller);
   if (caller.proof_key === undefined) return requireRecentToken(caller);
+  await requireKey(caller, dpop, request, 'a guest has no login to repeat');
+}
 
-  if (dpop === undefined) throw missingProof();
+/**
+ * Requires the presence of somebody, and on a public client always a proof of the session's key:
+ * whoever has copied an access token of a recent login has not copied the key.
+ * @throws ServiceError as `requirePresence` does
+ */
+export async function requirePresenceWithKey(
+  caller: AuthenticatedUser,
+  dpop: string | undefined,
+  request: ProvenRequest,
+): Promise<void> {
+  const isPerson = caller.user && !isGuest(caller.user);
+  if (isPerson) requireStepUp(caller);
+  else if (caller.proof_key === undefined) requireRecentToken(caller);
+  if (caller.proof_key !== undefined)
+    await requireKey(caller, dpop, request, 'a merge can not be undone');
+}
+
+/** Requires a proof by the key of the session, which counts once. */
+async function requireKey(
+  caller: AuthenticatedUser,
+  dpop: string | undefined,
+  request: ProvenRequest,
+  why: string,
+): Promise<void> {
+  if (dpop === undefined) {
+    const message = `Send a proof in the header DPoP, by the key of the session: ${why}.`;
+    throw new ServiceError('invalid_dpop_proof', message, 'proof_missing');
+  }
   const proof = await verifyProof(dpop, request, true);
   requireSameKey(caller, { proofKey: proof.key });
   await useProof({ proof });
 }
-
-const missingProof = (): ServiceError =>
-  new ServiceError(
-    'invalid_dpop_proof',
-    'Send a proof in the header DPoP, by the key of the session: a guest has no login to repeat.',
-    'proof_missing',
-  );

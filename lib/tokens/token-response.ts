@@ -64,7 +64,11 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
     client_id,
     auth_time: authTimeOf(session),
     ...session.login_claims,
-    ...definedOnly({ ext_id: externalIdForTokens(session), guest: session.guest }),
+    ...definedOnly({
+      ext_id: externalIdForTokens(session),
+      guest: session.guest,
+      merged_into: session.merged_into,
+    }),
   } as const;
   annotateLog({ login_user_id, session_id });
   const [token, refresh_token] = await Promise.all([

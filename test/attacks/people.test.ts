@@ -99,7 +99,12 @@ test('[OWASP API1 2023] an identity that is somebody else’s cannot be linked, 
   const [victim, attacker] = [await newPerson(service), await newPerson(service)];
   const linked = unique('linked');
   await victim.account.linkAt('provider_a', linked);
-  const conflict = { status: 409, error: 'conflict', naming: /another Login User/ };
+  const conflict = {
+    status: 409,
+    error: 'conflict',
+    naming: /another Login User/,
+    further: { merge_possible: true },
+  };
   expectError(await attacker.account.linkAt('provider_f', victim.subject), conflict);
   expectError(await attacker.account.linkAt('provider_a', linked), conflict);
   expect(identityIdsOf(await attacker.account.show())).toHaveLength(1);

@@ -66,6 +66,7 @@ const limits: [key: string, type: string, kilobytes: number][] = [
   ['introspect-token', 'application/x-www-form-urlencoded', 64],
   ['issue-nonce', 'application/x-www-form-urlencoded', 64],
   ['link-identity', 'application/x-www-form-urlencoded', 64],
+  ['merge-login-users', 'application/x-www-form-urlencoded', 64],
   ['register-device', 'application/json', 16],
   ['relate-device', 'application/json', 16],
   ['create-access-request', 'application/json', 16],

@@ -6,6 +6,7 @@ import { newClientKey, secretlessClients } from '../support/client-assertions.ts
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
+import { mergeForm, sendMerge } from '../support/merges.ts';
 import { deviceIdsOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
 import { newGrants, newKeeper } from '../support/provider-access.ts';
@@ -179,6 +180,24 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     "one that is another person's": from(newManager, async ({ app, account }) => {
       const { subject } = await newPerson(service, unique('bob'), app);
       return () => account.linkAt('provider_f', subject);
+    }),
+  },
+  'merge-login-users': {
+    ...Object.fromEntries(
+      ['mine', 'theirs'].map((keep) => [
+        `keep=${keep}`,
+        from(newManager, async ({ app, person }) => {
+          const other = await newPerson(service, unique('other'), app);
+          const phone = await newPhone(service, await service.loginAppToken(app));
+          await service.relate(phone, other.token);
+          const form = await mergeForm(service, keep, other.subject);
+          return () => sendMerge(service, person, form);
+        }),
+      ]),
+    ),
+    'one that is theirs': from(newManager, async ({ person }) => {
+      const form = await mergeForm(service, 'mine', person.subject);
+      return () => sendMerge(service, person, form);
     }),
   },
   'unlink-identity': Object.fromEntries(

@@ -106,6 +106,12 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     'end-all-sessions': () => ({ status: 204, ...byPerson() }),
     'end-session': () => ({ status: 204, ...byPerson(), session_id: person.sessionId }),
     'link-identity': () => ({ status: 201, ...byPerson(), provider: 'provider_f', identity_id }),
+    'merge-login-users': () => ({
+      status: 200,
+      ...byPerson(),
+      provider: 'provider_f',
+      merged_from: expect.stringMatching(/^lu_/),
+    }),
     'unlink-identity': () => ({ status: 204, ...byPerson(), identity_id }),
     'receive-notification': () => ({
       status: 204,

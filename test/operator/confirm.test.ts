@@ -65,6 +65,11 @@ const taking: Record<string, () => Promise<Record<string, unknown>>> = {
     return flags;
   },
   'login-users delete': async () => ({ 'login-user': (await newPerson(service)).loginUserId }),
+  'login-users merge': async () => ({
+    'login-user': (await newPerson(service)).loginUserId,
+    'given-up': (await newPerson(service)).loginUserId,
+    reason: 'ticket-7',
+  }),
   'identities remove': async () => {
     const { account, loginUserId } = await newPerson(service);
     const { id } = (await account.linkAt('provider_a', unique('other'))).body;
@@ -94,10 +99,10 @@ async function newLine(command: string): Promise<string[]> {
   return [...command.split(' '), ...flagsOf((await taking[command]?.()) ?? {})];
 }
 
-test('every command that deletes or revokes is here', () => {
+test('every command that deletes, revokes or merges is here', () => {
   expect(
     [...commands.keys()]
-      .filter((command) => /^identities remove$| (delete|revoke)$/.test(command))
+      .filter((command) => /^identities remove$| (delete|revoke|merge)$/.test(command))
       .toSorted(),
   ).toEqual(Object.keys(taking).toSorted());
 });

@@ -9,7 +9,7 @@ import { platforms } from '../../lib/login-apps/client-metadata.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { operator } from '../support/operator.ts';
 import { ownService } from '../support/own-service.ts';
-import { newPhone } from '../support/people.ts';
+import { newPerson, newPhone } from '../support/people.ts';
 import { newPublicClient } from '../support/phone.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
@@ -57,10 +57,13 @@ beforeAll(async () => {
   const phone = await newPhone(service);
   await service.relate(phone, body.access_token);
   const { kid } = decodeProtectedHeader(body.access_token);
+  const other = await newPerson(service);
   const PUBLIC_CLIENT = await newPublicClient(service);
   Object.assign(variables, {
     PUBLIC_CLIENT,
     LOGIN_USER: sub,
+    GIVEN_UP: other.loginUserId,
+    REASON: 'ticket-7',
     SESSION: sid,
     DEVICE: phone,
     KID: kid,
@@ -90,6 +93,7 @@ const stages = [
   /^(?!probes).*(add|grant|import|list|show|find|check|subscribe|describe|export|rename|update|deletions|revocations)$/,
   /logout$|enable$|unblock$|disable$|block$/,
   /accounts revoke|tokens revoke|identities remove|access-requests revoke/,
+  /login-users merge/,
   /^(?!probes).*remove$|clients (rotate|revoke)|login-users delete/,
 ];
 const stageOf = ({ words }: { words: string }): number => {

@@ -228,6 +228,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'login-users unblock': async () => after('login-users block', await ofPerson()),
     'login-users logout': ofPerson,
     'login-users delete': ofPerson,
+    'login-users merge': async () => {
+      const { app, person } = await newOwner();
+      const other = await newPerson(service, unique('other'), app);
+      return { 'login-user': other.loginUserId, 'given-up': person.loginUserId, reason: 'x' };
+    },
     'login-users finish-deletions': async () => {
       await deletionOfLongAgo();
       return {};

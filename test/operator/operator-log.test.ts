@@ -259,6 +259,7 @@ describe('--reason', () => {
       'login-users block',
       'login-users delete',
       'login-users logout',
+      'login-users merge',
       'login-users unblock',
       'mobile-applications remove',
       'providers remove',

@@ -173,7 +173,12 @@ describe('a guest who links an identity', () => {
     const person = subOf(await service.logIn(subject));
     const guest = await newGuest(service);
     const answer = await guest.account.linkAt('provider_f', subject);
-    expectError(answer, { status: 409, error: 'conflict', naming: /another Login User/ });
+    expectError(answer, {
+      status: 409,
+      error: 'conflict',
+      naming: /another Login User/,
+      further: { merge_possible: true },
+    });
     expect((await guest.account.show()).body.guest).toBe(true);
     expect(subOf(await service.logIn(subject))).toBe(person);
   });

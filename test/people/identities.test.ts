@@ -143,7 +143,11 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
     await account.unlink(again.body.id);
     const newcomer = await loggedInAs(other, 'provider_a');
     expect(newcomer).not.toBe(loginUserId);
-    expectError(await account.linkAt('provider_a', other), { status: 409, error: 'conflict' });
+    expectError(await account.linkAt('provider_a', other), {
+      status: 409,
+      error: 'conflict',
+      further: { merge_possible: true },
+    });
     expect(await loggedInAs(other, 'provider_a')).toBe(newcomer);
   });
 
@@ -162,7 +166,11 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
     const newcomer = await loggedInAs(subject, 'provider_f');
     expect(newcomer).not.toBe(loginUserId);
     expect(await loggedInAs(subject, 'provider_f')).toBe(newcomer);
-    expectError(await account.linkAt('provider_f', subject), { status: 409, error: 'conflict' });
+    expectError(await account.linkAt('provider_f', subject), {
+      status: 409,
+      error: 'conflict',
+      further: { merge_possible: true },
+    });
   });
 
   test('422 for the last one, first or linked', async () => {

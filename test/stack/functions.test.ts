@@ -286,14 +286,15 @@ describe('functions', () => {
         'IssueNonce',
         'IssueToken',
         'LinkIdentity',
+        'MergeLoginUsers',
         'RevokeToken',
         'RotateServiceSecrets',
       ],
     ],
     [
       'SecretsProviderSettings',
-      `DeleteLoginUser FinishDeletions IssueToken LinkIdentity Operator
-       ReceiveNotification RotateServiceSecrets UnlinkIdentity`.split(/\s+/),
+      `DeleteLoginUser FinishDeletions IssueToken LinkIdentity MergeLoginUsers
+       Operator ReceiveNotification RotateServiceSecrets UnlinkIdentity`.split(/\s+/),
     ],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>
@@ -340,13 +341,17 @@ describe('functions', () => {
     expect(Object.keys(reserved)).toEqual(['IssueToken']);
   });
 
-  test('a login hook: the two functions that ask it may invoke it and no other, and have time to wait', async () => {
+  test('a login hook: the functions that ask it may invoke it and no other, and have time to wait', async () => {
     const hooked = await templateWith(everything);
     const functions = Object.entries(hooked.findResources('AWS::Lambda::Function'));
     const asking = functions.filter(
       ([, { Properties }]) => Properties.Environment.Variables.LOGIN_HOOK,
     );
-    expect(asking.map(([id]) => id).toSorted()).toEqual(['IssueToken', 'LinkIdentity']);
+    expect(asking.map(([id]) => id).toSorted()).toEqual([
+      'IssueToken',
+      'LinkIdentity',
+      'MergeLoginUsers',
+    ]);
     const rights = invocationRights(hooked);
     for (const [, { Properties }] of asking) {
       const { Timeout, Environment } = Properties;

@@ -114,12 +114,12 @@ describe('loginHook: a function of the app, or an alias of one', () => {
     const asking = one.findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: { LOGIN_HOOK: arn, LOGIN_HOOK_ON: 'refresh' } } },
     });
-    expect(Object.keys(asking).sort()).toEqual(['IssueToken', 'LinkIdentity']);
+    expect(Object.keys(asking).sort()).toEqual(['IssueToken', 'LinkIdentity', 'MergeLoginUsers']);
     const invoke = { Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource: arn };
     const allowed = one.findResources('AWS::IAM::Policy', {
       Properties: { PolicyDocument: { Statement: Match.arrayWith([invoke]) } },
     });
-    expect(Object.keys(allowed)).toHaveLength(2);
+    expect(Object.keys(allowed)).toHaveLength(3);
   });
 
   test('has the alarm of any hook', () => {

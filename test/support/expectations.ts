@@ -26,6 +26,8 @@ interface ExpectedError {
   naming?: RegExp | string;
   /** The fields that `errors` must name, for 422 alone. */
   fields?: string[];
+  /** Fields of this error alone. */
+  further?: Record<string, unknown>;
 }
 
 /** The scheme that would work, which a 401 must name. */
@@ -42,13 +44,13 @@ const challenges = new Map([
 /** An error response: exactly this body, and for 401 the scheme that would work. */
 export function expectError(
   answer: Answer,
-  { status, error, naming = /./, fields }: ExpectedError,
+  { status, error, naming = /./, fields, further }: ExpectedError,
 ): void {
   const error_description = naming instanceof RegExp ? expect.stringMatching(naming) : naming;
   const errors = fields?.map((field) => ({ field, message: expect.stringMatching(/./) }));
   expect({ status: answer.status, body: answer.body }).toEqual({
     status,
-    body: { error, error_description, ...(errors && { errors }) },
+    body: { error, error_description, ...(errors && { errors }), ...further },
   });
   expectHeaders(answer);
   const challenge = answer.headers.get('www-authenticate');

@@ -14,11 +14,12 @@ export async function newRealValues(service: Service) {
     newPerson(service, unique('bob')),
     service.createAccessRequest(),
   ]);
-  const [phone, { body: linked }, fromA, fromF, notification] = await Promise.all([
+  const [phone, { body: linked }, fromA, fromF, ofOther, notification] = await Promise.all([
     newPhone(service, appToken),
     person.account.linkAt('provider_a', unique('alice')),
     service.credentials('provider_a', { subject: unique('carol') }),
     service.credentials('provider_f', { subject: unique('dora') }),
+    service.credentials('provider_f', { subject: (await newPerson(service)).subject }),
     notificationAbout(service, person),
     service.addEvent(
       'reviews',
@@ -39,6 +40,7 @@ export async function newRealValues(service: Service) {
       LOGIN_APP_TOKEN: appToken,
       LOGIN_USER_TOKEN: person.token,
       PROVIDER_ACCESS_TOKEN: fromA.access_token ?? '',
+      ID_TOKEN_OF_OTHERS: ofOther.id_token ?? '',
       PROVIDER_ID_TOKEN: fromF.id_token ?? '',
       PROVIDER_NOTIFICATION: notification,
       // Of somebody else, since this session may be revoked. They come last: the names above end in

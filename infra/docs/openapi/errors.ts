@@ -1,5 +1,9 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
-import { type ErrorRecord, statuses } from '../../../lib/foundation/service-error.ts';
+import {
+  type ErrorRecord,
+  type FurtherFields,
+  statuses,
+} from '../../../lib/foundation/service-error.ts';
 import { challenges, retryAfterSeconds } from '../../../lib/http/answers.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
@@ -85,7 +89,9 @@ function responseOf(
   received: Components,
 ): Json {
   const codes = errors.map(([code]) => code);
-  const bodies = [errorSchema(codes, status === statuses.unprocessable_entity, received)];
+  const further = Object.assign({}, ...errors.map(([, record]) => record.further));
+  const isValidation = status === statuses.unprocessable_entity;
+  const bodies = [errorSchema(codes, { isValidation, further }, received)];
   const descriptions = errors.map(([code, { when }]) => `\`${code}\`: ${when}`);
 
   if (status === statuses.invalid_request) {
@@ -121,8 +127,17 @@ function responseOf(
 }
 
 /** The body of an error response: a component for each set of codes, and one for the set itself. */
-function errorSchema(codes: string[], isValidation: boolean, received: Components): JsonSchema {
-  const name = codes.map((code) => pascal(code).replace(/Error$/, '')).join('Or');
+function errorSchema(
+  codes: string[],
+  {
+    isValidation,
+    further,
+  }: { isValidation: boolean; further: NonNullable<ErrorRecord['further']> },
+  received: Components,
+): JsonSchema {
+  const ofCodes = codes.map((code) => pascal(code).replace(/Error$/, '')).join('Or');
+  const fields = furtherSchemas(further);
+  const name = [ofCodes, ...Object.keys(fields).map(pascal)].join('With');
   received.set(`${name}Code`, { type: 'string', enum: codes });
   received.set(`${name}Error`, {
     type: 'object',
@@ -133,12 +148,31 @@ function errorSchema(codes: string[], isValidation: boolean, received: Component
         description: 'What is wrong and what is allowed, for developers.',
       },
       ...(isValidation && { errors: fieldErrors }),
+      ...fields,
     },
     required: isValidation
       ? ['error', 'error_description', 'errors']
       : ['error', 'error_description'],
   });
   return refTo(`${name}Error`);
+}
+
+const typesOfFurther = {
+  merge_possible: { type: 'boolean', const: true },
+  merged_into: { type: 'string' },
+} as const satisfies Record<keyof FurtherFields, JsonSchema>;
+
+/** The fields that only some errors have, which are optional. */
+function furtherSchemas(further: NonNullable<ErrorRecord['further']>): Record<string, JsonSchema> {
+  const { merge_possible, merged_into } = further;
+  return {
+    ...(merge_possible !== undefined && {
+      merge_possible: { ...typesOfFurther.merge_possible, description: merge_possible },
+    }),
+    ...(merged_into !== undefined && {
+      merged_into: { ...typesOfFurther.merged_into, description: merged_into },
+    }),
+  };
 }
 
 const fieldErrors: JsonSchema = {

@@ -2,6 +2,7 @@ import { readCurrentDevices } from '../../devices/related-devices.ts';
 import { invalid, ServiceError } from '../../foundation/service-error.ts';
 import { readStatus } from '../../login-apps/status.ts';
 import * as loginUsers from '../../login-users/login-user.ts';
+import { followForward } from '../../login-users/merged-user.ts';
 import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
 import { exportLoginUser } from '../../people/deletion/export-login-user.ts';
 import { finishDeletions } from '../../people/deletion/finish-deletions.ts';
@@ -12,11 +13,22 @@ import { importPeople, personOfLine } from '../../people/identities/import-peopl
 import { linkIdentity } from '../../people/identities/link-identity.ts';
 import { retryRevocations } from '../../people/identities/revoke-tokens.ts';
 import { unlinkIdentity } from '../../people/identities/unlink-identity.ts';
+import { mergeLoginUsers } from '../../people/merge/merge-login-users.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions, type Session } from '../../people/sessions/session.ts';
 import { setTimestamp } from '../../storage/items.ts';
 import { sessionNamedBy } from '../../tokens/access-token.ts';
-import { defineCommands, existing, id, lines, onOff, optional, secret, text } from '../command.ts';
+import {
+  defineCommands,
+  existing,
+  id,
+  lines,
+  neededReason,
+  onOff,
+  optional,
+  secret,
+  text,
+} from '../command.ts';
 import { pageOf, readPage, wrongPlace } from '../pages.ts';
 import { after, loginApp, loginUser, loginUserId, nextPage, provider } from './shared.ts';
 
@@ -34,8 +46,12 @@ export const loginUserCommands = defineCommands({
   },
   'login-users show': {
     summary: 'Show a Login User and whether anything keeps them out',
-    flags: { 'login-user': loginUser },
-    run: ({ 'login-user': user }) => overview(user),
+    flags: { 'login-user': loginUserId },
+    run: async ({ 'login-user': id }) => {
+      const { id: current, user } = await followForward(id);
+      const forward = current === id ? {} : { asked_for: id, merged_into: current };
+      return { ...forward, ...(await overview(existing(user, 'Login User'))) };
+    },
   },
   'login-users find': {
     summary:
@@ -86,6 +102,24 @@ export const loginUserCommands = defineCommands({
     summary: 'Let a blocked Login User log in again',
     flags: { 'login-user': loginUserId },
     run: ({ 'login-user': id }) => block(id, false),
+  },
+  'login-users merge': {
+    summary:
+      'Merge two Login Users: one gets the identities and devices of the other, who is gone. It cannot be undone',
+    flags: {
+      'login-user': id(
+        'lu_…',
+        'The Login User who is kept, with id and profile',
+        'login-users find',
+      ),
+      'given-up': id('lu_…', 'The Login User who is gone afterwards', 'login-users find'),
+      reason: neededReason,
+    },
+    run: async ({ 'login-user': keptId, 'given-up': givenUpId }) => {
+      await requirePair(keptId, givenUpId);
+      const merge = await mergeLoginUsers({ keptId, givenUpId });
+      return { login_user_id: keptId, merged_from: givenUpId, ...merge, merged: true };
+    },
   },
   'login-users logout': {
     summary: 'End all sessions of a Login User',
@@ -218,6 +252,12 @@ async function overview(user: loginUsers.LoginUser) {
     devices: devices.length,
     identities: identitiesOf(user),
   };
+}
+
+/** @throws ServiceError `not_found` for one who was never there, or was deleted */
+async function requirePair(...ids: string[]): Promise<void> {
+  const people = await Promise.all(ids.map(followForward));
+  for (const { user } of people) existing(user, 'Login User');
 }
 
 async function block(id: string, blocked: boolean) {

@@ -5,7 +5,8 @@ import { readAccount } from '../../access-requests/account.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { platforms } from '../../login-apps/client-metadata.ts';
 import { readLoginApp } from '../../login-apps/login-app.ts';
-import { readLoginUser } from '../../login-users/login-user.ts';
+import type { LoginUser } from '../../login-users/login-user.ts';
+import { followForward } from '../../login-users/merged-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { choice, found, id, number, onOff, optional, text } from '../command.ts';
 
@@ -21,7 +22,14 @@ export const accessRequest = found(accessRequestId, 'access request', readAccess
 
 const subHelp = 'The Login User: the sub of their tokens';
 export const loginUserId = id('lu_…', subHelp, 'login-users find');
-export const loginUser = found(loginUserId, 'Login User', readLoginUser);
+export const loginUser = found(loginUserId, 'Login User', readUnlessMerged);
+
+/** @throws ServiceError naming the Login User into whom this one was merged */
+async function readUnlessMerged(loginUserId: string): Promise<LoginUser | undefined> {
+  const { id, user } = await followForward(loginUserId);
+  if (id === loginUserId) return user;
+  throw new ServiceError('not_found', `The Login User was merged into ${id}: name that one.`);
+}
 
 export const client = id('la_….c_…', 'The client', 'clients list');
 export const secretOf = (from: string) => id('sec_…', 'The secret', from);

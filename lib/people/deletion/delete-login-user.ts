@@ -9,8 +9,8 @@ import {
   listAttributes,
   loginUserItem,
   newIndexId,
+  remaining,
 } from '../../login-users/login-user.ts';
-import { forEachInBatches } from '../../storage/batches.ts';
 import type { Conditions } from '../../storage/expressions.ts';
 import { deleteItem, type ItemOf, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
@@ -18,7 +18,7 @@ import { put, update, writeTogether } from '../../storage/transactions.ts';
 import { releaseExternalId, releaseIdentity } from '../identities/identity-index.ts';
 import { revokeStoredTokens } from '../identities/revoke-tokens.ts';
 import { isStoredToken } from '../identities/stored-token.ts';
-import { isOpen, readSessions, type Session, sessionItem } from '../sessions/session.ts';
+import { isOpen, readSessions, removeSessions, sessionItem } from '../sessions/session.ts';
 
 /**
  * A pending deletion. It is written with the first change of a deletion, and removed with the last
@@ -126,12 +126,6 @@ async function beginDeletion(
   return deleted_at === undefined ? 'refused' : 'begun';
 }
 
-async function removeSessions(sessions: Session[]): Promise<void> {
-  await forEachInBatches(sessions, ({ login_user_id, session_id }) =>
-    deleteItem(sessionItem(login_user_id, session_id)),
-  );
-}
-
 const nothingStored = { identities: 0, revoked: 0, not_revoked: 0 };
 
 /** Removes what the item of a person holds, and frees what leads to them. */
@@ -166,15 +160,3 @@ async function removeWhatIsStored(loginUserId: string, signal: AbortSignal | und
     });
   return { identities: identities.length, ...revocations };
 }
-
-/** The attributes that remain, so that nobody gets the id again. */
-const remaining = new Set([
-  'pk',
-  'sk',
-  'login_user_id',
-  'login_app_id',
-  'deleted_at',
-  'next_slot',
-  'write_id',
-  'created_by',
-]);

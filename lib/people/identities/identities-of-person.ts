@@ -1,7 +1,12 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import type { UserIdentity } from '../../login-users/linked-identity.ts';
-import { guestClaim, type LoginUser } from '../../login-users/login-user.ts';
+import {
+  type AuthenticatedUser,
+  guestClaim,
+  type LoginUser,
+  requireActiveUser,
+} from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
 import { described, textField, timestampField } from '../../schema/json-schema.ts';
 
@@ -82,6 +87,11 @@ export const shownLoginUserSchema = v.pipe(
     guest: v.exactOptional(
       described(v.literal(true), 'For a guest, who has linked no identity yet.'),
     ),
+    merged_into: v.exactOptional(
+      textField(
+        'For a guest who was merged: the Login User who has what the guest had. Ten minutes later, the token is not accepted any more.',
+      ),
+    ),
     identities: described(
       v.array(shownIdentitySchema),
       'What the person can log in with, the oldest first. A guest has none.',
@@ -90,11 +100,32 @@ export const shownLoginUserSchema = v.pipe(
   v.title('LoginUser'),
 );
 
-export function showLoginUser(user: LoginUser): v.InferOutput<typeof shownLoginUserSchema> {
+/** @param merged_into set for a guest who was merged */
+export function showLoginUser(
+  user: LoginUser,
+  merged_into?: string,
+): v.InferOutput<typeof shownLoginUserSchema> {
   const { login_user_id: id, created_at, last_login_at, external_id } = user;
   const identities = user.identities.map(shownIdentity);
   const guest = guestClaim(user);
-  return definedOnly({ id, created_at, last_login_at, external_id, guest, identities });
+  return definedOnly({
+    id,
+    created_at,
+    last_login_at,
+    external_id,
+    guest,
+    merged_into,
+    identities,
+  });
+}
+
+/**
+ * The person of a token, as they see themselves.
+ * @throws ServiceError as `requireActiveUser` does. A guest who was merged is shown for ten minutes
+ */
+export function showCaller(caller: AuthenticatedUser): v.InferOutput<typeof shownLoginUserSchema> {
+  const { guest, merged_into } = caller.merged ?? {};
+  return guest ? showLoginUser(guest, merged_into) : showLoginUser(requireActiveUser(caller));
 }
 
 /** The identities that a person can log in with, as an operator sees them. */

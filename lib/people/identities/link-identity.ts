@@ -86,7 +86,8 @@ export async function linkIdentity(
     const indexItem = await findIndexItem(login_app_id, verified);
     const owner = await ownerOf(indexItem);
     if (owner?.user.login_user_id === login_user_id) return linkAgain(link, owner.identity);
-    if (owner && !move) throw new ServiceError('conflict', belongsToAnother);
+    if (owner && !move)
+      throw new ServiceError('conflict', belongsToAnother, { further: { merge_possible: true } });
 
     // 2. The person may link another one.
     const user = await readWithRoom(link);

@@ -18,7 +18,7 @@ import {
   verifyCredential,
 } from '../../providers/providers.ts';
 import type { ReceivedToken } from '../../providers/received-token.ts';
-import { choiceProblem, forbidden, parameters } from '../../schema/form-parameters.ts';
+import { choiceProblem, forbidden, mustBeOneOf, parameters } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 import { updateItem } from '../../storage/items.ts';
 
@@ -26,24 +26,25 @@ const withCode = 'with an authorization_code';
 
 // The parameters of id tokens, which follow, include a code.
 const noCode = { authorization_code: forbidden('authorization_code', 'with provider credentials') };
-const credentialForms = providerIds.map((provider) => {
-  const title = `Provider${provider.slice(-1).toUpperCase()}Identity`;
-  return v.pipe(protocolOf(provider).form(provider, noCode, {}), v.title(title));
-});
+/** @param more further parameters, for another kind of request with its own `title` */
+const credentialFormsWith = <const More extends v.ObjectEntries>(more: More, title: string) =>
+  providerIds.map((provider) => {
+    const titleOfForm = `Provider${provider.slice(-1).toUpperCase()}${title}`;
+    return v.pipe(protocolOf(provider).form(provider, noCode, more), v.title(titleOfForm));
+  });
+const credentialForms = credentialFormsWith({}, 'Identity');
 const credentialFormSchema = v.variant(
   'provider',
   credentialForms,
   choiceProblem({ provider: providerIds }),
 );
-const codeFormSchema = v.pipe(
-  parameters({
-    ...codeParameters,
-    access_token: forbidden('access_token', withCode),
-    access_secret: forbidden('access_secret', withCode),
-    id_token: forbidden('id_token', withCode),
-  }),
-  v.title('AuthorizationCodeIdentity'),
-);
+const codeEntries = {
+  ...codeParameters,
+  access_token: forbidden('access_token', withCode),
+  access_secret: forbidden('access_secret', withCode),
+  id_token: forbidden('id_token', withCode),
+};
+const codeFormSchema = v.pipe(parameters(codeEntries), v.title('AuthorizationCodeIdentity'));
 
 /** A parsed form, with the kind of what it presents. */
 export type IdentityForm = ({ by: 'credential' } & CredentialForm) | ({ by: 'code' } & CodeForm);
@@ -76,6 +77,34 @@ export const identityFormSchema = v.pipe(
     v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest')),
   ),
 );
+
+const accounts = ['mine', 'theirs'] as const;
+const keepField = v.pipe(
+  v.picklist(accounts, ({ input }) =>
+    Array.isArray(input) ? 'The parameter keep is repeated.' : mustBeOneOf('keep', accounts),
+  ),
+  v.description(
+    'The account that is kept: `mine` is that of the access token, `theirs` that of the credential.',
+  ),
+);
+
+/** The form with the credential of another account, and the account that is kept. */
+export const mergeFormSchema = v.pipe(
+  v.intersect([
+    v.pipe(v.looseObject({}, 'The body is not a form.'), parameters({ keep: keepField })),
+    identityFormSchema,
+  ]),
+  jsonSchema(
+    v.pipe(
+      v.variant('provider', [
+        ...credentialFormsWith({ keep: keepField }, 'Merge'),
+        v.pipe(parameters({ ...codeEntries, keep: keepField }), v.title('AuthorizationCodeMerge')),
+      ]),
+      v.title('MergeRequest'),
+    ),
+  ),
+);
+export type MergeForm = v.InferOutput<typeof mergeFormSchema>;
 
 const mostRejected = 10;
 /** Seconds from the first rejected credential until the count begins anew. */

@@ -15,11 +15,11 @@ import {
   encryptToken,
   isStoredToken,
   isTooLong,
-  numberOfTokensIn,
+  numberOfStoredTokens,
 } from './stored-token.ts';
 
 /** The most tokens that are stored for a person: each login writes the item that holds them. */
-const mostStored = 40;
+export const mostStored = 40;
 
 /**
  * The fate of the provider's refresh token of a login or a link. It is stored to be used, or to be
@@ -107,8 +107,7 @@ interface StoredTokens {
 async function readStoredTokens(owner: Owner, loginAppId: string): Promise<StoredTokens> {
   const { login_user_id, identity_id } = owner;
   const item = (await readItem(loginUserItem(login_user_id))) ?? {};
-  const stored = Object.entries(item).filter(([attribute]) => isStoredToken(attribute));
-  const count = stored.reduce((sum, [, token]) => sum + numberOfTokensIn(token), 0);
+  const count = numberOfStoredTokens(item);
   const latest = item[identityAttributes.providerToken(identity_id)];
   if (latest === undefined) return { count, hasLatest: false, latestText: undefined };
   return { count, hasLatest: true, latestText: await textOf(latest, loginAppId) };

@@ -4,6 +4,7 @@ import { identityAttributes, type ProviderToken } from '../../login-users/linked
 import { authorizationCodeProvider, providerIds } from '../../providers/provider-ids.ts';
 import type { TokenPlace } from '../../providers/provider-token.ts';
 import { decryptSecrets, encryptSecrets } from '../../providers/settings/encryption.ts';
+import type { Item } from '../../storage/items.ts';
 
 /** A provider token with the settings that name its endpoints. */
 export type StoredProviderToken = ProviderToken & { place: TokenPlace };
@@ -33,6 +34,12 @@ export const isTooLong = (token: string): boolean => Buffer.byteLength(token) > 
 /** The number of tokens that an attribute holds: a refresh token, and the access token beside it. */
 export const numberOfTokensIn = (stored: unknown): number =>
   v.is(v.object({ access_token_secret: v.string() }), stored) ? 2 : 1;
+
+/** The number of refresh tokens and access tokens that a person has, by their item. */
+export const numberOfStoredTokens = (item: Item): number =>
+  Object.entries(item)
+    .filter(([attribute]) => isStoredToken(attribute))
+    .reduce((sum, [, token]) => sum + numberOfTokensIn(token), 0);
 
 /** A provider token as an attribute of a Login User: encrypted for its provider's settings. */
 export async function encryptToken(token: ProviderToken, place: TokenPlace): Promise<object> {

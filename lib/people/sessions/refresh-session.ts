@@ -53,14 +53,17 @@ export async function refreshSession(
   annotateLog({ login_user_id, session_id });
 
   // 2. Its session is active and of this client, and its person is not blocked.
-  const [{ user, session }, status] = await Promise.all([
+  const [{ user: person, merged, session }, status] = await Promise.all([
     readLoginUserWithSession(login_user_id, session_id),
     findStatus(client.loginAppId),
   ]);
   if (!session || !isActive(session, status)) throw invalidToken('session_ended');
   if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
   requireSameKey(session, client);
-  if (!user) throw invalidToken('session_ended');
+  // A guest who was merged has some minutes to move what the app has stored.
+  const user = person ?? merged?.guest;
+  const merged_into = merged?.merged_into;
+  if (!user) throw invalidToken(merged ? 'login_user_merged' : 'session_ended');
   if (user.blocked_at) {
     logEvent('login_user_refused', { login_user_id });
     throw blockedError('unauthorized_client');
@@ -69,6 +72,11 @@ export async function refreshSession(
   const guestEnd = endOfGuest(user);
   // 1.1.0 does not know guests, and may have let the session go on for longer.
   if (guestEnd !== undefined && guestEnd <= epochSeconds()) throw invalidToken('session_ended');
+  /** The session for tokens that are issued again, with what holds of its person now. */
+  const asNow = (issued: Session): Session => {
+    const expires_at = Math.min(issued.expires_at, guestEnd ?? Infinity);
+    return { ...issued, guest, merged_into, expires_at };
+  };
   const { generation } = session;
   const logged = { login_user_id, session_id, generation };
   const state = stateOfGeneration(session, content.generation);
@@ -85,7 +93,7 @@ export async function refreshSession(
   if (state === 'predecessor') {
     const repeated = isLate(session) ? await repeatLate(session, user, status) : session;
     logEvent('refresh_token_repeated', logged);
-    return { ...repeated, guest };
+    return asNow(repeated);
   }
 
   // 5. The login hook decides whether the session goes on, and with which claims.
@@ -98,6 +106,7 @@ export async function refreshSession(
     refreshed_at: epochSeconds(),
     expires_at: endOf(session.started_at, session.provider_session_end, guestEnd),
     guest,
+    merged_into,
     external_id: externalIdForTokens(user),
     ...claims,
   };
@@ -115,7 +124,7 @@ export async function refreshSession(
   // nobody stole it.
   const latest = activeSessionIn(update.found, session, status);
   logEvent('refresh_token_repeated', { ...logged, generation: latest.generation });
-  return { ...latest, guest };
+  return asNow(latest);
 }
 
 /**

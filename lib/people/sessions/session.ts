@@ -6,8 +6,17 @@ import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import type { LoginAppStatus } from '../../login-apps/status.ts';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
+import { readMergedUser } from '../../login-users/merged-user.ts';
 import { begunItem, endWithOthers } from '../../login-users/sessions-of-person.ts';
-import { type Item, type ItemOf, itemKind, readItem, readItems } from '../../storage/items.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
+import {
+  deleteItem,
+  type Item,
+  type ItemOf,
+  itemKind,
+  readItem,
+  readItems,
+} from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
 
@@ -37,6 +46,8 @@ export const sessionItem = itemKind(
     external_id: v.optional(v.string()),
     /** Whether it was a guest's when its latest tokens were issued. */
     guest: v.optional(v.literal(true)),
+    /** The Login User into whom the guest had been merged then. */
+    merged_into: v.optional(v.string()),
     /** The hash of the provider's session, if the provider may end this one. */
     provider_session: v.optional(v.string()),
     /** Epoch seconds at which the session at the provider ends, if it told. */
@@ -161,6 +172,14 @@ export async function readLoginUserWithSession(loginUserId: string, sessionId: s
   return {
     user: loginUserIn(person),
     isDeleted: person?.deleted_at !== undefined,
+    merged: person?.merged_into === undefined ? undefined : await readMergedUser(person),
     session: session && withCurrentEnd(person, session),
   };
+}
+
+/** Removes sessions from the table. There is no event of them: their person is gone. */
+export async function removeSessions(sessions: Session[]): Promise<void> {
+  await forEachInBatches(sessions, ({ login_user_id, session_id }) =>
+    deleteItem(sessionItem(login_user_id, session_id)),
+  );
 }
