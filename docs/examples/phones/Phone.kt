@@ -98,6 +98,15 @@ class Phone(context: Context) {
     private val source = PublicClient(service, "la_….c_…", "APP_TOKEN", phoneKey = ::phoneKey)
     val session = Session(source, service, vault)
 
+    /** Call this when somebody who has not logged in does something to keep. */
+    suspend fun beginAsGuest() = session.beginAsGuest()
+
+    /** Makes the guest a person, at a button. If the person has an account already, call [logIn] after this. */
+    suspend fun linkGuest(activity: Activity) {
+        val nonce = session.nonce()
+        session.linkGuest(googleIdToken(activity, nonce), nonce)
+    }
+
     suspend fun logIn(activity: Activity) {
         val nonce = session.nonce()
         session.logIn(googleIdToken(activity, nonce), nonce)

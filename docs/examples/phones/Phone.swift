@@ -65,7 +65,26 @@ enum Phone {
         service: service, clientId: "la_….c_…", longLivedAppToken: "APP_TOKEN", phoneKey: secureEnclaveKey)
     static let session = Session(source: source, service: service, vault: vault)
 
+    /// Call this when somebody who has not logged in does something to keep.
+    static func beginAsGuest() async throws {
+        try await session.beginAsGuest()
+    }
+
+    /// Makes the guest a person, at a button. If the person has an account already, call `logIn` after this.
+    static func linkGuest(_ controller: AuthorizationController) async throws {
+        let apple = try await signIn(controller)
+        try await session.linkGuest(idToken: apple.idToken, nonce: apple.nonce, code: apple.code, user: apple.user)
+    }
+
     static func logIn(_ controller: AuthorizationController) async throws {
+        let apple = try await signIn(controller)
+        try await session.logIn(idToken: apple.idToken, nonce: apple.nonce, code: apple.code, user: apple.user)
+    }
+
+    /// What Apple gives: a code with each id token, and the person's name once.
+    private struct Credential { let idToken, nonce, code, user: String }
+
+    private static func signIn(_ controller: AuthorizationController) async throws -> Credential {
         let nonce = try await session.nonce()
         let request = ASAuthorizationAppleIDProvider().createRequest()
         request.requestedScopes = [.email, .fullName]
@@ -73,7 +92,7 @@ enum Phone {
         guard case .appleID(let credential) = try await controller.performRequest(request),
             let idToken = credential.identityToken
         else { throw URLError(.userAuthenticationRequired) }
-        try await session.logIn(
+        return Credential(
             idToken: String(decoding: idToken, as: UTF8.self),
             nonce: nonce,
             code: String(decoding: credential.authorizationCode ?? Data(), as: UTF8.self),
@@ -109,21 +128,29 @@ enum Phone {
 
     /// Deletes the account. The service wants a login of the last 15 minutes for that.
     static func deleteAccount(_ controller: AuthorizationController) async throws {
-        let id = try await accountId()
+        let (id, isGuest) = try await shownAccount()
+        if isGuest {
+            try await session.sendAsGuest("DELETE", account)
+            return
+        }
         do {
             try await session.call("DELETE", account)
         } catch let error as ServiceError where error.code == "insufficient_user_authentication" {
             try await logIn(controller)
-            guard try await accountId() == id else { throw AnotherAccount() }
+            guard try await shownAccount().id == id else { throw AnotherAccount() }
             try await session.call("DELETE", account)
         }
     }
 
     private static let account = "/v2/marketing/login/user"
 
-    private static func accountId() async throws -> String {
-        struct Account: Decodable { let id: String }
-        return try JSONDecoder().decode(Account.self, from: await session.call("GET", account)).id
+    private static func shownAccount() async throws -> (id: String, isGuest: Bool) {
+        struct Account: Decodable {
+            let id: String
+            let guest: Bool?
+        }
+        let shown = try JSONDecoder().decode(Account.self, from: await session.call("GET", account))
+        return (shown.id, shown.guest ?? false)
     }
 }
 

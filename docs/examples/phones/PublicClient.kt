@@ -31,6 +31,8 @@ class PublicClient(
     override suspend fun logIn(credential: Map<String, String>): JSONObject =
         token("provider_credentials", credential + ("provider" to "provider_f"))
 
+    override suspend fun guest(): JSONObject = token("guest", emptyMap())
+
     override suspend fun refresh(refreshToken: String): JSONObject =
         token("refresh_token", mapOf("refresh_token" to refreshToken))
 
@@ -54,7 +56,7 @@ class PublicClient(
 
     private suspend fun proveOnce(endpoint: String, fields: Map<String, String>): JSONObject {
         val url = "$oauth/$endpoint"
-        return http.send("POST", url, form(fields), "DPoP" to proof(url)) { answer ->
+        return http.send("POST", url, form(fields), "DPoP" to proof("POST", url)) { answer ->
             proofNonce = answer.header("DPoP-Nonce") ?: proofNonce
         }
     }
@@ -65,9 +67,9 @@ class PublicClient(
         return form.build()
     }
 
-    private fun proof(htu: String): String {
+    override suspend fun proof(method: String, url: String): String {
         val header = JSONObject().put("typ", "dpop+jwt").put("alg", "ES256").put("jwk", publicJwk())
-        val claims = JSONObject().put("jti", UUID.randomUUID().toString()).put("htm", "POST").put("htu", htu)
+        val claims = JSONObject().put("jti", UUID.randomUUID().toString()).put("htm", method).put("htu", url)
             .put("iat", System.currentTimeMillis() / 1000).put("nonce", proofNonce)
         val text = listOf(header, claims).joinToString(".") { base64Url(it.toString().encodeToByteArray()) }
         val signature = Signature.getInstance("SHA256withECDSA").run {

@@ -40,6 +40,10 @@ struct PublicClient: TokenSource {
         return try decoded(await prove("token", credential.merging(more) { $1 }))
     }
 
+    func guest() async throws -> TokenAnswer {
+        try decoded(await prove("token", ["grant_type": "guest"]))
+    }
+
     func refresh(_ refreshToken: String) async throws -> TokenAnswer {
         try decoded(await prove("token", ["grant_type": "refresh_token", "refresh_token": refreshToken]))
     }
@@ -62,7 +66,7 @@ struct PublicClient: TokenSource {
 
     private func proveOnce(_ endpoint: String, _ fields: [String: String]) async throws -> Data {
         var request = self.request(endpoint, fields)
-        let proof = try await self.proof(request.url)
+        let proof = try await self.proof("POST", request.url)
         request.setValue(proof, forHTTPHeaderField: "DPoP")
         return try await load(request) { [proofNonce] told in await proofNonce.hear(told) }
     }
@@ -71,19 +75,16 @@ struct PublicClient: TokenSource {
         var request = URLRequest(url: service.appending(path: "v2/marketing/oauth").appending(path: endpoint))
         request.httpMethod = "POST"
         request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-        let form = fields.merging(["client_id": clientId]) { $1 }.map { name, value in
-            "\(name)=\(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
-        }
-        request.httpBody = Data(form.joined(separator: "&").utf8)
+        request.httpBody = formOf(fields.merging(["client_id": clientId]) { $1 })
         return request
     }
 
-    private func proof(_ url: URL?) async throws -> String {
+    func proof(_ method: String, _ url: URL?) async throws -> String? {
         let key = try phoneKey()
         let point = key.publicKey.rawRepresentation
         let jwk = ["kty": "EC", "crv": "P-256", "x": base64URL(point.prefix(32)), "y": base64URL(point.suffix(32))]
         let header: [String: Any] = ["typ": "dpop+jwt", "alg": "ES256", "jwk": jwk]
-        var claims: [String: Any] = ["jti": UUID().uuidString, "htm": "POST", "htu": url?.absoluteString ?? ""]
+        var claims: [String: Any] = ["jti": UUID().uuidString, "htm": method, "htu": url?.absoluteString ?? ""]
         claims["iat"] = Int(Date().timeIntervalSince1970)
         claims["nonce"] = await proofNonce.value
         let text = try [header, claims].map { base64URL(try JSONSerialization.data(withJSONObject: $0)) }

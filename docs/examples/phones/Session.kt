@@ -4,6 +4,7 @@ import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withContext
+import okhttp3.FormBody
 import okhttp3.MediaType.Companion.toMediaType
 import okhttp3.OkHttpClient
 import okhttp3.Request
@@ -23,8 +24,14 @@ interface Vault {
 interface TokenSource {
     suspend fun nonce(): String
     suspend fun logIn(credential: Map<String, String>): JSONObject
+
+    /** Tokens of a new guest. */
+    suspend fun guest(): JSONObject
     suspend fun refresh(refreshToken: String): JSONObject
     suspend fun logOut(refreshToken: String)
+
+    /** The header `DPoP` of a request of a guest; null with a backend, whose sessions are bound to no key. */
+    suspend fun proof(method: String, url: String): String? = null
 
     /** A Login App Token, with which devices register. */
     suspend fun appToken(): String
@@ -34,6 +41,7 @@ interface TokenSource {
 class Backend(private val address: String, private val http: OkHttpClient = OkHttpClient()) : TokenSource {
     override suspend fun nonce(): String = send("nonce").getString("nonce")
     override suspend fun logIn(credential: Map<String, String>) = send("login", credential)
+    override suspend fun guest() = send("guest")
     override suspend fun refresh(refreshToken: String) = send("refresh", mapOf("refresh_token" to refreshToken))
     override suspend fun appToken(): String = send("app-token").getString("access_token")
     override suspend fun logOut(refreshToken: String) {
@@ -71,6 +79,22 @@ class Session(
 
     /** A nonce for one login. */
     suspend fun nonce(): String = source.nonce()
+
+    /** Begins as a guest, unless somebody is logged in, or a guest is there. Call it when there is something to keep. */
+    suspend fun beginAsGuest() {
+        inTurn { if (kept() == null) keep(source.guest()) }
+    }
+
+    /**
+     * Makes the guest a person, who has the same account from now on.
+     * @throws ServiceException `conflict` if the person has an account already: let them sign in again, and [logIn]
+     */
+    suspend fun linkGuest(idToken: String, nonce: String, code: String = "", user: String = "") {
+        val form = FormBody.Builder().add("provider", "provider_f").add("id_token", idToken).add("nonce", nonce)
+            .add("authorization_code", code).add("user", user).build()
+        val token = sendAsGuest("POST", "$USER/identities", form)
+        accessToken(rejected = token) // The next one has no mark of a guest.
+    }
 
     /** Logs in. Apple gives a code with each id token, and at the first login what it knows of the person. */
     suspend fun logIn(idToken: String, nonce: String, code: String = "", user: String = "") {
@@ -114,21 +138,36 @@ class Session(
         val app = source.appToken()
         val registration = JSONObject().put("device", device.put("platform", "android"))
         val id = send("POST", "$service/v2/marketing/push_notifications/devices", registration, app).getString("id")
-        call("POST", "/v2/marketing/login/user/push_notifications/devices", JSONObject().put("device_id", id))
+        call("POST", "$USER/push_notifications/devices", JSONObject().put("device_id", id))
     }
 
     /** Deletes the account. The service wants a login of the last 15 minutes for that. */
     suspend fun deleteAccount(logInAgain: suspend () -> Unit) {
-        val path = "/v2/marketing/login/user"
-        val id = call("GET", path).getString("id")
+        val account = call("GET", USER)
+        if (account.optBoolean("guest")) {
+            sendAsGuest("DELETE", USER, jsonOf(JSONObject()))
+            return
+        }
         try {
-            call("DELETE", path)
+            call("DELETE", USER)
         } catch (problem: ServiceException) {
             if (problem.code != "insufficient_user_authentication") throw problem
             logInAgain()
-            if (call("GET", path).getString("id") != id) throw AnotherAccountException()
-            call("DELETE", path)
+            if (call("GET", USER).getString("id") != account.getString("id")) throw AnotherAccountException()
+            call("DELETE", USER)
         }
+    }
+
+    /**
+     * Sends what a person does after a recent login: with an access token that has just been issued, and a proof of the
+     * phone's key, for which the refresh has brought the nonce. Returns the token.
+     */
+    private suspend fun sendAsGuest(method: String, path: String, body: RequestBody): String {
+        val token = accessToken(rejected = accessToken())
+        val proof = source.proof(method, service + path)?.let { "DPoP" to it }
+        val headers = listOfNotNull("Authorization" to "Bearer $token", proof)
+        http.send(method, service + path, body, *headers.toTypedArray())
+        return token
     }
 
     /** If the answer gets lost, the next call sends the same refresh token, and gets the same successor. */
@@ -161,6 +200,7 @@ class Session(
 
     private companion object {
         const val EARLY = 60_000L
+        const val USER = "/v2/marketing/login/user"
     }
 }
 

@@ -10,6 +10,10 @@ protocol Vault: Sendable {
 protocol TokenSource: Sendable {
     func nonce() async throws -> String
     func logIn(_ credential: [String: String]) async throws -> TokenAnswer
+    /// Tokens of a new guest.
+    func guest() async throws -> TokenAnswer
+    /// The header `DPoP` of a request of a guest; nil with a backend, whose sessions are bound to no key.
+    func proof(_ method: String, _ url: URL?) async throws -> String?
     func refresh(_ refreshToken: String) async throws -> TokenAnswer
     func logOut(_ refreshToken: String) async throws
     /// A Login App Token, with which devices register.
@@ -36,6 +40,12 @@ struct Backend: TokenSource {
     func logIn(_ credential: [String: String]) async throws -> TokenAnswer {
         try decoded(await send("login", credential))
     }
+
+    func guest() async throws -> TokenAnswer {
+        try decoded(await send("guest"))
+    }
+
+    func proof(_ method: String, _ url: URL?) async throws -> String? { nil }
 
     func refresh(_ refreshToken: String) async throws -> TokenAnswer {
         try decoded(await send("refresh", ["refresh_token": refreshToken]))
@@ -100,6 +110,38 @@ actor Session {
     /// A nonce for one login.
     func nonce() async throws -> String {
         try await source.nonce()
+    }
+
+    /// Begins as a guest, unless somebody is logged in, or a guest is there. Call it when there is something to keep.
+    func beginAsGuest() async throws {
+        try await inTurn { session in
+            if try session.kept() == nil { _ = try session.keep(await session.source.guest()) }
+        }
+    }
+
+    /// Makes the guest a person, who has the same account from now on. Throws a `ServiceError` with `conflict` if the
+    /// person has an account already: let them sign in again, and `logIn`.
+    func linkGuest(idToken: String, nonce: String, code: String = "", user: String = "") async throws {
+        let credential = ["id_token": idToken, "nonce": nonce, "authorization_code": code, "user": user]
+        let form = formOf(credential.merging(["provider": "provider_f"]) { $1 })
+        let token = try await sendAsGuest("POST", "/v2/marketing/login/user/identities", form)
+        _ = try await accessToken(rejected: token)  // The next one has no mark of a guest.
+    }
+
+    /// Sends what a person does after a recent login: with an access token that has just been issued, and a proof of the
+    /// phone's key, for which the refresh has brought the nonce. Returns the token.
+    @discardableResult
+    func sendAsGuest(_ method: String, _ path: String, _ form: Data? = nil) async throws -> String {
+        let token = try await accessToken(rejected: try await accessToken())
+        guard let url = URL(string: service.absoluteString + path) else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.httpBody = form
+        request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+        request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+        request.setValue(try await source.proof(method, url), forHTTPHeaderField: "DPoP")
+        _ = try await load(request)
+        return token
     }
 
     /// Logs in. Apple gives a code with each id token, and at the first login the person's name.
@@ -210,6 +252,13 @@ func jsonRequest(_ method: String, _ url: URL, _ body: (any Encodable & Sendable
         request.httpBody = try encoder.encode(body)
     }
     return request
+}
+
+func formOf(_ fields: [String: String]) -> Data {
+    let pairs = fields.map { name, value in
+        "\(name)=\(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
+    }
+    return Data(pairs.joined(separator: "&").utf8)
 }
 
 /// The body of a successful answer.

@@ -34,6 +34,8 @@ app.post('/login', (request, response) => {
   });
 });
 
+app.post('/guest', (request, response) => forward(response, 'token', { grant_type: 'guest' }));
+
 app.post('/refresh', (request, response) =>
   forward(response, 'token', { grant_type: 'refresh_token', refresh_token: request.body?.refresh_token ?? '' }),
 );

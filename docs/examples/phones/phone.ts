@@ -46,12 +46,21 @@ const service = 'https://login.example.com';
 const source = publicClient({ service, client_id: 'la_….c_…', key, app_token: 'APP_TOKEN', random });
 export const session = new Session(source, service, vault);
 
-export async function logIn(): Promise<void> {
+/** Call this when somebody who has not logged in does something to keep. */
+export const beginAsGuest = (): Promise<void> => session.beginAsGuest();
+
+/** Makes the guest a person, at a button. If the person has an account already, call `logIn` after this. */
+export const linkGuest = (): Promise<void> => signIn((...credential) => session.linkGuest(...credential));
+
+export const logIn = (): Promise<void> => signIn((...credential) => session.logIn(...credential));
+
+/** Lets the person sign in at the provider. @param use gets the id token, its nonce, and Apple's code and name */
+async function signIn(use: Session['logIn']): Promise<void> {
   const nonce = await session.nonce();
   if (Platform.OS === 'android') {
     const serverClientId = '1234567890-web.apps.googleusercontent.com';
     const { idToken } = await signUpWithGoogle({ serverClientId, nonce, autoSelectEnabled: false });
-    return session.logIn(idToken, nonce);
+    return use(idToken, nonce);
   }
   const { identityToken, authorizationCode, fullName } = await appleAuth.performRequest({
     requestedOperation: appleAuth.Operation.LOGIN,
@@ -59,7 +68,7 @@ export async function logIn(): Promise<void> {
     nonce,
   });
   if (!identityToken) throw new Error('Apple sent no id token.');
-  await session.logIn(identityToken, nonce, authorizationCode ?? '', toldBy(fullName));
+  await use(identityToken, nonce, authorizationCode ?? '', toldBy(fullName));
 }
 
 /** The person's name in Apple's form for web pages; Apple gives it once, and an empty text stands for none. */

@@ -1,4 +1,4 @@
-import { ServiceError, send, type TokenAnswer, type TokenSource } from './session';
+import { formOf, ServiceError, send, type TokenAnswer, type TokenSource } from './session';
 
 // The engine of React Native has them, its types don't.
 declare function atob(base64: string): string;
@@ -32,9 +32,9 @@ export function publicClient({ service, client_id, key, app_token, random }: Set
     nonce = headers.get('dpop-nonce') ?? nonce;
   };
 
-  async function proof(htu: string): Promise<string> {
+  async function proof(htm: string, htu: string): Promise<string> {
     const header = { typ: 'dpop+jwt', alg: 'ES256', jwk: await key.publicJwk() };
-    const claims = { jti: random(), htm: 'POST', htu, iat: Math.floor(Date.now() / 1000), nonce };
+    const claims = { jti: random(), htm, htu, iat: Math.floor(Date.now() / 1000), nonce };
     const text = [header, claims].map((part) => base64url(JSON.stringify(part))).join('.');
     return `${text}.${await key.sign(text)}`;
   }
@@ -43,7 +43,7 @@ export function publicClient({ service, client_id, key, app_token, random }: Set
   async function prove<T>(endpoint: string, fields: Record<string, string>): Promise<T> {
     const url = `${oauth}/${endpoint}`;
     const form = formOf({ client_id, ...fields });
-    const once = async (): Promise<T> => send('POST', url, form, { dpop: await proof(url) }, hear);
+    const once = async (): Promise<T> => send('POST', url, form, { dpop: await proof('POST', url) }, hear);
     try {
       return await once();
     } catch (error) {
@@ -59,6 +59,8 @@ export function publicClient({ service, client_id, key, app_token, random }: Set
   return {
     nonce: async () => (await send<{ nonce: string }>('POST', `${oauth}/nonce`, formOf({ client_id }))).nonce,
     logIn: (credential) => token('provider_credentials', { provider: 'provider_f', ...credential }),
+    guest: () => token('guest', {}),
+    proof,
     refresh: (refresh_token) => token('refresh_token', { refresh_token }),
     logOut: (refresh_token) => prove('revoke', { token: refresh_token }),
     appToken: async () => app_token,
@@ -76,9 +78,3 @@ export function jwtSignature(signature: string): string {
   const number = (at: number) => der.slice(at + 1, end(at)).padStart(32, '\0').slice(-32);
   return base64url(number(3) + number(end(3) + 1));
 }
-
-// The URLSearchParams of React Native is not complete.
-const formOf = (fields: Record<string, string>): string =>
-  Object.entries(fields)
-    .map((entry) => entry.map(encodeURIComponent).join('='))
-    .join('&');

@@ -28,6 +28,10 @@ export interface TokenAnswer extends Omit<Tokens, 'expires_at'> {
 export interface TokenSource {
   nonce(): Promise<string>;
   logIn(credential: Record<string, string>): Promise<TokenAnswer>;
+  /** Tokens of a new guest. */
+  guest(): Promise<TokenAnswer>;
+  /** The header `DPoP` of a request of a guest; absent with a backend, whose sessions are bound to no key. */
+  proof?(method: string, url: string): Promise<string>;
   refresh(refresh_token: string): Promise<TokenAnswer>;
   logOut(refresh_token: string): Promise<unknown>;
   /** A Login App Token, with which devices register. */
@@ -80,12 +84,20 @@ export async function send<T>(
   }
 }
 
+// The URLSearchParams of React Native is not complete.
+export const formOf = (fields: Record<string, string>): string =>
+  Object.entries(fields)
+    .map((entry) => entry.map(encodeURIComponent).join('='))
+    .join('&');
+
+const user = '/v2/marketing/login/user';
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 /** Your backend at an address: backend.mjs or the like. */
 export const backendAt = (address: string): TokenSource => ({
   nonce: async () => (await send<{ nonce: string }>('POST', `${address}/nonce`)).nonce,
   logIn: (credential) => send('POST', `${address}/login`, credential),
+  guest: () => send('POST', `${address}/guest`),
   refresh: (refresh_token) => send('POST', `${address}/refresh`, { refresh_token }),
   logOut: (refresh_token) => send('POST', `${address}/logout`, { refresh_token }),
   appToken: async () => (await send<{ access_token: string }>('POST', `${address}/app-token`)).access_token,
@@ -105,6 +117,23 @@ export class Session {
   /** A nonce for one login. */
   nonce(): Promise<string> {
     return this.source.nonce();
+  }
+
+  /** Begins as a guest, unless somebody is logged in, or a guest is there. Call it when there is something to keep. */
+  beginAsGuest(): Promise<void> {
+    return this.inTurn(async () => {
+      if (!(await this.kept())) await this.keep(await this.source.guest());
+    });
+  }
+
+  /**
+   * Makes the guest a person, who has the same account from now on.
+   * @throws ServiceError `conflict` if the person has an account already: let them sign in again, and `logIn`
+   */
+  async linkGuest(id_token: string, nonce: string, code = '', name = ''): Promise<void> {
+    const credential = { provider: 'provider_f', id_token, nonce, authorization_code: code, user: name };
+    const token = await this.sendAsGuest('POST', `${user}/identities`, formOf(credential));
+    await this.accessToken(token); // The next one has no mark of a guest.
   }
 
   /** Logs in. Apple gives a code with each id token, and at the first login the person's name. */
@@ -150,22 +179,33 @@ export class Session {
     const app = bearer(await this.source.appToken());
     const devices = `${this.service}/v2/marketing/push_notifications/devices`;
     const { id } = await send<{ id: string }>('POST', devices, { device }, app);
-    await this.call('POST', '/v2/marketing/login/user/push_notifications/devices', { device_id: id });
+    await this.call('POST', `${user}/push_notifications/devices`, { device_id: id });
   }
 
   /** Deletes the account. The service wants a login of the last 15 minutes for that. */
   async deleteAccount(logInAgain: () => Promise<unknown>): Promise<void> {
-    const path = '/v2/marketing/login/user';
-    const account = () => this.call<{ id: string }>('GET', path);
-    const { id } = await account();
+    const account = () => this.call<{ id: string; guest?: true }>('GET', user);
+    const { id, guest } = await account();
+    if (guest) return void (await this.sendAsGuest('DELETE', user));
     try {
-      await this.call('DELETE', path);
+      await this.call('DELETE', user);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'insufficient_user_authentication')) throw error;
       await logInAgain();
       if ((await account()).id !== id) throw new AnotherAccount();
-      await this.call('DELETE', path);
+      await this.call('DELETE', user);
     }
+  }
+
+  /**
+   * Sends what a person does after a recent login: with an access token that has just been issued, and a proof of the
+   * phone's key, for which the refresh has brought the nonce. @returns the token
+   */
+  private async sendAsGuest(method: string, path: string, form?: string): Promise<string> {
+    const token = await this.accessToken(await this.accessToken());
+    const dpop = await this.source.proof?.(method, this.service + path);
+    await send(method, this.service + path, form, { ...bearer(token), ...(dpop && { dpop }) });
+    return token;
   }
 
   /** If the answer gets lost, the next call sends the same refresh token, and gets the same successor. */

@@ -65,11 +65,15 @@ private class Starts(private val input: JSONObject) {
     /** What has logged the person in. */
     private suspend fun logIn(session: Session, subject: String = input.getString("subject")): Pair<String, String> {
         val nonce = session.nonce()
-        val url = "${input.getString("sandbox_url")}/provider_f/credentials?subject=$subject&nonce=$nonce&with_code=true"
-        val issued = http.newCall(Request.Builder().url(url).build()).execute().use { JSONObject(it.body.string()) }
+        val issued = issuedFor(subject, nonce)
         val user = JSONObject().put("name", JSONObject().put("firstName", "Ada")).toString()
         session.logIn(issued.getString("id_token"), nonce, issued.getString("authorization_code"), user)
         return issued.getString("id_token") to nonce
+    }
+
+    private fun issuedFor(subject: String, nonce: String): JSONObject {
+        val url = "${input.getString("sandbox_url")}/provider_f/credentials?subject=$subject&nonce=$nonce&with_code=true"
+        return http.newCall(Request.Builder().url(url).build()).execute().use { JSONObject(it.body.string()) }
     }
 
     private suspend fun outcomeOf(work: suspend () -> Unit): String = try {
@@ -110,6 +114,7 @@ private class Starts(private val input: JSONObject) {
         val identity = session.call("GET", USER).getJSONArray("identities").getJSONObject(0)
         ofLostKey
             .put("told_by_app", identity.getJSONObject("profile").getString("given_name"))
+            .put("guests", useGuests())
             .put("devices", devices.length())
             .put("renewed", one != before && one == other)
             .put("refreshes", JSONArray(listOf(atOnce, inAll)))
@@ -130,6 +135,32 @@ private class Starts(private val input: JSONObject) {
             .put("lost_key", lostKey)
             .put("kept", copied.texts.size)
             .put("stolen_login", outcomeOf { copy.logIn(idToken, nonce) })
+    }
+
+    /** A guest who becomes a person, one whose identity somebody has, and one who deletes the account. */
+    private suspend fun useGuests(): JSONArray {
+        suspend fun begin() = sessionWith(Memory()).apply {
+            beginAsGuest()
+            beginAsGuest()
+        }
+        suspend fun link(guest: Session, subject: String) {
+            val nonce = guest.nonce()
+            val issued = issuedFor(subject, nonce)
+            guest.linkGuest(issued.getString("id_token"), nonce, issued.getString("authorization_code"))
+        }
+        val subject = input.getString("subject")
+        val guest = begin()
+        val before = guest.call("GET", USER)
+        link(guest, "$subject-guest")
+        val after = guest.call("GET", USER)
+
+        val second = begin()
+        val conflict = outcomeOf { link(second, subject) }
+        val deletion = outcomeOf { second.deleteAccount { logIn(second) } }
+        val afterDeletion = outcomeOf { second.call("GET", USER) }
+        val isSame = before.getString("id") == after.getString("id")
+        val marks = listOf(before, after).map { it.optBoolean("guest") }
+        return JSONArray(marks + listOf(isSame, conflict, deletion, afterDeletion))
     }
 
     suspend fun next(stored: JSONObject): JSONObject {

@@ -21,6 +21,8 @@ interface Input {
 
 /** What the service tells of the person. */
 interface Account {
+  id: string;
+  guest?: true;
   identities: { profile?: { given_name?: string } }[];
 }
 
@@ -70,12 +72,18 @@ const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' 
  * the settings say.
  */
 async function logIn(session: Session, person = subject): Promise<[string, string]> {
+  const [id_token, nonce, code] = await signIn(session, person);
+  await session.logIn(id_token, nonce, code, '{"name":{"firstName":"Ada"}}');
+  return [id_token, nonce];
+}
+
+/** The id token, the nonce and the code of a login at the provider. */
+async function signIn(session: Session, person: string): Promise<[string, string, string]> {
   const nonce = await session.nonce();
   const query = new URLSearchParams({ subject: person, nonce, with_code: 'true' });
   const issued = await untold(`${sandbox_url}/provider_f/credentials?${query}`);
   const { id_token, authorization_code } = await issued.json();
-  await session.logIn(id_token, nonce, authorization_code, '{"name":{"firstName":"Ada"}}');
-  return [id_token, nonce];
+  return [id_token, nonce, authorization_code];
 }
 
 const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -117,6 +125,7 @@ async function firstStart(): Promise<object> {
     after_logout: await outcomeOf(another.accessToken()),
     ...(typeof source === 'object' ? await withLostKey(used) : {}),
     told_by_app: identities[0]?.profile?.given_name,
+    guests: await useGuests(),
     logged_out,
     stored: Object.fromEntries(texts),
   };
@@ -132,6 +141,27 @@ async function withLostKey(used: [string, string]): Promise<object> {
   const rejected = await copy.accessToken();
   const lost_key = await outcomeOf(copy.accessToken(rejected));
   return { lost_key, kept: copied.size, stolen_login: await outcomeOf(copy.logIn(...used)) };
+}
+
+/** A guest who becomes a person, one whose identity somebody has, and one who deletes the account. */
+async function useGuests(): Promise<unknown[]> {
+  const path = '/v2/marketing/login/user';
+  const begin = async () => {
+    const guest = new Session(sourceOf(), base_url, vaultOf(new Map()));
+    await guest.beginAsGuest();
+    await guest.beginAsGuest();
+    return { guest, before: await guest.call<Account>('GET', path) };
+  };
+  const { guest, before } = await begin();
+  await guest.linkGuest(...(await signIn(guest, `${subject}-guest`)));
+  const after = await guest.call<Account>('GET', path);
+
+  const { guest: second } = await begin();
+  const conflict = second.linkGuest(...(await signIn(second, subject)));
+  const outcomes = [await outcomeOf(conflict)];
+  outcomes.push(await outcomeOf(second.deleteAccount(() => logIn(second))));
+  outcomes.push(await outcomeOf(second.call('GET', path)));
+  return [before.guest ?? false, after.guest ?? false, before.id === after.id, ...outcomes];
 }
 
 async function nextStart(): Promise<object> {
