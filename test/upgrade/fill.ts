@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 import { createAccount, createClient } from '../support/login-app.ts';
+import { merge } from '../support/merges.ts';
 import { accountOf } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import {
@@ -57,6 +58,11 @@ async function fillWithPeople(service: Service) {
     people[provider] = await logIn(`somebody of ${provider}`, provider);
   // This version keeps the provider's refresh token of such a login.
   people['by code'] = await logIn('by code', 'provider_b', 'provider_authorization_code');
+  people.kept = await logIn('kept');
+  const givenUp = await logIn('given up');
+  await accountOf(service, givenUp.access_token).linkAt('provider_a', 'given up at a');
+  // A release has no such endpoint.
+  const merged = await merge(service, { token: people.kept.access_token }, 'mine', 'given up');
   const own = accountOf(service, alice.access_token);
   const linked = expecting(201, await own.linkAt('provider_a', 'alice at a'));
   const unlinked = expecting(201, await own.linkAt('provider_d', 'alice at d'));
@@ -96,6 +102,8 @@ async function fillWithPeople(service: Service) {
     people,
     second,
     identityId: String(linked.id),
+    givenUp,
+    isMerged: merged.status === 200,
     appToken,
     longLived,
     devices,

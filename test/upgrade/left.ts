@@ -20,6 +20,9 @@ export interface Left {
   /** A login with the linked identity of alice. */
   second: Login;
   identityId: string;
+  /** Somebody with a linked identity, whom `kept` is to get, or has got where the version merges. */
+  givenUp: Login;
+  isMerged: boolean;
   appToken: string;
   longLived: { token: string; token_id: string };
   devices: Record<string, string>;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
+import { merge } from '../support/merges.ts';
 import { accountOf } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import { unknownTo } from './later.ts';
@@ -24,6 +25,7 @@ import type { Release } from './releases.ts';
 export async function use(service: Service, left: Left, release: Release): Promise<void> {
   await askAgain(service, left, release);
   await usePeople(service, left);
+  await useMerged(service, left);
   await useDevices(service, left);
   await useEvents(service, left);
   await operateEverything(service, left);
@@ -168,6 +170,32 @@ async function usePeople(service: Service, { people, second, identityId }: Left)
   const leaving = expecting(200, await logIn('leaving')).access_token;
   expecting(204, await accountOf(service, leaving).remove());
   assert.notEqual(await subjectAfter('leaving', 'provider_f'), people.leaving?.id);
+}
+
+/**
+ * Uses the identities of somebody who was merged, by this version: it merges what a release has left.
+ * No version gives the id to anybody.
+ */
+async function useMerged(service: Service, { people, givenUp, isMerged }: Left): Promise<void> {
+  const logIn = async (subject: string, provider = 'provider_f') => {
+    const { access_token } = expecting(200, await service.logIn(subject, provider));
+    return { token: String(access_token), id: decodeJwt(access_token).sub };
+  };
+  const kept = await logIn('kept');
+  if (!isMerged) expecting(200, await merge(service, kept, 'mine', 'given up'));
+  assert.equal(expecting(400, await service.refresh(givenUp.refresh_token)).error, 'invalid_grant');
+  const logins = async () => [await logIn('given up'), await logIn('given up at a', 'provider_a')];
+  const isKept = async () => {
+    for (const { id } of await logins()) assert.equal(id, people.kept?.id);
+  };
+  await isKept();
+  for (const verb of ['delete', 'block', 'logout'])
+    await assert.rejects(service.operate('login-users', verb, { 'login-user': givenUp.id }));
+  await run(service.operate, 'login-users finish-deletions');
+  await isKept();
+  expecting(204, await accountOf(service, kept.token).remove());
+  for (const { id } of await logins())
+    assert.ok(id !== givenUp.id && id !== people.kept?.id, 'An id was given to somebody else.');
 }
 
 async function useDevices(
