@@ -4,7 +4,6 @@ import { expectError } from '../support/expectations.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { mergeForm, merge as mergeWith, sendMerge } from '../support/merges.ts';
 import {
-  accountOf,
   deviceIdsOf,
   eventuallyPasses,
   identityIdsOf,
@@ -115,28 +114,33 @@ test('the profile of the one who is kept stays, and that of the other identity c
 });
 
 describe('the tokens of a provider that are kept for servers', () => {
+  /** Two people, of whom the second has two identities. The merge proves the latter. */
   const twoPeople = async () => {
     const grants = newGrants({ rotates: true, lifetime: 1 });
     const keeper = await newKeeper(service, standIn, { grants });
-    const one = await keeper.logIn();
-    const two = await keeper.logIn();
-    const mergeTwo = () => sendMerge(service, one, { keep: 'mine', ...keeper.code(two.subject) });
-    return { ...keeper, one, two, mergeTwo };
+    const [one, two] = [await keeper.logIn(), await keeper.logIn()];
+    const linked = unique('linked');
+    expect((await two.account.link(keeper.code(linked))).status).toBe(201);
+    const [first = ''] = identityIdsOf(await two.account.show());
+    const mergeTwo = () => sendMerge(service, one, { keep: 'mine', ...keeper.code(linked) });
+    /** The statuses of exchanges of all tokens that one has. */
+    const exchangeAll = async () => {
+      const ids = identityIdsOf(await one.account.show());
+      const answers = ids.map((identity_id) => keeper.exchangeFor(one.token, { identity_id }));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    return { ...keeper, two, first, mergeTwo, exchangeAll };
   };
 
-  test('come with the identity: a server goes on with them', async () => {
-    const { one, two, mergeTwo, scene } = await twoPeople();
-    const { status } = await mergeTwo();
-    expect(status).toBe(200);
-    const shown = (await accountOf(service, one.token).show()).body;
-    expect(shown.identities).toHaveLength(2);
-    for (const identity of shown.identities) expect(identity.provider_access).toBeDefined();
-    expect((await two.account.show()).status).toBe(401);
-    expect(scene).toBeDefined();
+  test('come with the identities: a server goes on with them', async () => {
+    const { mergeTwo, exchangeAll } = await twoPeople();
+    expect((await mergeTwo()).status).toBe(200);
+    running.advance(5);
+    expect(await exchangeAll()).toEqual([200, 200, 200]);
   });
 
   test('a refresh that is under way is waited for', async () => {
-    const { one, two, mergeTwo, grants, exchangeFor } = await twoPeople();
+    const { two, first, mergeTwo, grants, exchangeFor, exchangeAll } = await twoPeople();
     let goOn = () => {};
     const waiting = new Promise<void>((resolve) => {
       goOn = resolve;
@@ -148,7 +152,7 @@ describe('the tokens of a provider that are kept for servers', () => {
       };
     });
     running.advance(5);
-    const exchange = exchangeFor(two.token);
+    const exchange = exchangeFor(two.token, { identity_id: first });
     await started;
     const merging = mergeTwo();
     goOn();
@@ -156,7 +160,7 @@ describe('the tokens of a provider that are kept for servers', () => {
     expect((await merging).status).toBe(200);
     grants.beforeRefresh = async () => {};
     running.advance(10);
-    expect((await exchangeFor(one.token)).status).toBe(200);
+    expect(await exchangeAll()).toEqual([200, 200, 200]);
   });
 });
 

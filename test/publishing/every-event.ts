@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { type Arrived, problemsOf } from '../support/bus-stand-in.ts';
 import { newGuest } from '../support/guests.ts';
+import { merge } from '../support/merges.ts';
 import { eventually, newPerson, newPhone } from '../support/people.ts';
 import { type Service, unique } from '../support/service.ts';
 
@@ -17,6 +18,9 @@ export async function checkEveryEvent(service: Service, arrived: () => Published
   const person = await newPerson(service);
   const guest = await newGuest(service);
   await guest.account.linkAt('provider_a', unique('promoted'));
+  const gone = await newPerson(service);
+  const merged = await merge(service, await newPerson(service), 'mine', gone.subject);
+  assert.equal(merged.status, 200, merged.text);
   const { body: refreshed } = await service.refresh(person.refreshToken);
   assert.equal(typeof refreshed.access_token, 'string');
   const phone = await newPhone(service);
@@ -61,8 +65,8 @@ export async function checkEveryEvent(service: Service, arrived: () => Published
   }
 
   const isOurs = ({ Detail }: Published): boolean =>
-    [Detail.login_user_id, Detail.device_id].some(
-      (one) => one === person.loginUserId || one === guest.loginUserId || one === phone,
+    [Detail.login_user_id, Detail.device_id].some((one) =>
+      [person.loginUserId, guest.loginUserId, gone.loginUserId, phone].includes(String(one)),
     ) || Detail.access_request_id === id;
   const typesOf = (events: Published[]) =>
     [...new Set(events.map(({ DetailType }) => DetailType))].toSorted();

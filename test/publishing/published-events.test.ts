@@ -8,6 +8,7 @@ import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
+import { merge } from '../support/merges.ts';
 import { scratchFolder } from '../support/own-service.ts';
 import { accountOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { newPublicClient, newPhone as newPublicPhone } from '../support/phone.ts';
@@ -197,6 +198,36 @@ describe('people and sessions', () => {
       ]);
     },
   );
+
+  test('a merge: login_user.merged with both ids, and no login_user.deleted; the identities and the devices move', async () => {
+    const [kept, gone] = [await newPerson(service), await newPerson(service)];
+    await gone.account.linkAt('provider_a', unique('linked'));
+    const [, linked = ''] = identityIdsOf(await gone.account.show());
+    const device_id = await newPhone(service);
+    await service.relate(device_id, gone.token);
+    const { published, result } = await during(() => merge(service, kept, 'mine', gone.subject));
+    expect(result.status).toBe(200);
+    const [, ...came] = identityIdsOf(await kept.account.show());
+    const toKept = { login_user_id: kept.loginUserId };
+    const device = { device_id, login_app_id, platform: 'android' };
+    const related = { ...device, ...toKept, related_at: 'TIME' };
+    const former_login_user_id = gone.loginUserId;
+    const expected = [
+      ...came.map((identity_id) => ({ event: 'identity.linked', ...toKept, identity_id })),
+      { event: 'identity.unlinked', login_user_id: gone.loginUserId, identity_id: linked },
+      {
+        event: 'login_user.merged',
+        login_user_id: gone.loginUserId,
+        login_app_id,
+        merged_into: kept.loginUserId,
+      },
+      { event: 'device.relation_ended', ...device, login_user_id: gone.loginUserId },
+      { event: 'device.related', ...related },
+      { event: 'device.moved', ...related, former_login_user_id },
+    ];
+    expect(published).toHaveLength(expected.length);
+    expect(published).toEqual(expect.arrayContaining(expected));
+  });
 
   test('a refresh and a rejected login publish nothing', async () => {
     const { refreshToken, loginUserId, subject } = await newPerson(service);
