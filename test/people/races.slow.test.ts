@@ -327,6 +327,52 @@ test.each([false, true])(
   },
 );
 
+const isReadOf = ({ operation, body }: StoreCall, key: string): boolean =>
+  operation === 'GetItem' && JSON.stringify(body.Key).includes(key);
+
+test('a link of the first identity that is unlinked between its reads: it is linked anew', async () => {
+  const { account, subject, loginUserId } = await newPerson(service);
+  await account.linkAt('provider_a', unique('other'));
+  const [first = ''] = identityIdsOf(await account.show());
+  let reads = 0;
+  let unlinking: Answer | undefined;
+  const hook = async (call: StoreCall) => {
+    if (isReadOf(call, loginUserId)) {
+      reads += 1;
+      if (reads === 2) unlinking = await account.unlink(first);
+    }
+    return undefined;
+  };
+  const link = await proxy.during(hook, () => account.linkAt('provider_f', subject));
+  expect([unlinking?.status, link.status]).toEqual([204, 201]);
+  expect(identityIdsOf(await account.show())).toHaveLength(2);
+  expect(subOf(await service.logIn(subject))).toBe(loginUserId);
+});
+
+test('an import of a person whom another one creates between its reads: repeated', async () => {
+  const [external, subject] = [unique('external'), unique('subject')];
+  const identityRead = Promise.withResolvers<void>();
+  let rival: Promise<unknown> | undefined;
+  const hook = async (call: StoreCall) => {
+    if (rival) return undefined;
+    if (isReadOf(call, '"EXTERNAL_ID"')) {
+      await identityRead.promise;
+      rival = importOne(external, subject);
+      await rival;
+      return undefined;
+    }
+    if (!isReadOf(call, '"LOGIN_USER"')) return undefined;
+    // The identity is nobody's yet.
+    identityRead.resolve();
+    return { status: 200, body: {} };
+  };
+  const outcome = await proxy.during(hook, () => importOne(external, subject));
+  expect(outcome).toMatchObject({ added: 0, repeated: 1, refused: [] });
+  const flags = { 'login-app': service.demo.login_app.login_app_id, 'external-id': external };
+  const { login_user_id } = await service.operate('login-users', 'find', flags);
+  expect(subOf(await service.logIn(subject))).toBe(login_user_id);
+});
+
 /**
  * What DynamoDB answers to a write that meets a transaction, or to a transaction that meets
  * another.

@@ -105,6 +105,15 @@ export async function ownerOf({
   return user && identity && { user, identity };
 }
 
+/**
+ * Whether a person's own item was read as the index item of an identity that is not theirs. Their
+ * first identity has come or gone between the reads: the next ones find it elsewhere.
+ */
+export const isOwnItem = (
+  { id }: Pick<IdentityIndexItem, 'id'>,
+  { login_user_id }: Pick<Owner, 'login_user_id'>,
+): boolean => id === login_user_id;
+
 /** A person with one of their identities. */
 export interface IdentityOwner {
   user: LoginUser;

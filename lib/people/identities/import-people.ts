@@ -32,6 +32,7 @@ import {
   claimExternalId,
   findExternalId,
   findIndexItem,
+  isOwnItem,
   leadNowhere,
   leadTo,
   ownerOf,
@@ -182,6 +183,7 @@ async function importPerson(
   // 2. They get the identities that are nobody's.
   const [user] = people;
   const plan = planOf(lookups, user, externalId);
+  if (user && plan.added.some(({ indexItem }) => isOwnItem(indexItem, user))) return undefined;
   if (dryRun) return plan.outcomes;
 
   // 3. With --replace they lose the others in the same namespaces.

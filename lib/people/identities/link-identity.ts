@@ -37,6 +37,7 @@ import {
   findIndexItem,
   type IdentityIndexItem,
   type IdentityOwner,
+  isOwnItem,
   leadTo,
   type Owner,
   ownerOf,
@@ -91,6 +92,7 @@ export async function linkIdentity(
 
     // 2. The person may link another one.
     const user = await readWithRoom(link);
+    if (isOwnItem(indexItem, user)) return undefined;
 
     // 3. The login hook allows it.
     if (!isAllowed) await ask();
