@@ -63,6 +63,8 @@ async function fillWithPeople(service: Service) {
   await accountOf(service, givenUp.access_token).linkAt('provider_a', 'given up at a');
   // A release has no such endpoint.
   const merged = await merge(service, { token: people.kept.access_token }, 'mine', 'given up');
+  const guest = await newGuest(service);
+  if (guest) people.guest = guest;
   const own = accountOf(service, alice.access_token);
   const linked = expecting(201, await own.linkAt('provider_a', 'alice at a'));
   const unlinked = expecting(201, await own.linkAt('provider_d', 'alice at d'));
@@ -110,6 +112,17 @@ async function fillWithPeople(service: Service) {
     secondSecret: String(rotated.client_secret),
     limited,
   };
+}
+
+/** A guest; undefined where the version knows none. */
+async function newGuest(service: Service): Promise<Login | undefined> {
+  const { body } = await service.call('/.well-known/oauth-authorization-server');
+  if (!body.grant_types_supported?.includes('guest')) return undefined;
+  const tokens = expecting(200, await service.token({ grant_type: 'guest' }));
+  const { access_token, refresh_token } = tokens;
+  const { sub, sid } = decodeJwt(access_token);
+  const nobody = { subject: 'nobody', provider: 'none' };
+  return { ...nobody, id: String(sub), session: String(sid), access_token, refresh_token };
 }
 
 async function fillWithEvents({ demo, operate, createAccessRequest, addEvent }: Service) {

@@ -1,4 +1,4 @@
-import { tokenExchange } from '../../lib/login-apps/client-metadata.ts';
+import { guestGrant, tokenExchange } from '../../lib/login-apps/client-metadata.ts';
 import { compareVersions, type Release } from './releases.ts';
 
 /** Names that a version added to answers or to the settings of providers. */
@@ -42,8 +42,8 @@ const addedBy: Record<string, Names> = {
   '1.2.0': {
     settings: ['keep_tokens'],
     methods: [],
-    grants: [tokenExchange],
-    fields: ['provider_access'],
+    grants: [tokenExchange, guestGrant],
+    fields: ['provider_access', 'guest', 'guest_until', 'guests'],
     parameters: [],
     addresses: [],
   },

@@ -9,7 +9,7 @@ import { countedChecks, runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';
 import { fill } from './fill.ts';
 import { releases } from './releases.ts';
-import { use } from './use.ts';
+import { expectPerson, use } from './use.ts';
 
 const today = join(import.meta.dirname, '..', '..');
 
@@ -43,9 +43,16 @@ runCheck(async (cleanUps) => {
     const pass = async (data: string, before: string, after: string) => {
       const left = await serving(before, data, fill);
       await serving(after, data, (service) => use(service, left, release));
+      return left;
     };
-    await check(`Upgrade from release ${version}`, () => pass(`from-${version}`, released, today));
-    await check(`Go back to release ${version}`, () => pass(`to-${version}`, today, released));
+    await check(`Upgrade from release ${version}`, async () => {
+      await pass(`from-${version}`, released, today);
+    });
+    await check(`Go back to release ${version}, and forward again`, async () => {
+      const data = `to-${version}`;
+      const left = await pass(data, today, released);
+      await serving(today, data, (service) => expectPerson(service, left));
+    });
   }
   conclude();
 });

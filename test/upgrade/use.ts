@@ -170,6 +170,31 @@ async function usePeople(service: Service, { people, second, identityId }: Left)
   const leaving = expecting(200, await logIn('leaving')).access_token;
   expecting(204, await accountOf(service, leaving).remove());
   assert.notEqual(await subjectAfter('leaving', 'provider_f'), people.leaving?.id);
+  const { guest } = people;
+  if (!guest) return;
+  expecting(201, await accountOf(service, guest.access_token).linkAt('provider_a', guestAtA));
+  assert.equal(await subjectAfter(guestAtA, 'provider_a'), guest.id);
+}
+
+const guestAtA = 'guest at a';
+
+/**
+ * Expects, of this version after an earlier one was in use, that the guest to whom that one has
+ * linked an identity is a person.
+ * @throws AssertionError
+ */
+export async function expectPerson(
+  service: Service,
+  { demo, people, secondSecret }: Left,
+): Promise<void> {
+  const { id } = people.guest ?? {};
+  // The first secret was revoked meanwhile.
+  const client = { ...demo.login_app, client_secret: secondSecret };
+  const tokens = expecting(200, await service.logIn(guestAtA, 'provider_a', client));
+  assert.equal(decodeJwt(tokens.access_token).sub, id);
+  const shown = expecting(200, await accountOf(service, tokens.access_token).show());
+  assert.equal(shown.guest, undefined);
+  assert.equal(shown.identities.length, 1);
 }
 
 /**
