@@ -13,7 +13,7 @@ export const { endpoint, handler } = serve({
   table: {
     login_users: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     devices: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
-    used_once: ['PutItem'],
+    used_once: ['GetItem', 'PutItem'],
   },
   secrets: ['provider-settings', 'refresh-tokens'],
   callsProviders: true,

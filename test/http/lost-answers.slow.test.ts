@@ -4,6 +4,7 @@ import { tableRightsOf } from '../../infra/table-rights.ts';
 import { shardOf } from '../../lib/devices/device.ts';
 import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
+import { newGuest, newGuestPhone } from '../support/guests.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { mergeForm, sendMerge } from '../support/merges.ts';
@@ -62,6 +63,16 @@ const write = (path: 'comments' | 'reviews', more: object, headers = () => ({}))
     return () => service.addEvent(path, event, options);
   });
 const withKey = () => ({ 'idempotency-key': unique('key') });
+
+/** A Login App that lets in guests, three in an hour; nothing has used it yet. */
+const newGuestsApp = async () => {
+  const { login_app_id, ...app } = await newApp();
+  const rules = { 'per-hour': 3, 'per-client-per-hour': 3 };
+  await operate('login-apps', 'set-guests', { 'login-app': login_app_id, days: 7, ...rules });
+  const publicClient = await newPublicClient(service, { login_app_id });
+  return { ...app, login_app_id, publicClient };
+};
+const newGuestOfPhone = async () => newGuestPhone(service, (await newGuestsApp()).publicClient);
 
 /** The example of an endpoint's record, with credentials and ids that exist. It must succeed. */
 const exampleOf = (key: string) =>
@@ -123,6 +134,16 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       const proof = await phone.proof('token');
       return () => phone.send('token', form, proof);
     }),
+    guest: from(newGuestsApp, (app) => () => service.token({ grant_type: 'guest' }, app)),
+    'guest, one too many in an hour': from(newGuestsApp, async (app) => {
+      for (let made = 0; made < 3; made += 1) await newGuest(service, app);
+      return () => service.token({ grant_type: 'guest' }, app);
+    }),
+    'a guest of a phone': from(newGuestsApp, async ({ publicClient }) => {
+      const phone = await startPhone(service, publicClient);
+      const proof = await phone.proof('token');
+      return () => phone.send('token', { grant_type: 'guest' }, proof);
+    }),
     'the credentials of a linked identity': from(newOwner, async ({ app, person }) => {
       const subject = unique('bob');
       await person.account.linkAt('provider_f', subject);
@@ -164,6 +185,10 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
   },
   'delete-login-user': {
     'with all that a person can have': asking(newManager, ({ account }) => account.remove()),
+    'of a guest of a phone': from(newGuestOfPhone, async ({ remove, proof }) => {
+      const proven = await proof('DELETE');
+      return () => remove(proven);
+    }),
   },
   'end-all-sessions': {
     'all of them': asking(newManager, ({ account }) => account.endSessions()),
@@ -174,6 +199,11 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
   },
   'link-identity': {
     'a new one': asking(newManager, ({ account }) => account.linkAt('provider_f', unique('bob'))),
+    'the first one of a guest of a phone': from(newGuestOfPhone, async ({ phone, link, proof }) => {
+      const { grant_type: _, ...form } = await phone.loginForm();
+      const proven = await proof('POST', '/identities');
+      return () => link(form, proven);
+    }),
     'one that is theirs': asking(newManager, ({ account, person }) =>
       account.linkAt('provider_f', person.subject),
     ),
@@ -230,6 +260,10 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     'a refresh token': asking(newOwner, ({ app, person }) =>
       service.revoke(person.refreshToken, app),
     ),
+    'a refresh token of a guest': from(newGuestsApp, async (app) => {
+      const { refreshToken } = await newGuest(service, app);
+      return () => service.revoke(refreshToken, app);
+    }),
   },
   'register-device': {
     'a new device': from(newApp, async (app) => {
