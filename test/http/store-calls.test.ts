@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { newGuest } from '../support/guests.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { accountOf, newPhone } from '../support/people.ts';
@@ -159,6 +160,45 @@ describe('a phone', () => {
     const { refresh_token } = (await phone.logIn()).body;
     const rounds = [['PutItem'], ['BatchGetItem'], ['UpdateItem']];
     await expectRounds(() => phone.refresh(refresh_token), 200, rounds);
+  });
+});
+
+describe('a guest', () => {
+  const form = { grant_type: 'guest' };
+  const begun = [['UpdateItem'], ['UpdateItem'], ['TransactWriteItems'], ['PutItem']];
+
+  test('begins by 2 writes that count, 1 transaction and 1 write; 2 more note the proof and count the key of a phone', async () => {
+    await expectRounds(() => service.token(form), 200, begun);
+    const phone = await startPhone(service, await newPublicClient(service));
+    await phone.send('token', form);
+    await expectRounds(() => phone.send('token', form), 200, [
+      ['PutItem'],
+      ['UpdateItem'],
+      ...begun,
+    ]);
+  });
+
+  test('refreshes as anybody: 1 batch read, 1 write', async () => {
+    const { refreshToken } = await newGuest(service);
+    const rounds = [['BatchGetItem'], ['UpdateItem']];
+    await expectRounds(() => service.refresh(refreshToken), 200, rounds);
+  });
+
+  test('is logged out by 1 write more than anybody', async () => {
+    const operations = async (token: string) => {
+      proxy.forget();
+      await service.revoke(token);
+      return proxy.calls().length;
+    };
+    const person = (await service.logIn(unique('alice'))).body.refresh_token;
+    const ofPerson = await operations(person);
+    expect(await operations((await newGuest(service)).refreshToken)).toBe(ofPerson + 1);
+  });
+
+  test('is refused without a call where the Login App lets in none', async () => {
+    const app = service.demo.other_login_app;
+    await service.token({ grant_type: 'client_credentials' }, app);
+    await expectRounds(() => service.token(form, app), 400, []);
   });
 });
 

@@ -122,6 +122,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'accounts revoke': async () => oldSecretOf('accounts', await ofAccount()),
     'login-apps rename': async () => ({ ...(await ofApp()), name: 'New' }),
     'login-apps update': async () => ({ ...(await ofApp()), 'sign-ups': 'closed' }),
+    'login-apps set-guests': async () => ({ ...(await ofApp()), days: 7 }),
     'login-apps create': async () => ({ name: 'Test' }),
     'login-apps disable': ofApp,
     'login-apps enable': async () => after('login-apps disable', await ofApp()),

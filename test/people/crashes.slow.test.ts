@@ -2,9 +2,15 @@ import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { newIndexId } from '../../lib/login-users/login-user.ts';
-import { loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
+import {
+  dueGuestsList,
+  guestEndKey,
+  loginUserKey,
+  unfinishedList,
+} from '../../lib/storage/keys.ts';
+import { newGuest } from '../support/guests.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { itemsAbout } from '../support/items-about.ts';
+import { itemAt, itemsAbout } from '../support/items-about.ts';
 import {
   accountOf,
   identityIdsOf,
@@ -158,6 +164,43 @@ async function newLink(): Promise<Flow> {
   return { request, expectWhole };
 }
 
+/** A link of a guest, who is a person afterwards or a guest still. */
+async function newPromotion(): Promise<Flow> {
+  const guest = await newGuest(service);
+  const subject = unique('first');
+  const request = () => guest.account.linkAt('provider_a', subject);
+  const expectWhole = async () => {
+    const { guest: isGuest = false, identities } = (await guest.account.show()).body;
+    expect(identities).toHaveLength(isGuest ? 0 : 1);
+    const end = await itemAt(started, guestEndKey(guest.loginUserId));
+    expect(end !== undefined).toBe(isGuest);
+    expect((await request()).status).toBe(isGuest ? 201 : 200);
+    expect((await guest.account.show()).body).not.toHaveProperty('guest');
+    expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(guest.loginUserId);
+  };
+  return { request, expectWhole };
+}
+
+/** The beginning of a guest: one who has tokens is whole, and what else is left goes. */
+async function newBeginning(): Promise<Flow> {
+  const begun: (string | undefined)[] = [];
+  const request = async () => {
+    const answer = await service.token({ grant_type: 'guest' });
+    if (answer.status === 200) begun.push(subOf(answer));
+    return answer;
+  };
+  const expectWhole = async () => {
+    expect((await request()).status).toBe(200);
+    running.advance(31 * 86_400);
+    await finishLater('schedule');
+    running.resetClock();
+    for (const loginUserId of begun)
+      expect(await leftOf({ loginUserId: String(loginUserId) })).toEqual(['LOGIN_USER']);
+    expect(await itemsAbout(started, dueGuestsList)).toEqual([]);
+  };
+  return { request, expectWhole };
+}
+
 const newUnlinking = (which: 'first' | 'linked') => async (): Promise<Flow> => {
   const [alice, bob] = [await newPerson(service), await newPerson(service)];
   const linked = unique('linked');
@@ -257,6 +300,8 @@ const newReplacement = (which: 'first' | 'linked') => async (): Promise<Flow> =>
 
 const flows: [string, () => Promise<Flow>][] = [
   ['a link', newLink],
+  ['the first link of a guest', newPromotion],
+  ['the beginning of a guest', newBeginning],
   ['an unlinking', newUnlinking('linked')],
   ['an unlinking of the first identity', newUnlinking('first')],
   ['a move', newMove('linked')],

@@ -242,6 +242,16 @@ describe('a Login App', () => {
     expect(await operate('login-apps', 'show', flags)).not.toHaveProperty('guests');
   });
 
+  test('tells those who write the app, on their page, that it lets in guests', async () => {
+    const app = await newGuestApp(service, { days: 7, 'per-hour': 50 });
+    const flags = { 'login-app': app.login_app_id };
+    const { page } = await operate('login-apps', 'describe', flags);
+    expect(page).toMatch(/`grant_type=guest` begins a guest.*up to 50 in an hour/);
+    expect(page).toContain('gone after 7 days');
+    await operate('login-apps', 'set-guests', { ...flags, off: true });
+    expect((await operate('login-apps', 'describe', flags)).page).not.toContain('guest');
+  });
+
   test('keeps the rules that an operator does not name', async () => {
     const app = await newGuestApp(service, { days: 7, 'per-hour': 50 });
     const flags = { 'login-app': app.login_app_id };

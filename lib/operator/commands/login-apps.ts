@@ -278,6 +278,7 @@ function pageOfLogins(app: loginApps.LoginApp): string {
     '',
     ...tableOf(heading, lines),
     ...aboutPublicClients(app),
+    ...aboutGuests(app),
   ].join('\n');
 }
 
@@ -310,6 +311,18 @@ function aboutPublicClients(app: loginApps.LoginApp): string[] {
     'The quickstarts for phones, a page of the service, have the code.',
     '',
     ...tableOf(['Client', 'Platform', 'Provider', '`grant_type`', 'Required'], lines),
+  ];
+}
+
+/** The section about people without an account; no lines where no guests are let in. */
+function aboutGuests({ guests }: loginApps.LoginApp): string[] {
+  if (!guests) return [];
+  return [
+    '',
+    '## Before somebody logs in',
+    '',
+    `\`grant_type=guest\` begins a guest, without further parameters: up to ${guests.per_hour} in an hour, of whom a client may begin`,
+    `${guests.per_client_per_hour}. A guest who links no identity is gone after ${guests.days} days, or when the session ends.`,
   ];
 }
 
