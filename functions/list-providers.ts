@@ -40,7 +40,7 @@ export const { endpoint, handler } = serve({
     },
     errors: {
       unauthorized_client: {
-        when: 'The Login App is disabled, or the client may only introspect tokens.',
+        when: 'The Login App is disabled, or the client may use no grant; the description says what it may do.',
         example: 'The Login App is disabled.',
       },
     },

@@ -43,7 +43,7 @@ export const { endpoint, handler } = serve({
         example: 'The parameter token is required.',
       },
       unauthorized_client: {
-        when: 'The client may only introspect tokens.',
+        when: 'The client may use no grant; the description says what it may do.',
         example: 'The client may only introspect tokens.',
       },
       unsupported_token_type: {

@@ -6,7 +6,7 @@ export const logReasons = {
   credentials_malformed: 'The header has the right scheme, and something that cannot be a token',
   id_unknown: 'There is no client, account or Login App Token of this id',
   secret_wrong: 'The secret is not one of this client, account or Login App Token',
-  grant_type_not_allowed: 'The client may not use this grant, or may only introspect',
+  grant_type_not_allowed: 'The client may not use this grant, or may use none',
   login_app_disabled: 'An operator has disabled the Login App',
   account_disabled: 'An operator has disabled the account',
   account_read_only: 'The account may only read',

@@ -55,7 +55,7 @@ export const clientItem = itemKind(
     public_on: v.optional(v.picklist(platforms)),
     /** The providers that a public client may use; absent for those of id tokens alone. */
     providers: v.optional(v.array(v.string())),
-    /** The grants that it may use; absent for all. With none, it may only introspect. */
+    /** The grants that it may use; absent for all. With none, it may only introspect, and use its rights. */
     grant_types: v.optional(v.array(v.picklist(grantTypes))),
     /**
      * Whether it may read recipients although its grants are limited; with all grants it always
@@ -204,13 +204,23 @@ export const rotateClientSecret = (loginAppId: string, client: LoginAppClient) =
 
 /**
  * @throws ServiceError `unauthorized_client` for a client that may use no grant: it may only
- *   introspect
+ *   introspect, and what else its rights allow
  */
-export function requireMoreThanIntrospection({ grantTypes }: AuthenticatedClient): void {
-  const message = 'The client may only introspect tokens.';
-  if (grantTypes?.length === 0)
-    throw new ServiceError('unauthorized_client', message, 'grant_type_not_allowed');
+export function requireMoreThanIntrospection(client: AuthenticatedClient): void {
+  if (client.grantTypes?.length !== 0) return;
+  const message = `The client may only ${deedsWithoutGrant(client)}.`;
+  throw new ServiceError('unauthorized_client', message, 'grant_type_not_allowed');
 }
+
+/** Names the deeds of a client that may use no grant, in the words of an error. */
+function deedsWithoutGrant(client: AuthenticatedClient): string {
+  const deeds = ['introspect tokens'];
+  if (client.mayReadRecipients) deeds.push('read recipients');
+  if (client.mayGetProviderTokens || client.mayGetProviderTokensOffline)
+    deeds.push(`get tokens of providers (grant_type=${tokenExchange})`);
+  return listed.format(deeds);
+}
+const listed = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 
 /** @throws ServiceError `unauthorized_client` while the Login App is disabled */
 export async function requireEnabled(loginAppId: string): Promise<void> {

@@ -8,7 +8,12 @@ import {
   supportedGrantTypes,
   tokenExchange,
 } from '../login-apps/client-metadata.ts';
-import { type AuthenticatedClient, mayUseGrant, requireEnabled } from '../login-apps/clients.ts';
+import {
+  type AuthenticatedClient,
+  mayUseGrant,
+  requireEnabled,
+  requireMoreThanIntrospection,
+} from '../login-apps/clients.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { withReceivedToken } from '../people/identities/store-token.ts';
 import { logIn } from '../people/sessions/log-in.ts';
@@ -127,13 +132,22 @@ export async function issueToken(
 ): Promise<TokenResponse> {
   const { grant_type } = request;
   noteRequest(request);
-  if (!mayUseGrant(client, grant_type))
-    throw notAllowed(`The client may not use the grant ${grant_type}.`);
+  requireGrant(client, grant_type);
   await requireEnabled(client.loginAppId);
   const response = await issueBy(grant_type, client, request).finally(storeFetchedKeys);
   if (grant_type === tokenExchange) return response;
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
+}
+
+/**
+ * @throws ServiceError `unauthorized_client` for a grant that the client may not use; for one that
+ *   may use none, it says what else the client may do
+ */
+function requireGrant(client: AuthenticatedClient, type: GrantType): void {
+  if (mayUseGrant(client, type)) return;
+  requireMoreThanIntrospection(client);
+  throw notAllowed(`The client may not use the grant ${type}.`);
 }
 
 type Issue<Form> = (client: AuthenticatedClient, form: Form) => Promise<TokenResponse>;

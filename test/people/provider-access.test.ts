@@ -190,6 +190,43 @@ describe('an exchange is refused', () => {
       expect(answer.status).toBe(200);
   });
 
+  test('and every other request of a client with this right alone is told what it may do', async () => {
+    const { app, logIn, scene } = await newKeeper(service, standIn);
+    const { answer, token } = await logIn();
+    const { refresh_token } = answer.body;
+    const deeds = (more: string) => ({
+      status: 400,
+      error: 'unauthorized_client',
+      naming: `The client may only introspect tokens${more}.`,
+    });
+    const exchange = `get tokens of providers (grant_type=${tokenExchange})`;
+    const rights: [object, string][] = [
+      [byToken, ` and ${exchange}`],
+      [byId, ` and ${exchange}`],
+      [{ ...byToken, recipients: true }, `, read recipients and ${exchange}`],
+      [{ 'grant-types': 'none', recipients: true }, ' and read recipients'],
+      [{ 'grant-types': 'none' }, ''],
+    ];
+    const { length: asked } = scene.forms('token');
+    for (const [flags, more] of rights) {
+      const client = await createClient(service, app.login_app_id, flags);
+      const forms = [
+        { grant_type: 'refresh_token', refresh_token },
+        { grant_type: 'client_credentials' },
+        { grant_type: 'guest' },
+        {
+          grant_type: 'provider_authorization_code',
+          provider: 'provider_b',
+          authorization_code: 'x',
+        },
+      ];
+      for (const form of forms) expectError(await service.token(form, client), deeds(more));
+      expectError(await service.revoke(refresh_token, client), deeds(more));
+      expect((await service.introspect(token, client)).body.active).toBe(true);
+    }
+    expect(scene.forms('token')).toHaveLength(asked);
+  });
+
   test.each<[string, Record<string, string>, string]>([
     ['a token without its type', { subject_token_type: '' }, 'Send either subject_token with'],
     ['a type without a token', { subject_token: '' }, 'Send either subject_token with'],

@@ -50,7 +50,7 @@ export const clientShown = (client: appClients.LoginAppClient) => ({
 
 const allowedGrants = subset(
   grantTypes,
-  `The grants that the client may use: all, none (it may only introspect tokens), or some of ${grantTypes.join(', ')}, separated by commas`,
+  `The grants that the client may use: all, none (it may only introspect tokens, and what other flags allow), or some of ${grantTypes.join(', ')}, separated by commas`,
 );
 
 const mayReadRecipients = onOff(
