@@ -147,7 +147,7 @@ export async function usePhone(
     same_login_again: 'success',
     after_logout: 'LoggedOut',
     told_by_app: 'Ada',
-    guests: [true, false, true, 'conflict', 'success', 'LoggedOut'],
+    guests: [true, false, true, 'conflict', 'success', 'LoggedOut', true],
     ...(typeof source === 'object' ? ofLostKey : {}),
   });
   const revoked = await service.listDevices(logged_out);

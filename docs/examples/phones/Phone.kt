@@ -101,10 +101,17 @@ class Phone(context: Context) {
     /** Call this when somebody who has not logged in does something to keep. */
     suspend fun beginAsGuest() = session.beginAsGuest()
 
-    /** Makes the guest a person, at a button. If the person has an account already, call [logIn] after this. */
+    /** Makes the guest a person, at a button. It throws `conflict` if the person has an account: offer [mergeGuest]. */
     suspend fun linkGuest(activity: Activity) {
         val nonce = session.nonce()
         session.linkGuest(googleIdToken(activity, nonce), nonce)
+    }
+
+    /** Merges the guest into the account of a person who signs in once more. Your servers move what is the guest's. */
+    suspend fun mergeGuest(activity: Activity) {
+        val nonce = session.nonce()
+        val account = session.mergeGuest(googleIdToken(activity, nonce), nonce)
+        println("${account.optString("merged_from")} is ${account.getString("id")} now.") // Tell your servers.
     }
 
     suspend fun logIn(activity: Activity) {

@@ -70,10 +70,17 @@ enum Phone {
         try await session.beginAsGuest()
     }
 
-    /// Makes the guest a person, at a button. If the person has an account already, call `logIn` after this.
+    /// Makes the guest a person, at a button. It throws `conflict` if the person has an account: offer `mergeGuest`.
     static func linkGuest(_ controller: AuthorizationController) async throws {
         let apple = try await signIn(controller)
         try await session.linkGuest(idToken: apple.idToken, nonce: apple.nonce, code: apple.code, user: apple.user)
+    }
+
+    /// Merges the guest into the account of a person who signs in once more. Your servers move what is the guest's.
+    static func mergeGuest(_ controller: AuthorizationController) async throws {
+        let apple = try await signIn(controller)
+        let merged = try await session.mergeGuest(idToken: apple.idToken, nonce: apple.nonce)
+        print("\(merged.mergedFrom ?? "Nobody") is \(merged.id) now.")  // Tell your servers.
     }
 
     static func logIn(_ controller: AuthorizationController) async throws {

@@ -87,13 +87,27 @@ class Session(
 
     /**
      * Makes the guest a person, who has the same account from now on.
-     * @throws ServiceException `conflict` if the person has an account already: let them sign in again, and [logIn]
+     * @throws ServiceException `conflict` if the person has an account already: ask whether to [mergeGuest] into it
      */
     suspend fun linkGuest(idToken: String, nonce: String, code: String = "", user: String = "") {
         val form = FormBody.Builder().add("provider", "provider_f").add("id_token", idToken).add("nonce", nonce)
             .add("authorization_code", code).add("user", user).build()
-        val token = sendAsGuest("POST", "$USER/identities", form)
+        val (token) = sendAsGuest("POST", "$USER/identities", form)
         accessToken(rejected = token) // The next one has no mark of a guest.
+    }
+
+    /**
+     * Merges the guest into the account that the person has, whom the phone is logged in as from then on. They sign in
+     * again for it. Returns the account with `merged_from`, so that your servers can move what they have of the guest.
+     */
+    suspend fun mergeGuest(idToken: String, nonce: String): JSONObject {
+        val form = FormBody.Builder().add("keep", "theirs").add("provider", "provider_f").add("id_token", idToken)
+            .add("nonce", nonce).build()
+        val (_, account) = sendAsGuest("POST", "$USER/merge", form)
+        val tokens = JSONObject().put("access_token", "").put("refresh_token", account.optString("refresh_token"))
+        if (account.has("refresh_token")) inTurn { keep(tokens.put("expires_in", 0)) }
+        accessToken() // The first one of that account.
+        return account
     }
 
     /** Logs in. Apple gives a code with each id token, and at the first login what it knows of the person. */
@@ -160,14 +174,13 @@ class Session(
 
     /**
      * Sends what a person does after a recent login: with an access token that has just been issued, and a proof of the
-     * phone's key, for which the refresh has brought the nonce. Returns the token.
+     * phone's key, for which the refresh has brought the nonce. Returns the token and the answer.
      */
-    private suspend fun sendAsGuest(method: String, path: String, body: RequestBody): String {
+    private suspend fun sendAsGuest(method: String, path: String, body: RequestBody): Pair<String, JSONObject> {
         val token = accessToken(rejected = accessToken())
         val proof = source.proof(method, service + path)?.let { "DPoP" to it }
         val headers = listOfNotNull("Authorization" to "Bearer $token", proof)
-        http.send(method, service + path, body, *headers.toTypedArray())
-        return token
+        return token to http.send(method, service + path, body, *headers.toTypedArray())
     }
 
     /** If the answer gets lost, the next call sends the same refresh token, and gets the same successor. */

@@ -26,6 +26,13 @@ struct TokenAnswer: Decodable, Sendable {
     let expiresIn: TimeInterval
 }
 
+/// The account that is kept, and the guest who is gone.
+struct Merged: Decodable, Sendable {
+    let id: String
+    let mergedFrom: String?
+    let refreshToken: String?
+}
+
 struct NonceAnswer: Decodable { let nonce: String }
 
 /// Your backend at an address: backend.mjs or the like.
@@ -120,18 +127,34 @@ actor Session {
     }
 
     /// Makes the guest a person, who has the same account from now on. Throws a `ServiceError` with `conflict` if the
-    /// person has an account already: let them sign in again, and `logIn`.
+    /// person has an account already: ask whether to `mergeGuest` into it.
     func linkGuest(idToken: String, nonce: String, code: String = "", user: String = "") async throws {
         let credential = ["id_token": idToken, "nonce": nonce, "authorization_code": code, "user": user]
         let form = formOf(credential.merging(["provider": "provider_f"]) { $1 })
-        let token = try await sendAsGuest("POST", "/v2/marketing/login/user/identities", form)
+        let (token, _) = try await sendAsGuest("POST", "/v2/marketing/login/user/identities", form)
         _ = try await accessToken(rejected: token)  // The next one has no mark of a guest.
     }
 
+    /// Merges the guest into the account that the person has, whom the phone is logged in as from then on. They sign in
+    /// again for it. Returns both ids, so that your servers can move what they have stored of the guest.
+    func mergeGuest(idToken: String, nonce: String) async throws -> Merged {
+        let credential = ["keep": "theirs", "provider": "provider_f", "id_token": idToken, "nonce": nonce]
+        let (_, answer) = try await sendAsGuest("POST", "/v2/marketing/login/user/merge", formOf(credential))
+        let merged: Merged = try decoded(answer)
+        if let refreshToken = merged.refreshToken {
+            try await inTurn { session in
+                let first = TokenAnswer(accessToken: "", refreshToken: refreshToken, expiresIn: 0)
+                _ = try session.keep(first)
+            }
+        }
+        _ = try await accessToken()  // The first one of that account.
+        return merged
+    }
+
     /// Sends what a person does after a recent login: with an access token that has just been issued, and a proof of the
-    /// phone's key, for which the refresh has brought the nonce. Returns the token.
+    /// phone's key, for which the refresh has brought the nonce. Returns the token and the answer.
     @discardableResult
-    func sendAsGuest(_ method: String, _ path: String, _ form: Data? = nil) async throws -> String {
+    func sendAsGuest(_ method: String, _ path: String, _ form: Data? = nil) async throws -> (String, Data) {
         let token = try await accessToken(rejected: try await accessToken())
         guard let url = URL(string: service.absoluteString + path) else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
@@ -140,8 +163,7 @@ actor Session {
         request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
         request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
         request.setValue(try await source.proof(method, url), forHTTPHeaderField: "DPoP")
-        _ = try await load(request)
-        return token
+        return (token, try await load(request))
     }
 
     /// Logs in. Apple gives a code with each id token, and at the first login the person's name.

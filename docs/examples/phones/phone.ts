@@ -49,8 +49,15 @@ export const session = new Session(source, service, vault);
 /** Call this when somebody who has not logged in does something to keep. */
 export const beginAsGuest = (): Promise<void> => session.beginAsGuest();
 
-/** Makes the guest a person, at a button. If the person has an account already, call `logIn` after this. */
+/** Makes the guest a person, at a button. It throws `conflict` if the person has an account: offer `mergeGuest`. */
 export const linkGuest = (): Promise<void> => signIn((...credential) => session.linkGuest(...credential));
+
+/** Merges the guest into the account of a person who signs in once more. Your servers move what is the guest's. */
+export const mergeGuest = (): Promise<void> =>
+  signIn(async (idToken, nonce) => {
+    const { id, merged_from } = await session.mergeGuest(idToken, nonce);
+    console.info(`${merged_from} is ${id} now.`); // Tell your servers.
+  });
 
 export const logIn = (): Promise<void> => signIn((...credential) => session.logIn(...credential));
 

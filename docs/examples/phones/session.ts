@@ -24,6 +24,14 @@ export interface TokenAnswer extends Omit<Tokens, 'expires_at'> {
   expires_in: number;
 }
 
+interface Merged {
+  /** The account that is kept. */
+  id: string;
+  /** The guest who is gone. */
+  merged_from?: string;
+  refresh_token?: string;
+}
+
 /** Whom the app asks for tokens: your backend or, without one, the service itself (public-client.ts). */
 export interface TokenSource {
   nonce(): Promise<string>;
@@ -128,12 +136,25 @@ export class Session {
 
   /**
    * Makes the guest a person, who has the same account from now on.
-   * @throws ServiceError `conflict` if the person has an account already: let them sign in again, and `logIn`
+   * @throws ServiceError `conflict` if the person has an account already: ask whether to `mergeGuest` into it
    */
   async linkGuest(id_token: string, nonce: string, code = '', name = ''): Promise<void> {
     const credential = { provider: 'provider_f', id_token, nonce, authorization_code: code, user: name };
-    const token = await this.sendAsGuest('POST', `${user}/identities`, formOf(credential));
+    const { token } = await this.sendAsGuest('POST', `${user}/identities`, formOf(credential));
     await this.accessToken(token); // The next one has no mark of a guest.
+  }
+
+  /**
+   * Merges the guest into the account that the person has, whom the phone is logged in as from then on. They sign in
+   * again for it. @returns both ids, so that your servers can move what they have stored of the guest
+   */
+  async mergeGuest(id_token: string, nonce: string): Promise<Merged> {
+    const credential = { keep: 'theirs', provider: 'provider_f', id_token, nonce };
+    const { answer } = await this.sendAsGuest<Merged>('POST', `${user}/merge`, formOf(credential));
+    const { id, merged_from, refresh_token } = answer;
+    if (refresh_token) await this.inTurn(() => this.keep({ access_token: '', refresh_token, expires_in: 0 }));
+    await this.accessToken(); // The first one of that account.
+    return { id, merged_from };
   }
 
   /** Logs in. Apple gives a code with each id token, and at the first login the person's name. */
@@ -199,13 +220,13 @@ export class Session {
 
   /**
    * Sends what a person does after a recent login: with an access token that has just been issued, and a proof of the
-   * phone's key, for which the refresh has brought the nonce. @returns the token
+   * phone's key, for which the refresh has brought the nonce. @returns the token, and the answer
    */
-  private async sendAsGuest(method: string, path: string, form?: string): Promise<string> {
+  private async sendAsGuest<T>(method: string, path: string, form?: string): Promise<{ token: string; answer: T }> {
     const token = await this.accessToken(await this.accessToken());
     const dpop = await this.source.proof?.(method, this.service + path);
-    await send(method, this.service + path, form, { ...bearer(token), ...(dpop && { dpop }) });
-    return token;
+    const answer = await send<T>(method, this.service + path, form, { ...bearer(token), ...(dpop && { dpop }) });
+    return { token, answer };
   }
 
   /** If the answer gets lost, the next call sends the same refresh token, and gets the same successor. */

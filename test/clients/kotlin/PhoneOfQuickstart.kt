@@ -160,7 +160,14 @@ private class Starts(private val input: JSONObject) {
         val afterDeletion = outcomeOf { second.call("GET", USER) }
         val isSame = before.getString("id") == after.getString("id")
         val marks = listOf(before, after).map { it.optBoolean("guest") }
-        return JSONArray(marks + listOf(isSame, conflict, deletion, afterDeletion))
+
+        val third = begin()
+        val idOfThird = third.call("GET", USER).getString("id")
+        val nonce = third.nonce()
+        val merged = third.mergeGuest(issuedFor("$subject-guest", nonce).getString("id_token"), nonce)
+        val ids = listOf(merged, third.call("GET", USER)).map { it.getString("id") }
+        val isMerged = merged.getString("merged_from") == idOfThird && ids.all { it == after.getString("id") }
+        return JSONArray(marks + listOf(isSame, conflict, deletion, afterDeletion, isMerged))
     }
 
     suspend fun next(stored: JSONObject): JSONObject {

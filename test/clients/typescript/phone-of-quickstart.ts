@@ -161,7 +161,12 @@ async function useGuests(): Promise<unknown[]> {
   const outcomes = [await outcomeOf(conflict)];
   outcomes.push(await outcomeOf(second.deleteAccount(() => logIn(second))));
   outcomes.push(await outcomeOf(second.call('GET', path)));
-  return [before.guest ?? false, after.guest ?? false, before.id === after.id, ...outcomes];
+  const { guest: third, before: beforeMerge } = await begin();
+  const [idToken, nonce] = await signIn(third, `${subject}-guest`);
+  const { id, merged_from } = await third.mergeGuest(idToken, nonce);
+  const now = await third.call<Account>('GET', path);
+  const isMerged = merged_from === beforeMerge.id && id === after.id && now.id === after.id;
+  return [before.guest ?? false, after.guest ?? false, before.id === after.id, ...outcomes, isMerged];
 }
 
 async function nextStart(): Promise<object> {
