@@ -129,7 +129,9 @@ async function accessToken(
     const { active: session, merged_into } = found;
     if (!session || !hasIssued(session, claims)) return definedOnly({ ...inactive, merged_into });
     const guest = session.isGuest || (await claimOfHook(loginAppId, claims.guest));
-    return definedOnly({ ...active, guest, merged_into, auth_time: authTimeOf(session) });
+    const merged = merged_into ?? (await claimOfHook(loginAppId, claims.merged_into));
+    const auth_time = authTimeOf(session);
+    return definedOnly({ ...active, guest, merged_into: merged, auth_time });
   }
   const client = await findCurrentClient(claims.client_id);
   if (!client) return inactive;
@@ -138,8 +140,8 @@ async function accessToken(
 }
 
 /**
- * The claim `guest` of a person's token, if it is one of the login hook: where the Login App lets in
- * guests, it is the service's, and says what was.
+ * A claim of a person's token that is a mark of guests, if it is one of the login hook: where the
+ * Login App lets in guests, it is the service's, and says what was.
  */
 async function claimOfHook(loginAppId: string, told: unknown): Promise<unknown> {
   const { guests } = await findStatus(loginAppId);

@@ -79,13 +79,15 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
 }
 
 /**
- * The claims that the login hook gave. Hooks of 1.1.0 could give one named `guest`, which stays as
- * it is until the Login App lets in guests: from then on it is the service's alone.
+ * The claims that the login hook gave. Hooks of 1.1.0 could give some named `guest` or `merged_into`,
+ * which stay as they are until the Login App lets in guests: from then on they are the service's
+ * alone.
  */
 async function claimsOfHook({ login_app_id, hook_claims }: Session): Promise<HookClaims> {
-  const { guest, ...others } = hookClaimsIn(hook_claims);
+  const claims = hookClaimsIn(hook_claims);
+  const { guest, merged_into, ...others } = claims;
   const { guests } = await findStatus(login_app_id);
-  return guest === undefined || guests ? others : { guest, ...others };
+  return guests ? others : claims;
 }
 
 type NewClaims<Use extends TokenUse> = Omit<

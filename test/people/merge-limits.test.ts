@@ -186,6 +186,20 @@ describe('after a merge', () => {
     expect(subOf(await service.logIn(theirs.subject))).toBe(mine.loginUserId);
   });
 
+  test("a provider's notification about an identity that came is about the one who is kept", async () => {
+    const [mine, theirs] = [await newPerson(service), await newPerson(service)];
+    await merge(mine, 'mine', theirs.subject);
+    const to = `${service.demo.base_url}/v2/marketing/providers/provider_f/notifications?login_app_id=${demoApp}`;
+    const about = { event: 'account-disabled', reason: 'hijacking', subject: theirs.subject };
+    const query = new URLSearchParams({ to, ...about });
+    await fetch(`${service.demo.sandbox_url}/provider_f/notifications?${query}`, {
+      method: 'POST',
+    });
+    const flags = { 'login-user': mine.loginUserId };
+    const { login_user } = await service.operate('login-users', 'export', flags);
+    expect(login_user).toMatchObject({ hijacked_at: expect.any(String) });
+  });
+
   test('nothing is left of the one who is gone but the forward', async () => {
     const [mine, theirs] = [await newPerson(service), await newPerson(service)];
     await service.relate(await newPhone(service), theirs.token);

@@ -166,7 +166,13 @@ async function useGuests(): Promise<unknown[]> {
   const { id, merged_from } = await third.mergeGuest(idToken, nonce);
   const now = await third.call<Account>('GET', path);
   const isMerged = merged_from === beforeMerge.id && id === after.id && now.id === after.id;
-  return [before.guest ?? false, after.guest ?? false, before.id === after.id, ...outcomes, isMerged];
+  return [
+    before.guest ?? false,
+    after.guest ?? false,
+    before.id === after.id,
+    ...outcomes,
+    isMerged,
+  ];
 }
 
 async function nextStart(): Promise<object> {
