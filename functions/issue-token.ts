@@ -97,7 +97,7 @@ export const { endpoint, handler } = serve({
         when: `${throttledByProvider.when} Or the client has exchanged too many tokens in this minute. Or the key, the client or the Login App has begun too many guests in this hour. \`Retry-After\` says how long.`,
       },
       temporarily_unavailable: {
-        when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Or the provider did not answer when its token was to be refreshed; nothing is lost. Send the request again.',
+        when: 'The service was deployed a moment ago and has no signing key yet, or the login hook gave no answer to a refresh, whose session goes on. Or the provider did not answer when its token was to be refreshed; nothing is lost. Or too many others are writing the same at once. Send the request again.',
         example: 'The service has no signing key yet; send the request again in a minute.',
       },
     },

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
@@ -21,8 +20,6 @@ import { entryItem, entryOf } from './account-lists.ts';
  * an entry for each.
  */
 const mostAccounts = 50;
-/** Milliseconds between two attempts, at most. */
-const longestPause = 200;
 
 export const accessItem = itemKind(
   v.object({
@@ -107,11 +104,9 @@ export async function grantAccess(found: AccessRequest, accountId: string): Prom
     const outcome = await writeTogether([countChange, ...accessWrites(request, accountId)]);
     if (outcome.done) return true;
     request = accessRequestItem.parse(outcome.refused.get(countChange) ?? {});
-    // A pause at random spreads out those who change it at the same time.
-    await wait(Math.random() * longestPause);
     return undefined;
   };
-  await retryOnConflict(grantOnce, 'Others keep changing the access request; run it again.');
+  await retryOnConflict(grantOnce, 'Others keep changing the access request.');
 }
 
 const tooManyAccounts = () =>

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { isConflict } from '../storage/conflicts.ts';
+import { isOthersWrite } from '../storage/conflicts.ts';
 import { isPartitionFull, putItem, readItems } from '../storage/items.ts';
 import { ordinalIn } from '../storage/keys.ts';
 import { type NumberedList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
@@ -290,7 +290,7 @@ async function append(
  * @throws ServiceError `conflict` when the access request is full, or any other error as it is
  */
 function falseForConflict(error: unknown): false {
-  if (isConflict(error)) return false;
+  if (isOthersWrite(error)) return false;
   if (!isPartitionFull(error)) throw error;
   throw new ServiceError(
     'conflict',

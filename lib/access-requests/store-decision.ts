@@ -117,5 +117,5 @@ export async function listAgain(found: AccessRequest): Promise<void> {
     request = outcome.request;
     return outcome.done || undefined;
   };
-  await retryOnConflict(listOnce, 'Others keep changing an access request; run it again.');
+  await retryOnConflict(listOnce, 'Others keep changing an access request.');
 }

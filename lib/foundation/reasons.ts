@@ -10,6 +10,7 @@ export const logReasons = {
   login_app_disabled: 'An operator has disabled the Login App',
   account_disabled: 'An operator has disabled the account',
   account_read_only: 'The account may only read',
+  others_write: 'Others kept writing the same, so that nothing could be written',
   access_request_full: 'The events of the access request take all the room that they have (10 GB)',
   credential_malformed:
     'The credential has characters that none may have; the provider was not asked',

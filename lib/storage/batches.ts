@@ -1,3 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { othersWrite } from './conflicts.ts';
+
 /** The size of a batch. */
 const atOnce = 25;
 
@@ -35,24 +38,31 @@ export function timeLimit(milliseconds = 5_000): () => boolean {
   return () => performance.now() < endsAt;
 }
 
-/**
- * Attempts of a conditional write. Of as many at once, each succeeds: one fails only because
- * another did not.
- */
+/** The most attempts of a conditional write. With the pauses, they take about 3 s. */
 const mostAttempts = 30;
+/** Attempts without a pause: a login takes two or three, though nobody else writes. */
+const promptAttempts = 3;
+/** The most milliseconds of the first pause; doubled for each further one. */
+const firstPause = 25;
+const longestPause = 200;
 
 /**
- * Repeats a conditional write.
+ * Repeats a conditional write. After the first attempts, it waits at random before each further
+ * one: of many who write at once, ever fewer meet.
  * @param attempt gives undefined if somebody was faster
- * @throws Error `busy` after thirty attempts
+ * @param busy what others do, for the error
+ * @throws ServiceError `temporarily_unavailable` in the end
  */
 export async function retryOnConflict<Result>(
   attempt: () => Promise<Result | undefined>,
   busy: string,
 ) {
-  for (let attempts = 0; attempts < mostAttempts; attempts += 1) {
+  for (let made = 1; ; made += 1) {
     const result = await attempt();
     if (result !== undefined) return result;
+    if (made === mostAttempts) throw othersWrite(busy);
+    if (made < promptAttempts) continue;
+    const mostPause = Math.min(firstPause * 2 ** (made - promptAttempts), longestPause);
+    await wait(Math.random() * mostPause);
   }
-  throw new Error(busy);
 }

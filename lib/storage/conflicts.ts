@@ -5,6 +5,7 @@ import {
   TransactionConflictException,
   TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb';
+import { ServiceError } from '../foundation/service-error.ts';
 
 /** The most times that a write is sent. Together with the pauses, that takes about 3 s. */
 const mostAttempts = 16;
@@ -26,7 +27,7 @@ const passingReasons = [
  *
  * The `attempts` of a `ConditionalCheckFailedException` count all attempts, so that a caller knows
  * whether an earlier one may have been made without an answer.
- * @throws the error of the store, in the end also the one about the conflict
+ * @throws the error of the store; ServiceError `temporarily_unavailable` if the conflict does not end
  * @see Amazon DynamoDB developer guide, "Transaction conflict handling in DynamoDB"
  */
 export async function repeatConflicts<Answer>(send: () => Promise<Answer>): Promise<Answer> {
@@ -35,7 +36,8 @@ export async function repeatConflicts<Answer>(send: () => Promise<Answer>): Prom
       return await send();
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) throw withAttempts(error, attempt);
-      if (!isConflict(error) || attempt === mostAttempts) throw error;
+      if (!isConflict(error)) throw error;
+      if (attempt === mostAttempts) throw othersWrite('Too many are writing the same at once.');
       const mostPause = Math.min(firstPause * 2 ** (attempt - 1), longestPause);
       await wait(Math.random() * mostPause);
     }
@@ -48,10 +50,18 @@ function withAttempts(error: ConditionalCheckFailedException, sent: number) {
   return error;
 }
 
+/** The error for a write that others have kept from being made. */
+export const othersWrite = (busy: string): ServiceError =>
+  new ServiceError('temporarily_unavailable', `${busy} Try again.`, 'others_write');
+
+/** Whether others have kept a write from being made. */
+export const isOthersWrite = (error: unknown): boolean =>
+  error instanceof ServiceError && error.detail.reason === 'others_write';
+
 /**
  * Whether a write was not made because a transaction was under way, or the table too busy for one.
  */
-export function isConflict(error: unknown): boolean {
+function isConflict(error: unknown): boolean {
   if (error instanceof TransactionConflictException) return true;
   if (error instanceof TransactionInProgressException) return true;
   if (!(error instanceof TransactionCanceledException)) return false;

@@ -407,6 +407,41 @@ test('a login beside twenty links of the same person, with conflicts in the stor
   expect(statuses).toEqual([...Array(20).fill(201), ...Array(5).fill(200)]);
 });
 
+/** DynamoDB's answer to a transaction whose condition somebody else has changed. */
+const refused: StoreAnswer = {
+  status: 400,
+  body: {
+    __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
+    message: 'Refused',
+    CancellationReasons: [{ Code: 'None' }, { Code: 'ConditionalCheckFailed' }],
+  },
+};
+
+describe.each<[string, (call: StoreCall) => StoreAnswer]>([
+  ['always meets another', conflictWith],
+  ['is always overtaken', () => refused],
+])('a transaction that %s', (_, answerTo) => {
+  const hook = (call: StoreCall) =>
+    call.operation === 'TransactWriteItems' ? answerTo(call) : undefined;
+
+  test('is a 503 that says when to try again, and links nothing', async () => {
+    const { account } = await newPerson(service);
+    const subject = unique('other');
+    const link = await proxy.during(hook, () => account.linkAt('provider_a', subject));
+    expectError(link, { status: 503, error: 'temporarily_unavailable', naming: /Try again\.$/ });
+    expect(link.headers.get('retry-after')).toBe('10');
+    expect(identityIdsOf(await account.show())).toHaveLength(1);
+    expect((await account.linkAt('provider_a', subject)).status).toBe(201);
+  });
+
+  test('tells the operator of an import to try again', async () => {
+    const [external, subject] = [unique('external'), unique('subject')];
+    const failed = proxy.during(hook, () => importOne(external, subject));
+    await expect(failed).rejects.toThrow(/Try again\.$/);
+    expect(await importOne(external, subject)).toMatchObject({ added: 1 });
+  });
+});
+
 const notValid = {
   status: 400,
   error: 'invalid_grant',

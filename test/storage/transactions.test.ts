@@ -1,4 +1,3 @@
-import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { startOwnTable, startStore } from '../support/own-table.ts';
 import { isWrite, type StoreAnswer, startStoreProxy } from '../support/store-proxy.ts';
@@ -217,13 +216,23 @@ describe('a write that meets a transaction', () => {
     expect(result).toEqual({ done: true });
   });
 
-  test('ends with the error of the store when the conflict does not', async () => {
-    const key = keyOf('item');
-    await expect(meeting(conflict, 100, () => putItem(key, { a: 1 }))).rejects.toThrow(
-      TransactionConflictException,
-    );
-    expect(await read('item')).toBeUndefined();
-  });
+  test.each([
+    ['a write', conflict, () => putItem(keyOf('item'), { a: 1 })],
+    [
+      'a transaction',
+      cancelledFor('TransactionConflict'),
+      () => writeTogether([put(keyOf('item'), { a: 1 })]),
+    ],
+  ])(
+    'ends %s with an error to try again when the conflict does not end',
+    async (_, answer, write) => {
+      await expect(meeting(answer, 100, write)).rejects.toMatchObject({
+        code: 'temporarily_unavailable',
+        message: 'Too many are writing the same at once. Try again.',
+      });
+      expect(await read('item')).toBeUndefined();
+    },
+  );
 
   test('finds its own write when an answer was lost before', async () => {
     let writes = 0;

@@ -5,7 +5,7 @@ import {
   statuses,
 } from '../../../lib/foundation/service-error.ts';
 import { challenges, retryAfterSeconds } from '../../../lib/http/answers.ts';
-import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
+import { type AnyEndpoint, isAudited } from '../../../lib/http/endpoint.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
 import { pascal } from '../../endpoints.ts';
 import { type Components, jsonSchemaOf, refTo } from './json-schema.ts';
@@ -52,12 +52,17 @@ export const commonHeaders = {
 /** The headers of a successful response to a client that may be public. */
 export const headersWithProofNonce = { ...commonHeaders, 'DPoP-Nonce': headerRef('ProofNonce') };
 
+/** The error of any endpoint that writes, unless it has one of its own. */
+const othersWriteError: ErrorRecord = {
+  when: 'Too many others are writing the same at once. Send the request again.',
+  example: 'Too many are writing the same at once. Try again.',
+};
+
 /** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-export function errorsOf(
-  { authenticate, body, document }: AnyEndpoint,
-  received: Components,
-): Json {
-  const errors = { ...authenticate.furtherErrors, ...document.errors };
+export function errorsOf(endpoint: AnyEndpoint, received: Components): Json {
+  const { authenticate, body, document } = endpoint;
+  const ofWriters = isAudited(endpoint) ? { temporarily_unavailable: othersWriteError } : {};
+  const errors = { ...ofWriters, ...authenticate.furtherErrors, ...document.errors };
   const { forbidden } = errors;
   const all: Record<string, ErrorRecord> = {
     ...errors,

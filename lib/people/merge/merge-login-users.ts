@@ -154,7 +154,7 @@ export const inUse =
 /**
  * Whether a provider is asked just now for the next token of an identity. Its answer is for the
  * person who has the identity now, and would be revoked after a merge.
- * @throws ServiceError `temporarily_unavailable` after 3 s
+ * @throws ServiceError `temporarily_unavailable` after 3 to 5 s
  */
 async function isRefreshing(
   { user, item }: { user: LoginUser; item: Item },
