@@ -35,6 +35,8 @@ export const logReasons = {
     'No token of the provider is kept for the person, or the provider no longer accepts it',
   provider_unavailable: 'The provider is down, slow or takes no more requests of our app',
   provider_tokens_not_allowed: "The client may not get providers' access tokens",
+  provider_token_long_lived:
+    'The access token has more than an hour left, and the settings of the provider have no long_lived_tokens',
   not_an_id_token: 'The id token is malformed, or a token of another kind',
   not_an_access_token:
     'The access token is no JWT, malformed or another token, such as an id token',

@@ -6,7 +6,7 @@ import {
   protocolNames,
   providerIds,
 } from './provider-ids.ts';
-import { findProviderSettings } from './settings/stored.ts';
+import { readProviderSettings } from './settings/stored.ts';
 import { type StoredKeeper, settingsOf } from './stored/settings-of.ts';
 
 /** An exchange of codes that keeps the tokens of people, and that an audience means. */
@@ -16,6 +16,8 @@ export interface TokenKeeper {
   issuer: string | undefined;
   /** The namespace whose people alone are meant, if the audience is the issuer of a tenant. */
   tenant: string | undefined;
+  /** Whether servers also get access tokens that have more than an hour left. */
+  givesLongLived: boolean;
 }
 
 const providersOfCodes = providerIds.filter(
@@ -24,7 +26,7 @@ const providersOfCodes = providerIds.filter(
 
 /**
  * The exchanges of a Login App that an audience means and that keep tokens, by the settings as they
- * are now.
+ * are now: from the moment that an operator changes them, nobody gets what they no longer allow.
  * @param audience a provider, or one of its issuers
  */
 export async function keepersFor(loginAppId: string, audience: string): Promise<TokenKeeper[]> {
@@ -32,13 +34,19 @@ export async function keepersFor(loginAppId: string, audience: string): Promise<
   const providers = named ? [named] : providersOfCodes;
   const found = await Promise.all(
     providers.map(async (provider) => {
-      const stored = await findProviderSettings(loginAppId, provider);
+      const stored = await readProviderSettings(loginAppId, provider);
       const keepers = stored ? settingsOf(provider).keepers(stored.settings) : [];
-      if (named) return keepers.map(({ issuer }) => ({ provider, issuer, tenant: undefined }));
+      if (named)
+        return keepers.map(({ issuer, givesLongLived }) => ({
+          provider,
+          issuer,
+          tenant: undefined,
+          givesLongLived,
+        }));
       const meant = keepers.filter((keeper) => isMeant(keeper, audience));
-      return meant.map(({ issuer, trusted }) => {
+      return meant.map(({ issuer, trusted, givesLongLived }) => {
         const isOfTenants = trusted !== undefined && isTemplate(trusted.issuer);
-        return { provider, issuer, tenant: isOfTenants ? audience : undefined };
+        return { provider, issuer, tenant: isOfTenants ? audience : undefined, givesLongLived };
       });
     }),
   );

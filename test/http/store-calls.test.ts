@@ -380,11 +380,11 @@ describe('token, by a code of provider_b', () => {
     await expectRounds(() => service.refresh(refresh_token, app), 200, rounds);
   });
 
-  test('an exchange: 1 write that counts it, 2 reads; 2 writes more with a refresh', async () => {
+  test('an exchange: 1 write that counts it, 3 reads in 2 rounds; 2 writes more with a refresh', async () => {
     const { logIn, exchangeFor } = await login({});
     const token = (await logIn()).body.access_token;
     await exchangeFor(token);
-    const rounds = [['UpdateItem'], ['BatchGetItem'], ['GetItem']];
+    const rounds = [['UpdateItem'], ['BatchGetItem'], ['GetItem', 'GetItem']];
     await expectRounds(() => exchangeFor(token), 200, rounds);
     running.advance(3550);
     proxy.forget();

@@ -259,12 +259,12 @@ describe('what is kept', () => {
     running.advance(31);
     const { token, account } = await logIn();
     await account.link(code(unique('other')));
-    running.resetClock();
     const [first = '', second = ''] = identityIdsOf(await account.show());
     expect((await account.unlink(first)).status).toBe(204);
     expect(revoked(scene)).toHaveLength(1);
     expect((await exchangeFor(token)).status).toBe(200);
     expect((await exchangeFor(token, { identity_id: second })).status).toBe(200);
+    running.resetClock();
     expect(await isStored(`kept_token_of_${first}`)).toBe(false);
   });
 

@@ -322,13 +322,13 @@ describe('an exchange is refused', () => {
   test('for a person who has logged in without a code, or where nothing is kept', async () => {
     const { set, logIn, exchangeFor } = await newKeeper(service, standIn);
     const { token } = await logIn();
+    expect((await exchangeFor(token)).status).toBe(200);
     await set({ keep_tokens: false });
-    running.advance(31);
     expect((await exchangeFor(token)).body.error).toBe('invalid_target');
+    running.advance(31);
     const later = await logIn();
     expect((await later.account.show()).body.identities[0]).not.toHaveProperty('provider_access');
     await set();
-    running.advance(31);
     expectError(await exchangeFor(later.token), loginNeeded);
     running.resetClock();
   });

@@ -40,7 +40,7 @@ const addedBy: Record<string, Names> = {
     addresses: ['http://localhost:8080/callback'],
   },
   '1.2.0': {
-    settings: ['keep_tokens'],
+    settings: ['keep_tokens', 'long_lived_tokens'],
     methods: [],
     grants: [tokenExchange, guestGrant],
     fields: ['provider_access', 'guest', 'guest_until', 'guests'],

@@ -108,6 +108,9 @@ const settingsFlags = {
   'keep-tokens': onOff(
     'With --preset: keep the refresh tokens that come for codes, for your servers (see docs/provider-tokens.md)',
   ),
+  'long-lived-tokens': onOff(
+    'With --keep-tokens: give your servers access tokens that last longer than an hour, too, as those of GitHub and Microsoft do',
+  ),
   notifications: optional(
     json('With --preset: a JSON file with the setting notifications, such as {}'),
   ),

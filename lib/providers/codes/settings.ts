@@ -58,7 +58,16 @@ const refreshTokenEntries = {
   revocation_url: v.optional(providerUrlSchema),
   // Whether it is kept, and gets access tokens for the company's servers.
   keep_tokens: v.optional(v.boolean('must be true or false')),
+  // Whether servers also get access tokens that have more than an hour left.
+  long_lived_tokens: v.optional(v.boolean('must be true or false')),
 };
+
+/** Whether an exchange that gives servers long-lived tokens keeps any. */
+const keepsWhatItGives = <Exchange extends { keep_tokens?: unknown; long_lived_tokens?: unknown }>({
+  keep_tokens,
+  long_lived_tokens,
+}: Exchange): boolean => long_lived_tokens !== true || keep_tokens === true;
+const notKept = 'is only for keep_tokens';
 
 /**
  * The problem of an exchange that has both or neither of `client_secret` and `client_secret_jwt`.
@@ -80,6 +89,7 @@ export const authorizationCodeSchema = v.pipe(
     id_token: v.optional(v.pipe(v.strictObject(issuerEntries), tenantRules())),
   }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
+  v.forward(v.check(keepsWhatItGives, notKept), ['long_lived_tokens']),
 );
 
 /**
@@ -89,6 +99,7 @@ export const authorizationCodeSchema = v.pipe(
 export const issuerExchangeSchema = v.pipe(
   v.strictObject({ ...exchangeEntries, ...refreshTokenEntries }),
   v.forward(v.check(hasOneSecret, problemOfSecrets), ['client_secret']),
+  v.forward(v.check(keepsWhatItGives, notKept), ['long_lived_tokens']),
   v.forward(
     v.check(
       ({ revocation_url, keep_tokens }) => revocation_url !== undefined || keep_tokens === true,

@@ -13,7 +13,11 @@ export const storedIssuerSchema = v.object({
   nonce: issuerEntries.nonce,
   audiences: v.optional(v.array(v.string()), []),
   code_exchange: v.optional(
-    v.looseObject({ redirect_uris: storedRedirectUris, keep_tokens: v.optional(v.boolean()) }),
+    v.looseObject({
+      redirect_uris: storedRedirectUris,
+      keep_tokens: v.optional(v.boolean()),
+      long_lived_tokens: v.optional(v.boolean()),
+    }),
   ),
   user_profile: v.optional(v.object({})),
   on_consent_revoked: issuerEntries.on_consent_revoked,

@@ -26,6 +26,9 @@ export function applyPreset(
       problems: [`the preset ${name} exchanges no codes for ${provider}: there is nothing to keep`],
     };
 
+  if (options['long-lived-tokens'] && !options['keep-tokens'])
+    return { problems: ['--long-lived-tokens is only for --keep-tokens'] };
+
   // 2. Nothing that they need is missing.
   const problems = problemsOf(name, options, isForCodes, protocol);
   if (problems.length > 0) return { problems };

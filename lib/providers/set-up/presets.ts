@@ -16,6 +16,8 @@ export interface PresetOptions {
   notifications?: unknown;
   /** Whether the refresh tokens that come for codes are kept. */
   'keep-tokens'?: true | undefined;
+  /** Whether servers also get access tokens that have more than an hour left. */
+  'long-lived-tokens'?: true | undefined;
 }
 
 /** An option that a preset can't do without, besides an app id. */
@@ -52,6 +54,7 @@ const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object = 
   redirect_uris: options['redirect-uri'],
   client_authentication: 'form',
   keep_tokens: options['keep-tokens'],
+  long_lived_tokens: options['long-lived-tokens'],
   ...special,
 });
 

@@ -29,19 +29,22 @@ export const providerSettingsItem = itemKind(
   providerSettingsKey,
 );
 
+/** The settings of a provider in a Login App as they are now; undefined for none. */
+export async function readProviderSettings(
+  loginAppId: string,
+  provider: ProviderId,
+): Promise<StoredSettings | undefined> {
+  const item = await readItem(providerSettingsItem(loginAppId, provider));
+  return item && { settings: item.settings, place: { loginAppId, provider } };
+}
+
 /**
  * Finds provider settings.
  * @param deniedFor milliseconds for which one that is not set up is not read again
  */
 function finder(deniedFor?: number) {
-  const read = async (
-    loginAppId: string,
-    provider: ProviderId,
-  ): Promise<StoredSettings | undefined> => {
-    const item = await readItem(providerSettingsItem(loginAppId, provider));
-    return item && { settings: item.settings, place: { loginAppId, provider } };
-  };
-  const settings = cached((loginAppId) => isId('la_…', loginAppId), read, { deniedFor });
+  const isPossible = (loginAppId: string, _: ProviderId) => isId('la_…', loginAppId);
+  const settings = cached(isPossible, readProviderSettings, { deniedFor });
   return settings.find;
 }
 

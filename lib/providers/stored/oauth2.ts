@@ -20,6 +20,7 @@ const storedSchema = v.object({
       pkce: v.optional(v.picklist(pkceRules)),
       id_token: v.optional(storedIssuerSchema),
       keep_tokens: v.optional(v.boolean()),
+      long_lived_tokens: v.optional(v.boolean(), false),
     }),
   ),
 });
@@ -49,6 +50,8 @@ export const oauth2Stored = {
   exchange: (stored: object) => v.parse(storedSchema, stored).authorization_code,
   keepers: (stored: object) => {
     const { authorization_code: exchange } = v.parse(storedSchema, stored);
-    return exchange?.keep_tokens ? [{ issuer: undefined, trusted: exchange.id_token }] : [];
+    if (!exchange?.keep_tokens) return [];
+    const { id_token: trusted, long_lived_tokens: givesLongLived } = exchange;
+    return [{ issuer: undefined, trusted, givesLongLived }];
   },
 };

@@ -21,6 +21,10 @@ export const oidcStored = {
   keepers: (stored: object) => {
     const { issuers } = v.parse(storedSchema, stored);
     const keeping = issuers.filter(({ code_exchange }) => code_exchange?.keep_tokens);
-    return keeping.map((trusted) => ({ issuer: trusted.issuer, trusted }));
+    return keeping.map((trusted) => ({
+      issuer: trusted.issuer,
+      trusted,
+      givesLongLived: trusted.code_exchange?.long_lived_tokens === true,
+    }));
   },
 };

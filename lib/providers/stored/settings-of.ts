@@ -27,6 +27,8 @@ export interface StoredKeeper {
   issuer: string | undefined;
   /** The issuer of the id tokens that come for its codes, if they say who the person is. */
   trusted: Pick<KnownIssuer, 'issuer' | 'tenants'> | undefined;
+  /** Whether servers also get access tokens that have more than an hour left. */
+  givesLongLived: boolean;
 }
 
 /** An exchange of authorization codes, as far as it is no secret. */
