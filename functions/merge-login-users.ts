@@ -31,7 +31,7 @@ export const { endpoint, handler } = serve({
   document: !process.env.BUNDLED && {
     summary: 'Merges the Login User with another one, of whom the request has a fresh credential',
     description:
-      'The access token proves one account, the credential the other: it has the parameters of a link. Without both proofs there is no merge, and equal addresses mean nothing. `keep` says which account stays, with its id, its profile and its `sub`. It gets the identities and the devices of the other one, which is gone: its sessions end, and its id leads to the account that is kept. That can not be undone. A public client sends a proof of its key, too. A guest who is merged keeps the session for ten minutes, so that the app can move what it has stored.',
+      'The access token proves one account, the credential the other: it has the parameters of a link. Without both proofs there is no merge, and equal addresses mean nothing. `keep` says which account stays, with its id, its profile and its `sub`. It gets the identities and the devices of the other one, which is gone: its sessions end, and its id leads to the account that is kept. That cannot be undone. A public client sends a proof of its key, too. A guest who is merged keeps the session for ten minutes, so that the app can move what it has stored.',
     tag: 'People',
     responses: {
       200: {
@@ -75,7 +75,7 @@ export const { endpoint, handler } = serve({
       invalid_dpop_proof: {
         when: 'For a public client: there is no proof of the key of the session, or one that is malformed, by another key, for another request or used.',
         example:
-          'Send a proof in the header DPoP, by the key of the session: a merge can not be undone.',
+          'Send a proof in the header DPoP, by the key of the session: a merge cannot be undone.',
       },
       forbidden: {
         when: 'The person is blocked, or the owner of the credential is.',

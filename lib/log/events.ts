@@ -96,7 +96,7 @@ export const logEvents = {
     { login_user_id, failure },
   ),
   deletion_not_finished: line(
-    'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
+    'A deletion, a merge or a link that had been interrupted could not be finished; it is tried again every ten minutes',
     { login_user_id, failure },
   ),
   expiry_not_stored: line(

@@ -54,7 +54,7 @@ export async function requirePresenceWithKey(
   if (isPerson) requireStepUp(caller);
   else if (caller.proof_key === undefined) requireRecentToken(caller);
   if (caller.proof_key !== undefined)
-    await requireKey(caller, dpop, request, 'a merge can not be undone');
+    await requireKey(caller, dpop, request, 'a merge cannot be undone');
 }
 
 /** Requires a proof by the key of the session, which counts once. */

@@ -76,7 +76,7 @@ test('a reason is needed', async () => {
   await expect(operate('login-users', 'merge', flags)).rejects.toThrow('--reason is missing');
 });
 
-test('what can not be merged stays as it is', async () => {
+test('what cannot be merged stays as it is', async () => {
   const app = await createLoginApp(service, 'Other', { platforms: [] });
   await service.setProvider(app, 'provider_f', await demoSettings(service, 'provider_f'));
   const [here, there] = [await newPerson(service), await newPerson(service, unique('there'), app)];
