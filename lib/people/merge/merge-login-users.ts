@@ -36,7 +36,7 @@ interface Options {
    * @default the latest one
    */
   sessionId?: string;
-  /** Follows the transaction, before anything else does. */
+  /** Follows the decision, before anything else does. */
   afterDecision?: () => Promise<void>;
 }
 
@@ -56,7 +56,10 @@ export interface Merge extends FinishedMerge {
 export async function mergeLoginUsers(pair: Pair, options: Options = {}): Promise<Merge> {
   const { keptId, givenUpId } = pair;
   annotateIds({ merged_from: givenUpId });
-  if (await wasMerged(pair)) return finishAgain(pair);
+  if (await wasMerged(pair)) {
+    await options.afterDecision?.();
+    return finishAgain(pair);
+  }
 
   // Links that ended while the index of devices lagged behind must not come back.
   await readCurrentDevices(givenUpId);
@@ -69,6 +72,7 @@ export async function mergeLoginUsers(pair: Pair, options: Options = {}): Promis
   logEvent('login_users_merged', { login_user_id: keptId, merged_from: givenUpId });
   for (const { identity_id, provider } of moved.identities)
     logEvent('identity_linked', { login_user_id: keptId, identity_id, provider });
+  if (moved.isPromoted) logEvent('login_user_promoted', { login_user_id: keptId });
   await options.afterDecision?.();
   const finished = await finishMerge(moved.pending);
   return { ...finished, identities: moved.identities.length, identities_lost: moved.lost };
@@ -106,14 +110,14 @@ async function mergeOnce(
   const { external_id, login_app_id } = givenUp.user;
   const claimed =
     external_id === undefined ? undefined : await findExternalId(login_app_id, external_id);
-  const { writes, identities, lost, pending } = writesOf(kept, givenUp, {
+  const { writes, ...merged } = writesOf(kept, givenUp, {
     proven,
     sessionId,
     now: timestamp(),
     externalIdItem: claimed?.item,
   });
   const { done } = await writeTogether(writes);
-  return done ? { identities, lost, pending } : undefined;
+  return done ? merged : undefined;
 }
 
 /** @throws ServiceError `invalid_token` unless somebody is there */

@@ -44,6 +44,8 @@ interface PlannedMerge {
   identities: StoredIdentity[];
   /** The number of identities for which there is no room. */
   lost: number;
+  /** Whether a guest who is kept becomes a person. */
+  isPromoted: boolean;
   pending: PendingMerge;
 }
 
@@ -77,7 +79,13 @@ export function writesOf(
   if (external_id !== undefined)
     writes.push(claimExternalId(login_app_id, external_id, merged_into, externalIdItem));
   const { moves, lost } = identities;
-  return { writes, identities: moves.map(({ after }) => after), lost: lost.length, pending };
+  return {
+    writes,
+    identities: moves.map(({ after }) => after),
+    lost: lost.length,
+    isPromoted: isPromoted(kept, identities),
+    pending,
+  };
 }
 
 /** Whether a guest who is kept becomes a person. */
