@@ -113,13 +113,13 @@ export const settingsSchema = v.object({
   }),
   recentLoginSeconds: setting({
     meaning:
-      'Seconds for which a login [counts as recent](client-guide.md#log-in-again-first). `0` is for ever',
+      'Seconds for which a login [counts as recent](client-guide.md#log-in-again-first), and an access token of a [guest](client-guide.md#guests) of a server. `0` is for ever',
     values: whole(0, year),
     default: defaultRecentLoginSeconds,
   }),
   stepUpAcrValues: setting({
     meaning:
-      'The [`acr` values](providers.md#how-a-person-logged-in) of which a login needs one to link or unlink, or to delete the account',
+      'The [`acr` values](providers.md#how-a-person-logged-in) of which a login needs one to link or unlink, or to delete the account. A [guest](client-guide.md#guests) has none to show',
     values: text(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'acr values, separated by spaces'),
   }),
   maxSessions: setting({

@@ -74,6 +74,10 @@ export async function measureRequests(meter: Meter, service: Service, publicClie
     refreshOfPhone: await measured('Refresh of a public client', () =>
       phone.refresh(refresh_token),
     ),
+    guest: await measured('Beginning of a guest', () => service.token({ grant_type: 'guest' })),
+    guestOfPhone: await measured('Beginning of a guest of a public client', () =>
+      phone.send('token', { grant_type: 'guest' }),
+    ),
     link: await measured(
       'Link of an identity (provider called)',
       () => user.account.link({ provider: 'provider_a', ...linked }),

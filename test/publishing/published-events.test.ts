@@ -6,6 +6,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { passesFilter } from '../../infra/local/filter-stream.ts';
 import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
+import { newGuest } from '../support/guests.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { merge } from '../support/merges.ts';
@@ -101,6 +102,44 @@ describe('people and sessions', () => {
     ]);
     const second = await during(() => newPerson(service, subject));
     expect(second.published).toEqual([{ ...loggedIn, session_id: second.result.sessionId }]);
+  });
+
+  test('a guest: created and logged_in, with the mark and without a provider; the first link: promoted, once', async () => {
+    const { published, result: guest } = await during(() => newGuest(service));
+    const user = { login_user_id: guest.loginUserId, login_app_id };
+    const { sessionId: session_id } = guest;
+    expect(published).toEqual([
+      { event: 'login_user.created', ...user, guest: true, created_at: 'TIME' },
+      { event: 'login_user.logged_in', ...user, guest: true, session_id, logged_in_at: 'TIME' },
+    ]);
+    expect(await publishedDuring(() => service.refresh(guest.refreshToken))).toEqual([]);
+
+    const subject = unique('anna');
+    const link = () => guest.account.linkAt('provider_a', subject);
+    const identity_id = expect.any(String);
+    const { login_user_id } = user;
+    expect(await publishedDuring(link)).toEqual([
+      { event: 'identity.linked', login_user_id, identity_id },
+      { event: 'login_user.promoted', ...user },
+    ]);
+    expect(await publishedDuring(link)).toEqual([]);
+    const more = await publishedDuring(() => guest.account.linkAt('provider_a', unique('more')));
+    expect(more.map(({ event }) => event)).toEqual(['identity.linked']);
+    const logIn = () => service.logIn(subject, 'provider_a');
+    const [login] = await publishedDuring(logIn);
+    expect(login).toMatchObject({ event: 'login_user.logged_in', provider: 'provider_a' });
+    expect(login).not.toHaveProperty('guest');
+  });
+
+  test('a guest whose session is over: login_user.deleted alone', async () => {
+    const guest = await newGuest(service);
+    running.advance(31 * 86_400);
+    const sweep = () =>
+      invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+    const ofGuest = (await publishedDuring(sweep)).filter(
+      ({ login_user_id }) => login_user_id === guest.loginUserId,
+    );
+    expect(ofGuest.map(({ event }) => event)).toEqual(['login_user.deleted']);
   });
 
   test('an import: login_user.created; the external id is in it and in later events by a setting alone', async () => {
