@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
@@ -289,11 +290,15 @@ test('a thousand guests cost as much each as a hundred, and all go', async () =>
       await Promise.all(Array.from({ length: 50 }, () => newGuest(service, app)));
     running.advance(31 * day);
     proxy.forget();
-    await sweep();
-    const calls = proxy.calls().length;
     const flags = { 'login-app': app.login_app_id };
-    expect((await operate('login-users', 'list', flags)).login_users).toEqual([]);
-    return calls / count;
+    // A sweep ends after 40 s, and the next one goes on.
+    for (let sweeps = 0; sweeps < 10; sweeps += 1) {
+      await sweep();
+      const calls = proxy.calls().length;
+      const { login_users } = await operate('login-users', 'list', flags);
+      if (isDeepStrictEqual(login_users, [])) return calls / count;
+    }
+    throw new Error('Some guests are still there.');
   };
   const few = await callsForEach(100);
   const many = await callsForEach(1_000);
