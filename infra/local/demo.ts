@@ -26,7 +26,6 @@ export async function seedDemo(stack: DemoStack) {
       createAccount(stack, 'Demo back office'),
       createAccount(stack, 'Other back office'),
     ]);
-  await letInGuests(stack, login_app);
   return {
     ...stack.addresses,
     login_app,
@@ -45,12 +44,11 @@ export async function seedDemo(stack: DemoStack) {
 export async function reviveDemo(stack: DemoStack, kept: Demo): Promise<Demo> {
   const apps = [kept.login_app, kept.other_login_app, kept.login_app_without_mobile_application];
   await Promise.all(apps.map(({ login_app_id }) => setProviders(stack, login_app_id)));
-  await letInGuests(stack, kept.login_app);
   return { ...kept, ...stack.addresses };
 }
 
-/** Lets guests into a Login App, as the client guide and the quickstarts need it. */
-const letInGuests = ({ operator }: DemoStack, { login_app_id }: { login_app_id: string }) =>
+/** Lets guests into the demo's Login App, as the client guide and the quickstarts need it. */
+export const letInGuests = ({ operator }: DemoStack, { login_app: { login_app_id } }: Demo) =>
   callOperator(operator, 'login-apps set-guests', { 'login-app': login_app_id, days: 90 });
 
 const setProviders = ({ operator, sandbox }: DemoStack, login_app: string) =>

@@ -5,7 +5,7 @@ import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
 import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
 import { type AwsEndpoint, invokeFunction } from '../operator/call/invoke-function.ts';
 import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
-import { reviveDemo, seedDemo } from './demo.ts';
+import { letInGuests, reviveDemo, seedDemo } from './demo.ts';
 import { copyTable, createTable, deleteTable, localDynamoDb } from './dynamodb.ts';
 import { startEmbeddedStore } from './embedded-store.ts';
 import { gateway, type Route } from './gateway.ts';
@@ -111,6 +111,7 @@ export async function startStack(options: StackOptions) {
   const demo = data?.saved
     ? await reviveDemo(demoStack, data.saved.demo)
     : await seedDemo(demoStack);
+  await letInGuests(demoStack, demo);
   const { base_url: url, sandbox_url } = demo;
   const save = (stopped: boolean) => data?.save({ url, sandbox_url, table_name, stopped, demo });
   save(false);
