@@ -93,19 +93,23 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
     event_time: Date.now(),
   });
   const phone = json({ device: { platform: 'android', token: 'alices-phone' } });
-  // Two people: revoking the token of the example leaves the other one logged in.
-  const [alice, bob, a, b, c, f, elsewhere, notification, { id: device }] = await Promise.all([
-    logIn('alice'),
-    logIn('bob'),
-    from('provider_a'),
-    from('provider_b'),
-    from('provider_c'),
-    from('provider_f'),
-    // Nobody logs in with it, so it can always be linked.
-    from('provider_a', { subject: 'alice-elsewhere' }),
-    from('provider_f', { claims: JSON.stringify({ jti: randomUUID(), events: consentRevoked }) }),
-    post('push_notifications/devices', `Bearer ${appToken}`, phone),
-  ]);
+  // Three people: revoking the token of the example leaves Alice logged in, and she can be merged
+  // with Carol.
+  const [alice, bob, , a, b, c, f, ofOther, elsewhere, notification, { id: device }] =
+    await Promise.all([
+      logIn('alice'),
+      logIn('bob'),
+      logIn('carol'),
+      from('provider_a'),
+      from('provider_b'),
+      from('provider_c'),
+      from('provider_f'),
+      from('provider_f', { subject: 'carol' }),
+      // Nobody logs in with it, so it can always be linked.
+      from('provider_a', { subject: 'alice-elsewhere' }),
+      from('provider_f', { claims: JSON.stringify({ jti: randomUUID(), events: consentRevoked }) }),
+      post('push_notifications/devices', `Bearer ${appToken}`, phone),
+    ]);
   const asAlice = `Bearer ${alice.access_token}`;
   await post('login/user/push_notifications/devices', asAlice, json({ device_id: device }));
   const identity = { provider: 'provider_a', access_token: String(elsewhere.access_token) };
@@ -126,6 +130,7 @@ async function demoCredentials({ base_url, sandbox_url, login_app, account }: De
       PROVIDER_OAUTH1_TOKEN: c.access_token,
       PROVIDER_OAUTH1_SECRET: c.access_secret,
       PROVIDER_ID_TOKEN: f.id_token,
+      ID_TOKEN_OF_OTHERS: ofOther.id_token,
       AUTHORIZATION_CODE: b.authorization_code,
       ACCESS_TOKEN: bob.access_token,
       REFRESH_TOKEN: bob.refresh_token,

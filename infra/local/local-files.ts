@@ -7,9 +7,11 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -202,7 +204,8 @@ function removeOutdated(folder: string): void {
 
 /**
  * A folder with something that takes long to install: once for each content of `versionFile`, anew
- * after a failure.
+ * after a failure. Processes that install it at the same time each fill a folder of their own; the
+ * first that is done is the one that stays. Its path does not change, as Python writes it into files.
  */
 export async function installed(
   name: string,
@@ -210,12 +213,16 @@ export async function installed(
   install: (directory: string) => Promise<unknown>,
 ): Promise<string> {
   const version = createHash('sha256').update(readFileSync(versionFile)).digest('hex').slice(0, 8);
-  const directory = join(localDirectory('installed'), `${name}-${version}`);
-  const whole = join(directory, '.installed');
-  if (existsSync(whole)) return directory;
-  rmSync(directory, { recursive: true, force: true });
-  mkdirSync(directory);
-  await install(directory);
-  writeFileSync(whole, '');
-  return directory;
+  const whole = join(localDirectory('installed'), `${name}-${version}`);
+  if (existsSync(whole)) return realpathSync(whole);
+  const directory = mkdtempSync(`${whole}-`);
+  try {
+    await install(directory);
+    symlinkSync(directory, whole);
+  } catch (error) {
+    // Another process may have been faster.
+    rmSync(directory, { recursive: true });
+    if (!existsSync(whole)) throw error;
+  }
+  return realpathSync(whole);
 }
