@@ -82,7 +82,7 @@ export const { endpoint, handler } = serve({
         example: 'The Login User is blocked.',
       },
       conflict: {
-        when: 'The identity belongs to nobody: link it instead. Or both accounts were imported, with different external ids.',
+        when: 'The identity belongs to nobody: link it instead. Or both accounts were imported, with different external ids. Or the account that would be given up is the end of 20 merges in a row: keep that one.',
         example:
           'The identity belongs to no other account, so there is nothing to merge: link it instead.',
       },

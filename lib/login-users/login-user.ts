@@ -49,6 +49,8 @@ const loginUserSchema = v.object({
    * linked to others by now.
    */
   unconfirmed_devices: v.optional(v.string()),
+  /** The most merges in a row that lead to them; absent for none. */
+  merges_in_row: v.optional(v.number()),
   ...sessionsOfPerson,
 });
 

@@ -89,8 +89,12 @@ export async function mergeAccounts(
     // 2. The other account is that person's, and both may be merged.
     const other = await readOther(user, verified);
     if (other.login_user_id === user.login_user_id) return keepAsItIs(proven);
-    requireMergeable(user, other);
-    return form.keep === 'mine' ? keepMine(proven, other) : keepTheirs(proven, other);
+    if (form.keep === 'mine') {
+      requireMergeable(user, other);
+      return keepMine(proven, other);
+    }
+    requireMergeable(other, user);
+    return keepTheirs(proven, other);
   });
 }
 

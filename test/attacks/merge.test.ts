@@ -9,7 +9,7 @@ import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service } = await sharedServiceWithStore();
+const { running, service, proxy } = await sharedServiceWithStore();
 afterEach(() => running.resetClock());
 
 /** A person who has just logged in on a phone without a server. */
@@ -68,6 +68,31 @@ test('[CWE-294] a proof of the key counts once, and needs a nonce of the service
     (await sendMerge(service, victim, await form('mine'), { dpop: withoutNonce })).body.error,
   ).toBe('use_dpop_nonce');
   await areTwo(victim, other);
+});
+
+test('[CWE-362] a proof and a credential that come five times at once merge once', async () => {
+  const victim = await newPersonOnPhone();
+  const other = await newPerson(service);
+  const dpop = await mergeProof(service, victim.phone);
+  const { grant_type: _, ...fields } = await victim.phone.loginForm(other.subject);
+  const form = { keep: 'theirs', ...fields };
+  const requests = Array.from({ length: 5 }, () => sendMerge(service, victim, form, { dpop }));
+  const statuses = (await Promise.all(requests)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+  expect(statuses.filter((status) => status >= 500)).toEqual([]);
+});
+
+test('[CWE-400] a row of merges does not make every look at its first id dearer', async () => {
+  const first = await newPerson(service);
+  let last = first;
+  for (let count = 0; count < 30; count += 1) {
+    const next = await newPerson(service);
+    await merge(service, next, 'mine', last.subject);
+    if ((await last.account.show()).status === 401) last = next;
+  }
+  proxy.forget();
+  await service.introspect(first.token);
+  expect(proxy.calls().length).toBeLessThan(25);
 });
 
 test('[CWE-287] a session alone merges nothing: the credential of the other account has to be theirs and fresh', async () => {

@@ -74,6 +74,27 @@ describe('more than the most', () => {
   });
 });
 
+test('merges in a row: 20 at most lead to somebody, and more to the one who ends them', async () => {
+  const first = await newPerson(service);
+  let last = first;
+  for (let count = 0; count < 20; count += 1) {
+    const next = await newPerson(service);
+    expect((await merge(next, 'mine', last.subject)).status).toBe(200);
+    last = next;
+  }
+  const { body } = await service.introspect(first.token);
+  expect(body).toEqual({ active: false, merged_into: last.loginUserId });
+
+  const other = await newPerson(service);
+  const refused = { status: 409, error: 'conflict', naming: /20 merges in a row.*keep that one/ };
+  expectError(await merge(other, 'mine', last.subject), refused);
+  expectError(await merge(last, 'theirs', other.subject), refused);
+  const flags = { 'login-user': other.loginUserId, 'given-up': last.loginUserId, reason: 'x' };
+  await expect(service.operate('login-users', 'merge', flags)).rejects.toThrow('keep that one');
+  expect((await merge(other, 'theirs', last.subject)).status).toBe(200);
+  expect((await service.introspect(other.token)).body.merged_into).toBe(last.loginUserId);
+});
+
 describe('external ids', () => {
   test('comes along if the one who is kept has none', async () => {
     const imported = await importPerson();

@@ -20,7 +20,7 @@ import { writeTogether } from '../../storage/transactions.ts';
 import { findExternalId } from '../identities/identity-index.ts';
 import { type FinishedMerge, finishMerge } from './finish-merge.ts';
 import { pendingMergeItem } from './pending-merge.ts';
-import { writesOf } from './writes-of-merge.ts';
+import { mergesInRow, writesOf } from './writes-of-merge.ts';
 
 /** Two Login Users of a Login App, of whom one is kept. */
 export interface Pair {
@@ -50,8 +50,9 @@ export interface Merge extends FinishedMerge {
  * Merges two Login Users. One transaction decides: the person who is kept gets the identities, and
  * the other one is gone, with an id that leads to the first. The rest is done afterwards, and
  * finished by the schedule if it is interrupted. A merge that was made already is finished.
- * @throws ServiceError `forbidden` if one of them is blocked, `conflict` if both have external ids,
- *   `invalid_token` if one is gone, `not_found` for one of another Login App
+ * @throws ServiceError `forbidden` if one of them is blocked, `conflict` if both have external ids or
+ *   too many merges in a row would lead to the one who is kept, `invalid_token` if one is gone,
+ *   `not_found` for one of another Login App
  */
 export async function mergeLoginUsers(pair: Pair, options: Options = {}): Promise<Merge> {
   const { keptId, givenUpId } = pair;
@@ -143,10 +144,16 @@ export function requireMergeable(kept: LoginUser, givenUp: LoginUser): void {
   const hasBoth = ids.every((id) => id !== undefined);
   if (hasBoth && kept.external_id !== givenUp.external_id)
     throw new ServiceError('conflict', twoExternalIds);
+  if (mergesInRow(kept, givenUp) > mostInRow) throw new ServiceError('conflict', tooManyInRow);
 }
 
 const twoExternalIds =
   'Both Login Users were imported, with different external ids, and a Login User has one. An operator can decide which account is deleted.';
+
+/** The most merges in a row. Whoever has the first of the ids reads them all to find the person. */
+const mostInRow = 20;
+
+const tooManyInRow = `The account that would be given up is the end of ${mostInRow} merges in a row, which is the most: keep that one instead.`;
 
 /** Milliseconds until it is looked again whether a provider has answered, and how often. */
 const pause = 200;

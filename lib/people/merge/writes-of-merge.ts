@@ -112,10 +112,15 @@ function gaining(
       last_login_at: laterOf(user.last_login_at, givenUp.user.last_login_at),
       external_id: user.external_id ?? givenUp.user.external_id,
       unconfirmed_devices: unconfirmedOf(user, givenUp.user),
+      merges_in_row: mergesInRow(user, givenUp.user),
     },
     when: { ...change.when, ...asRead(kept) },
   });
 }
+
+/** The most merges in a row that lead to whom another one is merged into. */
+export const mergesInRow = (kept: LoginUser, givenUp: LoginUser): number =>
+  Math.max(kept.merges_in_row ?? 0, (givenUp.merges_in_row ?? 0) + 1);
 
 const laterOf = (one: string, other: string): string => (one > other ? one : other);
 
@@ -173,6 +178,7 @@ function asRead({ user, item }: Person): Conditions {
     write_id: { is: write_id },
     linked_identities: { is: user.linked_identities },
     unconfirmed_devices: { is: user.unconfirmed_devices },
+    merges_in_row: { is: user.merges_in_row },
     external_id: { is: user.external_id },
     guest_until: { is: user.guest_until },
   };
