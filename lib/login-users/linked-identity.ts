@@ -46,6 +46,8 @@ export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
 export interface ProviderAccess {
   /** Absent if it is too long to be stored. */
   access_token?: string | undefined;
+  /** Epoch seconds at which the access token was asked for, by the clock that its end is by. */
+  issued_at: number;
   /** Epoch seconds at which the access token expires. */
   expires_at: number;
   /** Absent if the provider has not told them. */

@@ -229,11 +229,67 @@ describe('a provider that', () => {
   });
 });
 
-describe('what is kept', () => {
-  const revocable = (scene: { url: string }) => ({ revocation_url: `${scene.url}/revoke` });
-  const revoked = (scene: { forms: (below: string) => Record<string, string>[] }) =>
-    scene.forms('revoke').map(({ token }) => token);
+const revocable = (scene: { url: string }) => ({ revocation_url: `${scene.url}/revoke` });
+const revoked = (scene: { forms: (below: string) => Record<string, string>[] }) =>
+  scene.forms('revoke').map(({ token }) => token);
 
+describe('of two functions whose clocks differ', () => {
+  /** A person whose token a function has stored that is some seconds ahead of all others, or behind. */
+  async function keptBy({ ahead = 0, behind = 0 }) {
+    const made = await newKeeper(service, standIn, { rights: byId });
+    running.advance(ahead);
+    const { loginUserId } = await made.logIn();
+    running.resetClock();
+    const { grants, exchangeById } = made;
+    /** The seconds that an exchange tells, some seconds later, and the refreshes by then. */
+    const exchangeAfter = async (seconds: number) => {
+      running.advance(seconds + behind);
+      const { status, body } = await exchangeById(loginUserId);
+      running.resetClock();
+      expect(status).toBe(200);
+      return { left: body.expires_in, refreshes: grants.refreshes };
+    };
+    return { ...made, loginUserId, exchangeAfter };
+  }
+  const around = (seconds: number) => expect.closeTo(seconds, -1);
+
+  test('one that was five minutes ahead: nobody knows how long the token lasts, so it is refreshed', async () => {
+    const { exchangeAfter } = await keptBy({ ahead: 300 });
+    expect(await exchangeAfter(0)).toEqual({ left: around(3600), refreshes: 1 });
+    expect(await exchangeAfter(0)).toEqual({ left: around(3600), refreshes: 1 });
+  });
+
+  test('one that was five minutes behind: it is refreshed as much earlier', async () => {
+    const { exchangeAfter } = await keptBy({ behind: 300 });
+    expect(await exchangeAfter(0)).toEqual({ left: around(3300), refreshes: 0 });
+    expect(await exchangeAfter(3250)).toEqual({ left: around(3600), refreshes: 1 });
+  });
+
+  test('one that was less than a minute ahead: nobody gets the token after its end', async () => {
+    const { exchangeAfter } = await keptBy({ ahead: 50 });
+    expect(await exchangeAfter(3580)).toEqual({ left: around(70), refreshes: 0 });
+    expect(await exchangeAfter(3600)).toEqual({ left: around(3600), refreshes: 1 });
+  });
+
+  test('one that takes over the refresh of another, minutes too early: nothing is lost', async () => {
+    const grants = newGrants({ rotates: true });
+    const { logIn, exchangeById } = await newKeeper(service, standIn, { grants, rights: byId });
+    const { loginUserId, account } = await logIn();
+    running.advance(3601);
+    grants.beforeRefresh = async () => {
+      grants.beforeRefresh = async () => {};
+      running.advance(300);
+      expect((await exchangeById(loginUserId)).status).toBe(200);
+      running.advance(-300);
+    };
+    expect((await exchangeById(loginUserId)).status).toBe(503);
+    expect((await exchangeById(loginUserId)).status).toBe(200);
+    running.resetClock();
+    expect((await account.show()).body.identities[0]).toHaveProperty('provider_access');
+  });
+});
+
+describe('what is kept', () => {
   test.each([true, false])(
     'is forgotten when the person is deleted (revocable: %s)',
     async (isRevocable) => {
@@ -357,6 +413,49 @@ describe('what is kept', () => {
     expect((await exchangeFor(token)).body.access_token).toBe(answer.body.access_token);
     expect(revoked(scene)).toHaveLength(1);
     running.resetClock();
+  });
+
+  test('at a login beside two refreshes, of which the second begins in the same second: the newer one counts', async () => {
+    const grants = newGrants({ rotates: true, lifetime: 30 });
+    const options = { grants, rights: byId };
+    const { logIn, exchangeById, scene, set } = await newKeeper(service, standIn, options);
+    await set(revocable(scene));
+    running.advance(31);
+    const { loginUserId, subject } = await logIn();
+    const first = Promise.withResolvers<void>();
+    let second: ReturnType<typeof exchangeById> | undefined;
+    grants.beforeRefresh = async () => {
+      grants.beforeRefresh = () => first.promise;
+      await logIn(subject);
+      second = exchangeById(loginUserId);
+      await eventually(
+        () => grants.refreshes,
+        (count) => count === 2,
+      );
+    };
+    await exchangeById(loginUserId);
+    first.resolve();
+    expect((await second)?.status).toBe(200);
+    running.resetClock();
+
+    const [, , ofEarlierGrant, ofLaterGrant] = grants.refreshTokens;
+    expect(revoked(scene)).toEqual([ofEarlierGrant]);
+    expect((await exchangeById(loginUserId)).status).toBe(200);
+    expect(scene.forms('token').at(-1)).toMatchObject({ refresh_token: ofLaterGrant });
+  });
+
+  test('ends with a next refresh token of more than 4 KiB, which is revoked and not stored', async () => {
+    const { logIn, exchangeFor, grants, scene, set } = await newKeeper(service, standIn);
+    await set(revocable(scene));
+    running.advance(31);
+    const { token, account } = await logIn();
+    const refresh_token = unique('provider-refresh').padEnd(5000, 'x');
+    grants.more = { refresh_token };
+    running.advance(3550);
+    expectError(await exchangeFor(token), loginNeeded);
+    running.resetClock();
+    expect((await account.show()).body.identities[0]).not.toHaveProperty('provider_access');
+    expect(revoked(scene)).toEqual([refresh_token]);
   });
 
   test('at an unlinking beside a refresh: nobody keeps the next refresh token', async () => {

@@ -1,15 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { tokenExchange } from '../../lib/login-apps/client-metadata.ts';
 import { expectAnswer, expectError, timestamp } from '../support/expectations.ts';
+import { newGuest } from '../support/guests.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { auditLines, logLines } from '../support/log-lines.ts';
-import { createClient } from '../support/login-app.ts';
-import { identityIdsOf } from '../support/people.ts';
+import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { accountOf, identityIdsOf } from '../support/people.ts';
 import { loginNeeded, newGrants, newKeeper } from '../support/provider-access.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { unique } from '../support/service.ts';
+import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { accessTokenType, byId, byToken } from '../support/token-exchange.ts';
+import { accessTokenType, byId, byToken, exchangeOfToken } from '../support/token-exchange.ts';
 
 const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;
@@ -319,7 +320,37 @@ describe('an exchange is refused', () => {
     running.resetClock();
   });
 
-  test('for a person who has logged in without a code, or where nothing is kept', async () => {
+  test('within thirty seconds of the client being revoked, or the client of the Login User Token', async () => {
+    const { app, server, logIn, exchangeFor, exchangeById } = await newKeeper(service, standIn);
+    const { login_app_id } = app;
+    const other = await createClient(service, login_app_id, { ...byToken, ...byId });
+    const { token, loginUserId } = await logIn();
+    const revoke = ({ client_id }: LoginApp) =>
+      service.operate('clients', 'revoke', { 'login-app': login_app_id, client: client_id });
+    for (const client of [server, other])
+      expect((await exchangeFor(token, {}, client)).status).toBe(200);
+
+    await revoke(server);
+    running.advance(30);
+    expectError(await exchangeFor(token), { status: 401, error: 'invalid_client' });
+    expect((await exchangeFor(token, {}, other)).status).toBe(200);
+
+    await revoke(app);
+    running.advance(30);
+    expect((await exchangeFor(token, {}, other)).body.error).toBe('invalid_request');
+    // The person is still there, and what they have consented to.
+    expect((await exchangeById(loginUserId, {}, other)).status).toBe(200);
+    running.resetClock();
+  });
+
+  test('for a guest, who has no identity', async () => {
+    const { app, exchangeFor } = await newKeeper(service, standIn);
+    const days = { 'login-app': app.login_app_id, days: 1 };
+    await service.operate('login-apps', 'set-guests', days);
+    expectError(await exchangeFor((await newGuest(service, app)).token), loginNeeded);
+  });
+
+  test('where the settings no longer keep anything, and for a person who logged in while they did not', async () => {
     const { set, logIn, exchangeFor } = await newKeeper(service, standIn);
     const { token } = await logIn();
     expect((await exchangeFor(token)).status).toBe(200);
@@ -331,6 +362,91 @@ describe('an exchange is refused', () => {
     await set();
     expectError(await exchangeFor(later.token), loginNeeded);
     running.resetClock();
+  });
+});
+
+describe('a login without a code keeps nothing, and leaves what an earlier code has brought', () => {
+  /** A person by id token alone and with a code, whose settings keep tokens. */
+  async function byIdTokens() {
+    const scene = standIn.openScene();
+    const app = await createLoginApp(service, unique('app'));
+    const code_exchange = {
+      token_url: `${scene.url}/token`,
+      client_id: ourApp,
+      client_secret: 'our-secret',
+      keep_tokens: true,
+    };
+    await service.setProvider(app, 'provider_f', {
+      issuers: [{ issuer: scene.url, audiences: [ourApp], code_exchange }],
+    });
+    const id_token = await scene.idToken({ sub: unique('alice') });
+    scene.answer('token', async () => ({ body: { ...newGrants().begin(), id_token } }));
+    return {
+      app,
+      scene,
+      provider: 'provider_f',
+      logIn: () => service.byIdToken(id_token, app),
+      logInByCode: () => service.byIdToken(id_token, app, { authorization_code: 'a-code' }),
+    };
+  }
+
+  /** A person by access token alone and with a code, whose settings keep tokens. */
+  async function byAccessTokens() {
+    const scene = standIn.openScene();
+    const app = await createLoginApp(service, unique('app'));
+    const ours = { client_id: ourApp, client_secret: 'our-secret' };
+    await service.setProvider(app, 'provider_b', {
+      namespace: scene.url,
+      user_info: { url: `${scene.url}/user_info` },
+      audience_validation: {
+        method: 'introspection',
+        url: `${scene.url}/introspection`,
+        audiences: [ourApp],
+        ...ours,
+      },
+      authorization_code: { token_url: `${scene.url}/token`, keep_tokens: true, ...ours },
+    });
+    scene.answer('token', { body: newGrants().begin() });
+    const provider = 'provider_b';
+    const access_token = unique('provider-access');
+    return {
+      app,
+      scene,
+      provider,
+      logIn: () =>
+        service.token({ grant_type: 'provider_credentials', provider, access_token }, app),
+      logInByCode: () => {
+        const grant_type = 'provider_authorization_code';
+        return service.token({ grant_type, provider, authorization_code: 'a-code' }, app);
+      },
+    };
+  }
+
+  test.each([
+    ['an id token alone', byIdTokens],
+    ['an access token alone', byAccessTokens],
+  ])('with %s', async (_, newLogin) => {
+    const { app, scene, provider, logIn, logInByCode } = await newLogin();
+    const server = await createClient(service, app.login_app_id, byToken);
+    const exchange = ({ body: { access_token: subject_token } }: Answer) =>
+      service.token(exchangeOfToken(subject_token, provider), server);
+    const accessOf = async ({ body }: Answer) =>
+      (await accountOf(service, body.access_token).show()).body.identities[0].provider_access;
+
+    const without = await logIn();
+    expect(await accessOf(without)).toBeUndefined();
+    expectError(await exchange(without), {
+      status: 400,
+      error: 'invalid_grant',
+      naming: `The person has to log in again with ${provider}.`,
+    });
+    expect(scene.calls('token')).toBe(0);
+
+    const access = await exchange(await logInByCode());
+    expect(access.status).toBe(200);
+    const later = await logIn();
+    expect(await accessOf(later)).toMatchObject({ since: timestamp });
+    expect((await exchange(later)).body.access_token).toBe(access.body.access_token);
   });
 });
 

@@ -1,9 +1,8 @@
-import { tokenExchange } from '../../lib/login-apps/client-metadata.ts';
 import { createClient, createLoginApp, type LoginApp } from './login-app.ts';
 import { accountOf, subOf } from './people.ts';
 import { ourApp, type ProviderStandIn, type WrongAnswer } from './provider-stand-in.ts';
 import { type Answer, type Service, unique } from './service.ts';
-import { accessTokenType, byToken, exchangeOfId } from './token-exchange.ts';
+import { byToken, exchangeOfId, exchangeOfToken } from './token-exchange.ts';
 
 /** The error for a person of whom no token of provider_b is kept. */
 export const loginNeeded = {
@@ -21,6 +20,12 @@ export type Grants = ReturnType<typeof newGrants>;
 export function newGrants({ rotates = false, lifetime = 3600 as number | undefined } = {}) {
   let made = 0;
   const valid = new Set<string>();
+  const newRefreshToken = (): string => {
+    const token = unique('provider-refresh');
+    valid.add(token);
+    state.refreshTokens.push(token);
+    return token;
+  };
   const state = {
     rotates,
     lifetime,
@@ -30,6 +35,8 @@ export function newGrants({ rotates = false, lifetime = 3600 as number | undefin
     more: {} as object,
     /** The refreshes so far. */
     refreshes: 0,
+    /** The refresh tokens so far, in their order. */
+    refreshTokens: [] as string[],
     /** Waits before each refresh is answered. */
     beforeRefresh: async () => {},
     issue(refresh_token?: string) {
@@ -39,9 +46,7 @@ export function newGrants({ rotates = false, lifetime = 3600 as number | undefin
       return { ...token, expires_in, scope, refresh_token, ...state.more };
     },
     begin(): object {
-      const first = unique('provider-refresh');
-      valid.add(first);
-      return state.issue(first);
+      return state.issue(newRefreshToken());
     },
     /** Ends every grant, as when people revoke their consent. */
     end: () => valid.clear(),
@@ -51,9 +56,7 @@ export function newGrants({ rotates = false, lifetime = 3600 as number | undefin
       if (!valid.has(refresh_token)) return { status: 400, body: { error: 'invalid_grant' } };
       if (!state.rotates) return { body: state.issue() };
       valid.delete(refresh_token);
-      const next = unique('provider-refresh');
-      valid.add(next);
-      return { body: state.issue(next) };
+      return { body: state.issue(newRefreshToken()) };
     },
   };
   return state;
@@ -108,17 +111,7 @@ export async function newKeeper(
     subject_token: string,
     more: Record<string, string> = {},
     client: LoginApp = server,
-  ): Promise<Answer> =>
-    service.token(
-      {
-        grant_type: tokenExchange,
-        audience: 'provider_b',
-        subject_token,
-        subject_token_type: accessTokenType,
-        ...more,
-      },
-      client,
-    );
+  ): Promise<Answer> => service.token({ ...exchangeOfToken(subject_token), ...more }, client);
   /** Exchanges the id of a person. */
   const exchangeById = (
     login_user_id: string,

@@ -17,6 +17,8 @@ const storedTokenSchema = v.object({
   /** The following are of a token that is kept to be used, and absent for one to be revoked alone. */
   since: v.optional(v.string()),
   access_token_secret: v.optional(v.string()),
+  /** Epoch seconds at which the access token was asked for. */
+  access_from: v.optional(v.number(), 0),
   /** Epoch seconds at which the access token expires. */
   access_until: v.optional(v.number(), 0),
   scopes: v.optional(v.array(v.string())),
@@ -44,11 +46,12 @@ export const numberOfStoredTokens = (item: Item): number =>
 /** A provider token as an attribute of a Login User: encrypted for its provider's settings. */
 export async function encryptToken(token: ProviderToken, place: TokenPlace): Promise<object> {
   const { text: token_secret, issuer, access } = token;
-  const { access_token, expires_at: access_until, scopes, since } = access ?? {};
+  const { access_token, scopes, since } = access ?? {};
+  const { issued_at: access_from, expires_at: access_until } = access ?? {};
   // A long access token is left out: the refresh token gets another one each time.
   const isStored = access_token !== undefined && !isTooLong(access_token);
   const access_token_secret = isStored ? access_token : undefined;
-  const kept = { since, access_token_secret, access_until, scopes };
+  const kept = { since, access_token_secret, access_from, access_until, scopes };
   const content = definedOnly({ provider: place.provider, issuer, token_secret, ...kept });
   return encryptSecrets(content, place);
 }
@@ -67,8 +70,10 @@ export async function decryptToken(
   const encrypted = v.parse(storedTokenSchema, stored);
   const place = { loginAppId, provider: encrypted.provider };
   const decrypted = v.parse(storedTokenSchema, await decryptSecrets(encrypted, place));
-  const { token_secret: text, issuer, since, scopes, access_until: expires_at } = decrypted;
+  const { token_secret: text, issuer, since, scopes } = decrypted;
+  if (since === undefined) return { text, issuer, place };
   const { access_token_secret: access_token } = decrypted;
-  const access = since === undefined ? undefined : { access_token, expires_at, scopes, since };
+  const { access_from: issued_at, access_until: expires_at } = decrypted;
+  const access = { access_token, issued_at, expires_at, scopes, since };
   return { text, issuer, access, place };
 }

@@ -17,7 +17,7 @@ import {
 import { keepersFor, type TokenKeeper } from '../../providers/token-audience.ts';
 import { type Item, readItem } from '../../storage/items.ts';
 import { describeToken } from '../identities/stored-token.ts';
-import { type AccessOwner, loginNeeded } from './kept-access.ts';
+import { type AccessOwner, clockLeeway, loginNeeded } from './kept-access.ts';
 import { currentAccess } from './refresh-access.ts';
 
 /** A request for a provider's access token. */
@@ -33,11 +33,9 @@ type WantedOwner = AccessOwner & Pick<TokenKeeper, 'givesLongLived'>;
 
 /** Seconds for which a token can be used at most, unless an operator has said otherwise. */
 const longestUse = 3600;
-/** Seconds by which the clocks of two functions may differ. */
-const leeway = 5;
 
 const isLongLived = ({ expires_at }: ProviderAccess): boolean =>
-  expires_at - epochSeconds() > longestUse + leeway;
+  expires_at - epochSeconds() > longestUse + clockLeeway;
 
 const tooLongLived = ({ provider }: AccessOwner): ServiceError =>
   new ServiceError(
@@ -96,7 +94,8 @@ function ownerOfAccess(
   const known = identities.filter(
     (identity) => identity.identity_id === (identity_id ?? identity.identity_id),
   );
-  if (known.length === 0) throw invalid('The Login User has no identity of this identity_id.');
+  if (identity_id !== undefined && known.length === 0)
+    throw invalid('The Login User has no identity of this identity_id.');
   const found = known.flatMap((identity) => {
     const keeper = keepers.find((one) => isKeptBy(one, identity, item));
     return keeper ? { keeper, identity } : [];

@@ -6,6 +6,9 @@ import type { Item } from '../../storage/items.ts';
 import type { Owner } from '../identities/identity-index.ts';
 import { decryptToken, type StoredProviderToken } from '../identities/stored-token.ts';
 
+/** Seconds by which the clocks of two functions may differ. */
+export const clockLeeway = 5;
+
 /** An identity of a person, with the provider that gave the token. */
 export interface AccessOwner extends Owner {
   provider: ProviderId;

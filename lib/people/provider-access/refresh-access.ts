@@ -17,10 +17,13 @@ import { ProviderFailure } from '../../providers/calls/provider-failure.ts';
 import { refreshToken } from '../../providers/provider-token.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import { noteStored, withReceivedToken } from '../identities/store-token.ts';
-import { encryptToken } from '../identities/stored-token.ts';
-import { type AccessOwner, type KeptToken, readKept } from './kept-access.ts';
+import { encryptToken, isTooLong } from '../identities/stored-token.ts';
+import { type AccessOwner, clockLeeway, type KeptToken, readKept } from './kept-access.ts';
 
-/** Seconds that an access token must have left to be handed out without a refresh. */
+/**
+ * Seconds that an access token must have left to be handed out without a refresh. So the clock of
+ * the function that stored it may be ahead by as much, and nobody gets the token after its end.
+ */
 const leastSecondsLeft = 60;
 
 /**
@@ -56,8 +59,16 @@ export async function currentAccess(owner: AccessOwner, item: Item): Promise<Cur
   return turn.isOurs ? refresh(owner, turn) : waitForOther(owner, turn.item);
 }
 
-const hasTimeLeft = (access: ProviderAccess, seconds: number): access is CurrentAccess['access'] =>
-  access.access_token !== undefined && access.expires_at - epochSeconds() >= seconds;
+/**
+ * Whether an access token can be used for so long. Of one that was issued in the future, the end is
+ * by a clock that is ahead, so nobody knows.
+ */
+function hasTimeLeft(access: ProviderAccess, seconds: number): access is CurrentAccess['access'] {
+  const { access_token, issued_at, expires_at } = access;
+  const now = epochSeconds();
+  if (access_token === undefined || issued_at > now + clockLeeway) return false;
+  return expires_at - now >= seconds;
+}
 
 /** The turn to refresh, with the Login User as it was found. */
 type Turn =
@@ -65,10 +76,13 @@ type Turn =
   | { isOurs: false; item: Item | undefined };
 type OwnTurn = Extract<Turn, { isOurs: true }>;
 
-/** Takes the turn to refresh, unless somebody else has it. The time of its end identifies it. */
+/**
+ * Takes the turn to refresh, unless somebody else has it. The time of its end identifies it: a random
+ * fraction tells it from one that another request takes in the same second, after a login.
+ */
 async function takeTurn({ login_user_id, identity_id }: AccessOwner): Promise<Turn> {
   const now = epochSeconds();
-  const until = now + turnSeconds;
+  const until = now + turnSeconds + Math.random();
   const ofTurn = identityAttributes.refreshUntil(identity_id);
   const set: IdentityAttributes = {};
   set[ofTurn] = until;
@@ -115,10 +129,10 @@ async function refresh(owner: AccessOwner, turn: OwnTurn): Promise<CurrentAccess
   }
 
   // 3. It is stored, with the next refresh token if there is one.
-  const { access_token, expires_at, scopes = kept.access.scopes } = answer.access;
+  const { access_token, scopes = kept.access.scopes } = answer.access;
   const { since } = kept.access;
   const next = { ...kept, text: answer.refresh_token ?? kept.text };
-  const access = { access_token, expires_at, scopes, since };
+  const access = { ...answer.access, scopes, since };
   const isStored = await storeNext(owner, turn, { ...next, access }, answer.isRevocable);
   if (isStored && access_token !== undefined) {
     return { access: { ...access, access_token }, refreshed: true };
@@ -145,24 +159,30 @@ function withoutAnswer(
 
 /**
  * Stores the answer to a refresh, unless a login has replaced the token or the person has lost the
- * identity: a refresh token that came for nobody is revoked.
+ * identity: a refresh token that came for nobody is revoked. So is one that is too long to be
+ * stored, and the access ends.
  */
 async function storeNext(
   owner: AccessOwner,
-  { until }: OwnTurn,
+  turn: OwnTurn,
   next: KeptToken,
   isRevocable: boolean,
 ): Promise<boolean> {
   const { login_user_id, identity_id } = owner;
   const ofTurn = identityAttributes.refreshUntil(identity_id);
   return withReceivedToken(next.place, async (received) => {
-    Object.assign(received, { token: next, isRevocable, login_user_id, state: 'offered' });
+    Object.assign(received, { token: next, isRevocable, login_user_id });
+    if (isTooLong(next.text)) {
+      await endAccess(owner, turn);
+      return false;
+    }
+    received.state = 'offered';
     const set: IdentityAttributes = {};
     set[identityAttributes.providerToken(identity_id)] = await encryptToken(next, next.place);
     const outcome = await updateItem(loginUserItem(login_user_id), {
       set,
       remove: [ofTurn],
-      when: { ...whileExisting, [ofTurn]: { is: until } },
+      when: { ...whileExisting, [ofTurn]: { is: turn.until } },
     });
     if (!outcome.done) return false;
     noteStored(received);

@@ -37,6 +37,7 @@ export const accessIn = (
   sentAt: number,
 ): Omit<ProviderAccess, 'since'> => ({
   access_token,
+  issued_at: sentAt,
   expires_at: sentAt + lifetimeOf(expires_in),
   scopes: scopesIn(scope),
 });
