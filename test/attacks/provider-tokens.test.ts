@@ -1,17 +1,18 @@
 import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { tokenExchange } from '../../lib/login-apps/client-metadata.ts';
 import { clientKey } from '../../lib/storage/keys.ts';
 import { expectError } from '../support/expectations.ts';
+import { newGuest } from '../support/guests.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { createClient } from '../support/login-app.ts';
+import { sendMerge } from '../support/merges.ts';
 import { identityIdsOf } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
 import { newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { accessTokenType, byId, byToken, exchangeOfId } from '../support/token-exchange.ts';
+import { byId, byToken, exchangeOfId, exchangeOfToken } from '../support/token-exchange.ts';
 
 const own = await sharedServiceWithStore();
 const { service, running } = own;
@@ -62,16 +63,7 @@ describe('a thief gets no token of a provider', () => {
       new UpdateCommand({ TableName, Key, UpdateExpression, ExpressionAttributeValues }),
     );
     const phone = await startPhone(service, client_id);
-    const forms: Record<string, string>[] = [
-      exchangeOfId(victim.loginUserId),
-      {
-        grant_type: tokenExchange,
-        audience: 'provider_b',
-        subject_token: victim.token,
-        subject_token_type: accessTokenType,
-      },
-    ];
-    for (const form of forms) {
+    for (const form of [exchangeOfId(victim.loginUserId), exchangeOfToken(victim.token)]) {
       const answer = await phone.send('token', form);
       expectError(answer, {
         status: 400,
@@ -126,6 +118,63 @@ describe('a thief gets no token of a provider', () => {
     },
   );
 
+  test.each<[string, (token: string) => string]>([
+    ['cut at its end', (token) => token.slice(0, -4)],
+    ['without its header', (token) => token.slice(token.indexOf('.') + 1)],
+    ['twice', (token) => `${token} ${token}`],
+    ['with 50 kB more', (token) => token + 'x'.repeat(50_000)],
+  ])('[RFC 7519 7.2] by a Login User Token %s', async (_, change) => {
+    const { victim, exchangeFor } = await newVictim();
+    const { body, text } = await exchangeFor(change(victim.token));
+    expect(body.error).toBe('invalid_request');
+    expect(text.length).toBeLessThan(500);
+  });
+
+  test('[CWE-770] for an audience or an id of 50 kB', async () => {
+    const { victim, exchangeFor, exchangeById } = await newVictim();
+    const long = 'x'.repeat(50_000);
+    const answers = [
+      await exchangeFor(victim.token, { audience: `https://${long}` }),
+      await exchangeFor(victim.token, { identity_id: `i_${long}` }),
+      await exchangeById(`lu_${long}`),
+    ];
+    const errors = answers.map(({ body }) => body.error);
+    expect(errors).toEqual(['invalid_target', 'invalid_request', 'invalid_request']);
+    expect(Math.max(...answers.map(({ text }) => text.length))).toBeLessThan(500);
+  });
+
+  test.each(['audience', 'subject_token', 'subject_token_type', 'identity_id'])(
+    '[RFC 6749 3.2] by a repeated %s',
+    async (name) => {
+      const { victim, server } = await newVictim();
+      const [identity_id = ''] = identityIdsOf(await victim.account.show());
+      const form = Object.entries({ ...exchangeOfToken(victim.token), identity_id });
+      const repeated = form.filter(([one]) => one === name);
+      expectError(await service.token([...form, ...repeated], server), {
+        status: 400,
+        error: 'invalid_request',
+        naming: `The parameter ${name} is repeated.`,
+      });
+    },
+  );
+
+  test('[CWE-639] by the token of somebody who was merged, also of a guest whose session goes on', async () => {
+    const { app, victim, exchangeFor, exchangeById, code, logIn } = await newVictim();
+    const { login_app_id } = app;
+    await service.operate('login-apps', 'set-guests', { 'login-app': login_app_id, days: 1 });
+    running.advance(31);
+    const guest = await newGuest(service, app);
+    const other = await logIn();
+    for (const caller of [guest, other])
+      await sendMerge(service, caller, { keep: 'theirs', ...code(victim.subject) });
+    expect((await guest.account.show()).body.merged_into).toBe(victim.loginUserId);
+    for (const { token, loginUserId } of [guest, other]) {
+      expect((await exchangeFor(token)).body.error).toBe('invalid_request');
+      expect((await exchangeById(loginUserId)).body.error).toBe('invalid_request');
+    }
+    running.resetClock();
+  });
+
   test('[CWE-367] by a refresh that is under way when the person is blocked', async () => {
     const grants = newGrants({ rotates: true });
     const { victim, exchangeById } = await newVictim({ grants });
@@ -173,6 +222,49 @@ test('[CWE-522] no answer has a refresh token, and neither has what the table st
   expect(answers.map(({ text }) => text).join()).not.toContain('provider-refresh');
   expect(await itemsAbout(own, 'provider-refresh')).toEqual([]);
   expect(await itemsAbout(own, 'provider-access')).toEqual([]);
+});
+
+describe('[CWE-532] a provider that repeats our credentials in an error leaks none of them into a line or an answer', () => {
+  /** Answers with a text wherever an answer has one. */
+  const echo =
+    (status: number, contentType = 'application/json') =>
+    async ({ refresh_token = '', code = '', token = '' }: Record<string, string>) => {
+      const text = refresh_token || code || token;
+      const error = { error: text, error_description: text, error_uri: text, message: text };
+      const body = contentType === 'text/plain' ? text : { ...error, [text]: text };
+      return { status, body, headers: { 'content-type': contentType, 'x-echo': text } };
+    };
+  const ways: [number, string][] = [
+    [200, 'application/json'],
+    [400, 'application/json'],
+    [400, 'text/plain'],
+    [401, 'application/json'],
+    [403, 'application/json'],
+    [413, 'application/json'],
+    [500, 'application/json'],
+  ];
+
+  test.each(ways)('by a %i as %s', async (status, contentType) => {
+    const made = await newVictim({ grants: newGrants({ lifetime: 0 }) });
+    const { victim, exchangeById, logIn, scene, set, grants } = made;
+    await set({ revocation_url: `${scene.url}/revoke` });
+    running.advance(31);
+    for (const endpoint of ['token', 'revoke']) scene.answer(endpoint, echo(status, contentType));
+    const stolenCode = unique('code-of-alice');
+    const answers = [
+      await exchangeById(victim.loginUserId),
+      (await logIn(stolenCode)).answer,
+      await victim.account.remove(),
+    ];
+    running.resetClock();
+    const [refreshed, loggedIn] = answers;
+    expect([refreshed?.status, loggedIn?.status]).not.toContain(200);
+
+    const told = answers.map(({ text }) => text).join();
+    for (const written of [told, running.output(), running.audit()])
+      for (const secret of [...grants.refreshTokens, stolenCode, 'provider-access-'])
+        expect(written).not.toContain(secret);
+  });
 });
 
 test('[CWE-117] the scopes of a hostile provider forge no line, and its tokens are not cut into the log', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { asMetrics } from '../../lib/log/metrics.ts';
 import { writtenDuring } from '../support/log-lines.ts';
+import { newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { prepareLogin, type Target, targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
@@ -120,6 +121,52 @@ describe('a login', () => {
     const written = await metricsOfLogin(targets.introspection, 404);
     expect(String(written)).toContain('a-stack/ProvidersWithoutVerdict');
     expect(String(written)).not.toMatch(/ProviderFailures|ServerErrors/);
+  });
+});
+
+describe("an exchange for a provider's token", () => {
+  const issued = ['a-stack/ProviderTokensIssued', 1, 'provider=provider_b'];
+
+  test('counts by its provider, as it is kept and after a refresh, and as no token of ours', async () => {
+    const grants = newGrants();
+    const { logIn, exchangeFor } = await newKeeper(service, standIn, { grants });
+    const { token } = await logIn();
+    expect(await metricsOf(() => exchangeFor(token))).toEqual([issued]);
+
+    grants.lifetime = 0;
+    const another = (await logIn()).token;
+    const latency = ['a-stack/ProviderLatency', expect.any(Number), 'provider=provider_b'];
+    expect(await metricsOf(() => exchangeFor(another))).toEqual([latency, issued]);
+  });
+
+  test('that is refused counts as a refusal alone', async () => {
+    const { app, logIn, exchangeFor, grants } = await newKeeper(service, standIn);
+    const { token } = await logIn();
+    const refused = (error: string, reason: string, ...more: string[]) => [
+      ['a-stack/TokensRefused', 1, `error=${error}`, `reason=${reason}`, ...more],
+    ];
+    expect(await metricsOf(() => exchangeFor(token, {}, app))).toEqual(
+      refused('unauthorized_client', 'provider_tokens_not_allowed'),
+    );
+    expect(await metricsOf(() => exchangeFor(`${token}x`))).toEqual(
+      refused('invalid_request', 'signature_invalid'),
+    );
+    grants.more = { token_type: 'DPoP' };
+    const unkept = (await logIn()).token;
+    expect(await metricsOf(() => exchangeFor(unkept))).toEqual(
+      refused('invalid_grant', 'no_provider_access', 'provider=provider_b'),
+    );
+  });
+
+  test('at a provider that is down counts as its failure and as a 5xx', async () => {
+    const grants = newGrants({ lifetime: 0 });
+    const { logIn, exchangeFor, scene } = await newKeeper(service, standIn, { grants });
+    const { token } = await logIn();
+    scene.answer('token', { status: 503 });
+    const written = String(await metricsOf(() => exchangeFor(token)));
+    expect(written).toContain('a-stack/ProviderFailures,1');
+    expect(written).toContain('a-stack/ServerErrors,1');
+    expect(written).not.toContain('ProviderTokensIssued');
   });
 });
 

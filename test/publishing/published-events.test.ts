@@ -13,10 +13,12 @@ import { merge } from '../support/merges.ts';
 import { scratchFolder } from '../support/own-service.ts';
 import { accountOf, identityIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { newPublicClient, newPhone as newPublicPhone } from '../support/phone.ts';
+import { newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordOf, recordsDuring } from '../support/stream-records.ts';
+import { byId } from '../support/token-exchange.ts';
 
 const folder = scratchFolder();
 const hook = join(folder, 'hook.mjs');
@@ -183,6 +185,31 @@ describe('people and sessions', () => {
     const types = events.map(({ event }) => event);
     expect(types).toEqual(['identity.linked', 'login_user.created', 'login_user.logged_in']);
     expect(JSON.stringify(events)).not.toMatch(/alice|profile|ipad/i);
+  });
+
+  test("a provider's token that is kept, handed out and refreshed is in no event; when the provider ends it: provider_access.ended", async () => {
+    const grants = newGrants({ rotates: true });
+    const keeper = await newKeeper(service, standIn, { grants, rights: byId });
+    const logIn = await during(() => keeper.logIn());
+    const { loginUserId, account } = logIn.result;
+    const published = [
+      ...logIn.published,
+      ...(await publishedDuring(() => account.link(keeper.code(unique('other'))))),
+    ];
+    const types = published.map(({ event }) => event);
+    expect(types).toEqual(['login_user.created', 'login_user.logged_in', 'identity.linked']);
+
+    const [identity_id = ''] = identityIdsOf(await account.show());
+    const exchange = () => keeper.exchangeById(loginUserId, { identity_id });
+    expect(await publishedDuring(exchange)).toEqual([]);
+    running.advance(3601);
+    expect(await publishedDuring(exchange)).toEqual([]);
+    expect(grants.refreshes).toBe(1);
+    grants.end();
+    running.advance(3601);
+    const ended = await publishedDuring(exchange);
+    expect(ended).toMatchObject([{ event: 'provider_access.ended', identity_id }]);
+    expect(JSON.stringify([published, ended])).not.toMatch(/provider-(access|refresh)-|secret/);
   });
 
   test('linking and unlinking: identity.linked, identity.unlinked; a login with either: logged_in, with its provider', async () => {

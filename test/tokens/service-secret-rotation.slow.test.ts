@@ -4,18 +4,24 @@ import { afterAll, expect, test } from '@jest/globals';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { rotateServiceSecrets, rotationSteps } from '../../infra/local/stack.ts';
 import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
-import { providerSettingsKey } from '../../lib/storage/keys.ts';
-import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { firstIdentityId, identityAttributes } from '../../lib/login-users/linked-identity.ts';
+import { loginUserKey, providerSettingsKey } from '../../lib/storage/keys.ts';
+import { createClient, createLoginApp, demoSettings } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
+import { subOf } from '../support/people.ts';
+import { newGrants } from '../support/provider-access.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
+import { byId, exchangeOfId } from '../support/token-exchange.ts';
 
 const minutes = 60;
 const days = 24 * 60 * minutes;
 
 const { running, service } = await ownService({}, { movableClock: true });
 const other = await ownService({ JOIN: running.directory }, { movableClock: true });
+const standIn = await startProviderStandIn();
 
 const advance = (seconds: number): void => {
   running.advance(seconds);
@@ -80,6 +86,59 @@ test('a refresh token that is used after 29 days and many rotations is still val
   advance(10 * minutes);
   expect((await other.service.refresh(refresh_token)).status).toBe(200);
   expect((await other.service.logIn(unique('carol'), 'provider_e')).status).toBe(200);
+});
+
+/** A person of whom a token is kept, and a server that gets it. No id token is too old by the clock. */
+async function newKeptToken() {
+  const scene = standIn.openScene();
+  const app = await createLoginApp(service, unique('app'));
+  const grants = newGrants();
+  scene.answer('token', async ({ grant_type, refresh_token }) =>
+    grant_type === 'refresh_token' ? grants.refresh(refresh_token) : { body: grants.begin() },
+  );
+  const authorization_code = {
+    token_url: `${scene.url}/token`,
+    client_id: ourApp,
+    client_secret: 'our-secret',
+    keep_tokens: true,
+  };
+  const user_info = { url: `${scene.url}/user_info` };
+  const settings = { namespace: scene.url, user_info, authorization_code };
+  await service.setProvider(app, 'provider_b', settings);
+  const grant_type = 'provider_authorization_code';
+  const code = { provider: 'provider_b', authorization_code: 'a-code' };
+  const loginUserId = String(subOf(await service.token({ grant_type, ...code }, app)));
+  const server = await createClient(service, app.login_app_id, byId);
+  return { loginUserId, exchange: () => service.token(exchangeOfId(loginUserId), server) };
+}
+
+test("a provider's token that is kept has the key of the provider settings, which a rotation replaces with the next refresh", async () => {
+  advance(10 * minutes);
+  await rotate();
+  advance(10 * minutes);
+  const { loginUserId, exchange } = await newKeptToken();
+  const Key = loginUserKey(loginUserId);
+  /** Which keys the refresh token and the access token are encrypted with. */
+  const keysOfToken = async () => {
+    const { Item } = await dynamoDb.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
+    const kept = Item?.[identityAttributes.providerToken(firstIdentityId(loginUserId))];
+    const secrets = [kept.token_secret, kept.access_token_secret];
+    return secrets.map((text) => String(text).split('.')[0]);
+  };
+  const before = await keyOfSettings();
+  expect(await keysOfToken()).toEqual([before, before]);
+
+  for (let rotation = 0; rotation < 2; rotation += 1) {
+    await rotate();
+    advance(10 * minutes);
+  }
+  expect((await exchange()).status).toBe(200);
+  expect(await keysOfToken()).toEqual([before, before]);
+  advance(60 * minutes);
+  expect((await exchange()).status).toBe(200);
+  const after = await keyOfSettings();
+  expect(after).not.toBe(before);
+  expect(await keysOfToken()).toEqual([after, after]);
 });
 
 test('a rotation within ten minutes of the one before fails and changes nothing', async () => {
