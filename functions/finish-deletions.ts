@@ -3,11 +3,12 @@ import { accessOf } from '../lib/http/endpoint.ts';
 import { type Invocation, withInvocation } from '../lib/log/request-fields.ts';
 import { expireGuests } from '../lib/people/deletion/expire-guests.ts';
 import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
+import { forgetUnkept } from '../lib/people/provider-access/forget-unkept.ts';
 
 /** All that is due, although its name says the first only: the log group keeps the name. */
 export const access = accessOf({
   summary:
-    'Finishes interrupted deletions, deletes guests, and stores that access requests expired',
+    "Finishes interrupted deletions, deletes guests, forgets providers' tokens that settings no longer keep, and stores that access requests expired",
   table: {
     login_apps: ['GetItem'],
     login_users: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
@@ -28,6 +29,7 @@ export const handler = (_: unknown, invocation: Invocation): Promise<void> =>
       finishInterrupted(),
       settleExpired(),
       expireGuests(),
+      forgetUnkept(),
     ]);
     const failures = outcomes
       .filter((outcome) => outcome.status === 'rejected')

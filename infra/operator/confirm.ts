@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
-import { issuersRemovedBy } from '../../lib/operator/commands/providers.ts';
+import { lossesBy } from '../../lib/operator/commands/providers.ts';
 import type { CommandLine } from './parse-command-line.ts';
 import { harmless } from './readable.ts';
 import type { Call, Target } from './target.ts';
@@ -10,31 +10,32 @@ export interface Terminal {
   stderr: Pick<NodeJS.WriteStream, 'write'>;
 }
 
-/** Commands that take something away for good; removed settings can be set again. */
+/** Commands that take something away for good, whatever their flags are. */
 const asksFirst = / (delete|revoke|merge)$|^identities remove$/;
 
 /**
- * Asks before a command that deletes, revokes or removes an issuer, unless --yes is given.
+ * Asks before a command that deletes or revokes something, or removes an issuer, unless --yes is
+ * given.
  * @throws Error if not answered yes
  */
 export async function confirm(line: CommandLine, target: Target, call: Call, terminal: Terminal) {
   if (line.isConfirmed) return;
   const { words, flags } = line;
-  const removedIssuers = words === 'providers set' ? await issuersRemoved(flags, call) : [];
-  const removesIssuers = removedIssuers.length > 0;
-  if (!asksFirst.test(words) && !removesIssuers) return;
-  const effect = removesIssuers ? `removes ${removedIssuers.join(', ')}` : 'takes effect at once';
+  const losses = await lossesOf(words, flags, call);
+  if (!asksFirst.test(words) && losses.length === 0) return;
+  const effect = losses.join(', and ') || 'takes effect at once';
   if (!terminal.stdin.isTTY) throw new Error(`${words} ${effect}: add --yes to confirm it.`);
-  const what = removesIssuers ? ` ${effect}` : await describeFlags(flags, call);
+  const what = losses.length > 0 ? ` ${effect}` : await describeFlags(flags, call);
   const where = target.local ? 'the stack on this machine' : `the deployed stack ${target.stack}`;
   await ask(`${words}${what}, on ${where}.`, terminal);
 }
 
-/** The issuers that `providers set` would remove from the stored settings. */
-async function issuersRemoved(flags: CommandLine['flags'], call: Call): Promise<string[]> {
+/** Losses by a change of provider settings; the settings themselves can be set again. */
+async function lossesOf(words: string, flags: CommandLine['flags'], call: Call): Promise<string[]> {
+  if (words !== 'providers set' && words !== 'providers remove') return [];
   const { 'login-app': loginApp, provider } = flags;
   const stored = await call('providers show', { 'login-app': loginApp, provider });
-  return issuersRemovedBy(flags, stored);
+  return lossesBy(words, flags, stored);
 }
 
 /**

@@ -121,7 +121,7 @@ export const logEvents = {
     },
   ),
   provider_token_revoked: line(
-    'A provider revoked its token of a person who was deleted, unlinked the identity or was not let in',
+    'A provider revoked its token of a person who was deleted, unlinked the identity or was not let in, or whose token nobody keeps any more',
     { login_user_id: maybe('the person, if they are known') },
   ),
   provider_token_issued: line(
@@ -137,8 +137,16 @@ export const logEvents = {
     { identity_id, failure },
   ),
   provider_access_ended: line(
-    'The service forgot the token that gave servers access to a provider for a person: the provider no longer accepts it, an operator revoked it, or the account was hijacked',
+    'The service forgot the token that gave servers access to a provider for a person: the provider no longer accepts it, an operator revoked it, the settings no longer keep it, or the account was hijacked',
     { login_user_id, identity_id },
+  ),
+  provider_tokens_forgotten: line(
+    'All tokens that the people of a Login App had from a provider are forgotten, since its settings no longer keep them',
+    { login_app_id: of('the Login App'), provider },
+  ),
+  provider_token_given_up: line(
+    'A token was forgotten that its provider has not revoked for a day, since the settings no longer keep it',
+    { login_user_id },
   ),
   code_not_exchanged: line(
     'The authorization code that came with an id token gave no token to revoke; the login or the link went on without one',

@@ -7,7 +7,8 @@ import {
   revokeProviderToken,
 } from './codes/token-endpoint.ts';
 import type { ProviderId } from './provider-ids.ts';
-import { decryptSecrets } from './settings/encryption.ts';
+import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
+import { findEarlierSettings } from './settings/keeping-end.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
 import { settingsOf } from './stored/settings-of.ts';
 
@@ -21,7 +22,8 @@ export interface TokenPlace {
 export type RevocationOutcome = 'revoked' | 'not_revoked' | 'not_revocable';
 
 /**
- * Revokes a provider's refresh token, by the settings as they are now. A failure is logged.
+ * Revokes a provider's refresh token, by the settings as they are now, or as they were when they kept
+ * it. A failure is logged.
  * @param login_user_id the person whose token it is, if that is known
  */
 export const revokeToken = (
@@ -35,10 +37,15 @@ async function revoke(
   { text, issuer, access }: ProviderToken,
   signal: AbortSignal | undefined,
 ): Promise<RevocationOutcome> {
-  const exchange = await findExchange(place, issuer);
+  const isForUse = access !== undefined;
+  const now = await findExchange(place, issuer);
+  // Settings that no longer keep tokens may name another endpoint, or be gone.
+  const isUnkept = isForUse && now?.keep_tokens !== true;
+  const earlier = isUnkept ? await findEarlierExchange(place, issuer) : undefined;
+  const exchange = earlier ?? now;
   // A token that was kept to be used is forgotten where nobody can revoke it.
   const isRevocable = exchange?.revocation_url !== undefined;
-  if (!isRevocable && access !== undefined) return 'not_revocable';
+  if (!isRevocable && isForUse) return 'not_revocable';
   await revokeProviderToken(exchange, text, signal);
   return 'revoked';
 }
@@ -57,11 +64,29 @@ export async function refreshToken(place: TokenPlace, { text, issuer }: Provider
 /**
  * The part of a provider's settings about its refresh tokens, decrypted; undefined for none.
  * @param issuer the one whose settings exchanged the code; absent where the provider has only one
- * @throws ServiceError when the provider is not set up
  */
 async function findExchange({ loginAppId, provider }: TokenPlace, issuer: string | undefined) {
-  const settings = await findProviderSettings(loginAppId, provider);
-  if (!settings) throw notSetUp(provider);
-  const decrypted = await decryptSecrets(settings.settings, settings.place);
+  return exchangeIn(await findProviderSettings(loginAppId, provider), provider, issuer);
+}
+
+/** That part of the settings that kept tokens until lately. */
+async function findEarlierExchange(
+  { loginAppId, provider }: TokenPlace,
+  issuer: string | undefined,
+) {
+  return exchangeIn(
+    await findEarlierSettings(loginAppId, provider, issuer ?? ''),
+    provider,
+    issuer,
+  );
+}
+
+async function exchangeIn(
+  stored: StoredSettings | undefined,
+  provider: ProviderId,
+  issuer: string | undefined,
+) {
+  if (!stored) return undefined;
+  const decrypted = await decryptSecrets(stored.settings, stored.place);
   return v.parse(v.optional(refreshTokenSchema), settingsOf(provider).exchange(decrypted, issuer));
 }

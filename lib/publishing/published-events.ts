@@ -121,7 +121,7 @@ export const publishedEvents = {
     },
   ),
   'provider_access.ended': event(
-    "The service no longer keeps a provider's token with which servers could act for a person: the provider no longer accepts it, the person unlinked the identity, an operator revoked it, or the account there was hijacked. Not published for a deleted Login User.",
+    "The service no longer keeps a provider's token with which servers could act for a person: the provider no longer accepts it, the person unlinked the identity, an operator revoked it, the settings no longer keep it, or the account there was hijacked. Not published for a deleted Login User.",
     {
       ...person,
       identity_id: textField('The identity, as the person sees it in the list of theirs.'),

@@ -189,7 +189,8 @@ export type UpdateOutcome =
  * Each update stores its `write_id` on the condition that the item does not have it yet. After a
  * lost answer, the SDK's retry finds it and returns the outcome of the first attempt. If somebody
  * else updates the item before the retry, a change whose `when` still holds is made again, and any
- * other is reported as not done: a change without a condition must be repeatable.
+ * other is reported as not done: a change without a condition must be repeatable. `when` may name the
+ * `write_id` of an earlier update, which is another one.
  */
 export async function updateItem<Written>(
   key: ItemKey<unknown, Written>,
@@ -202,7 +203,7 @@ export async function updateItem<Written>(
     set: { ...change.set, write_id },
     setIfAbsent: { ...change.setIfAbsent, created_by: write_id },
   });
-  const condition = expressions.condition({ ...change.when, write_id: { isNot: write_id } });
+  const condition = expressions.condition({ write_id: { isNot: write_id }, ...change.when });
   const sent = await unlessRefused(() =>
     sendUpdate(key, update, condition, expressions, 'ALL_OLD'),
   );

@@ -116,6 +116,11 @@ export const guestEndKey = (loginUserId: string) =>
 export const mergeKey = (loginUserId: string) => key(loginUserPartition(loginUserId), 'MERGE');
 /** All such merges in the index `by_list`, by when each was made. Its name begins as `dueGuestsList` does. */
 export const unfinishedMergesList = 'LOGIN_USERS_OF#UNFINISHED_MERGES';
+/** A provider, or an issuer of one, whose settings no longer keep the tokens of people. */
+export const keepingEndKey = (loginAppId: string, provider: string, issuer = '') =>
+  key(`LOGIN_USER#keeping_end#${hashOf(loginAppId, provider, issuer)}`, 'KEEPING_END');
+/** All of these in the index `by_list`, by when people are looked at next. Its name begins as `dueGuestsList` does. */
+export const keepingEndsList = 'LOGIN_USERS_OF#KEEPING_ENDS';
 /**
  * All guests in the index `by_list`, by when each has to be looked at. The name begins as those of
  * lists of people: roles have the right to these, and little room for another one.

@@ -6,7 +6,11 @@ import { createLoginApp } from '../support/login-app.ts';
 import { flagsOf, operator, writeSettings } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
 import { newKeeper } from '../support/provider-access.ts';
-import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import {
+  client_secret_jwt,
+  privateKey,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -249,6 +253,101 @@ describe('npm run operator providers set', () => {
     ],
   ])('asks nothing after %s', async (_, by) => {
     const words = await setUpAgain('provider_f', { issuers: [google, apple] }, by);
+    expect(await byProgram(...words)).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+describe('npm run operator, where provider settings would no longer keep tokens', () => {
+  const tokens = 'revokes and forgets the tokens that are kept of people at';
+  const keeping = (issuer: string) => ({
+    issuer,
+    audiences: ['us'],
+    code_exchange: {
+      token_url: `${issuer}/token`,
+      client_id: 'us',
+      client_secret_jwt,
+      keep_tokens: true,
+    },
+  });
+  const apple = 'https://appleid.apple.com';
+  const google = 'https://accounts.google.com';
+
+  /** A Login App with these issuers as provider_f, and the flags that name them. */
+  async function ofIssuers(...issuers: object[]): Promise<string[]> {
+    const { login_app_id } = await newApp();
+    await service.setProvider({ login_app_id }, 'provider_f', { issuers });
+    return ['--login-app', login_app_id, '--provider', 'provider_f'];
+  }
+  /** A Login App whose provider_b keeps tokens, and the flags that name it. */
+  async function ofCodes(): Promise<string[]> {
+    const { login_app_id } = await newApp();
+    await service.setProvider({ login_app_id }, 'provider_b', byCodes({}));
+    return ['--login-app', login_app_id, '--provider', 'provider_b'];
+  }
+  const byCodes = (more: object) => ({
+    authorization_code: { ...keeping(apple).code_exchange, id_token: { issuer: apple }, ...more },
+  });
+  const file = (settings: object) => ['--settings', writeSettings(JSON.stringify(settings))];
+
+  test.each<[string, () => Promise<string[]>, string]>([
+    [
+      'set',
+      async () => [...(await ofCodes()), ...file(byCodes({ keep_tokens: false }))],
+      `${tokens} provider_b`,
+    ],
+    ['remove', ofCodes, `${tokens} provider_b`],
+    [
+      'remove',
+      async () => [...(await ofIssuers(keeping(apple), keeping(google))), '--issuer', apple],
+      `${tokens} ${apple}`,
+    ],
+    [
+      'set',
+      async () => [
+        ...(await ofIssuers(keeping(apple), keeping(google))),
+        ...file({ issuers: [keeping(google)] }),
+      ],
+      `removes the issuer ${apple}, and ${tokens} ${apple}`,
+    ],
+    [
+      'set',
+      async () => [
+        ...(await ofIssuers(keeping(apple), keeping(google))),
+        ...'--preset apple --app-id us --team-id 1A234BFK46 --key-id 1ABC6523AA'.split(' '),
+        ...['--app-secret-file', writeSettings(privateKey)],
+      ],
+      `${tokens} ${apple}`,
+    ],
+  ])('providers %s says what happens, and asks', async (verb, flags, effect) => {
+    const words = ['providers', verb, ...(await flags()), '--local'];
+    const before = await everything();
+    expect(await byProgram(...words)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `providers ${verb} ${effect}: add --yes to confirm it.\n`,
+    });
+    const asked = `providers ${verb} ${effect}, on the stack on this machine. Continue? [y/N] `;
+    expect(await atTerminal('n\n')(...words)).toMatchObject({
+      code: 1,
+      stderr: `${asked}Nothing was changed.\n`,
+    });
+    expect(await everything()).toEqual(before);
+    expect(await atTerminal('y\n')(...words)).toMatchObject({ code: 0, stderr: asked });
+    expect(await everything()).not.toEqual(before);
+  });
+
+  test.each<[string, () => Promise<string[]>]>([
+    ['set', async () => [...(await ofCodes()), ...file(byCodes({ client_id: 'other' }))]],
+    [
+      'set',
+      async () => [
+        ...(await ofIssuers(keeping(apple))),
+        ...'--preset google --app-id us'.split(' '),
+      ],
+    ],
+    ['remove', async () => [...(await ofCodes()), '--yes']],
+  ])('providers %s asks nothing where they are kept, or after --yes', async (verb, flags) => {
+    const words = ['providers', verb, ...(await flags()), '--local'];
     expect(await byProgram(...words)).toMatchObject({ code: 0, stderr: '' });
   });
 });

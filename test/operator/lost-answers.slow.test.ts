@@ -271,6 +271,23 @@ commandScenarios['accounts rotate'] = async () => {
   };
 };
 
+/** The flags of a Login App whose provider_b keeps somebody's token. */
+const ofKeeper = async () => {
+  const { app, logIn } = await newKeeper(service, standIn);
+  await logIn();
+  return { 'login-app': app.login_app_id, provider: 'provider_b' };
+};
+commandScenarios['providers set, without keep_tokens'] = command('providers set', async () => {
+  const authorization_code = {
+    token_url: 'https://appleid.apple.com/auth/token',
+    client_id: 'us',
+    client_secret: 'our-secret',
+    id_token: { issuer: 'https://appleid.apple.com' },
+  };
+  return { ...(await ofKeeper()), settings: { authorization_code } };
+});
+commandScenarios['providers remove, with keep_tokens'] = command('providers remove', ofKeeper);
+
 commandScenarios['login-apps delete, with everything'] = command('login-apps delete', async () => {
   const { app } = await newOwner();
   const flags = { 'login-app': app.login_app_id };

@@ -387,16 +387,6 @@ describe('what is kept', () => {
     running.resetClock();
   });
 
-  test('stays stored when keep_tokens is taken out of the settings, and the operator is told', async () => {
-    const { app, set } = await newKeeper(service, standIn);
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
-    const told = [expect.stringContaining('providers tokens revoke --provider provider_b')];
-    expect((await set()).warnings).toEqual([]);
-    expect((await set({ keep_tokens: false })).warnings).toEqual(told);
-    await set();
-    expect((await service.operate('providers', 'remove', flags)).warnings).toEqual(told);
-  });
-
   test('at a login beside a refresh: the newer one counts, and the other refresh token is revoked', async () => {
     const grants = newGrants({ rotates: true });
     const { logIn, exchangeFor, scene, set } = await newKeeper(service, standIn, { grants });

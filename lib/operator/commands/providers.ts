@@ -6,6 +6,7 @@ import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { applyPreset } from '../../providers/set-up/apply-preset.ts';
+import { changeProviderSettings, keepersLost } from '../../providers/set-up/change-settings.ts';
 import { companyAt } from '../../providers/set-up/companies.ts';
 import { googleEvents } from '../../providers/set-up/google-events.ts';
 import {
@@ -13,7 +14,6 @@ import {
   lookAtIssuers,
   mergeSettings,
   removedIssuers,
-  warnOfKeptTokens,
   warnOfSpaces,
 } from '../../providers/set-up/merge.ts';
 import { namingFlag } from '../../providers/set-up/name-flags.ts';
@@ -21,9 +21,7 @@ import { presetNames } from '../../providers/set-up/presets.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
 import { providerUrlSchema } from '../../providers/settings/fields.ts';
 import type { MergeResult, SettingsInput } from '../../providers/settings/input.ts';
-import { changeProviderSettings, providerSettingsItem } from '../../providers/settings/stored.ts';
 import { settingsOf } from '../../providers/stored/settings-of.ts';
-import { deleteItem } from '../../storage/items.ts';
 import { issuer, notificationsPath } from '../../tokens/issuer.ts';
 import {
   choice,
@@ -116,6 +114,14 @@ const settingsFlags = {
   ),
 };
 
+/** The settings that remain when all, or those of one issuer, are removed; undefined for none. */
+const remainingOf = (
+  provider: ProviderId,
+  issuer: string | undefined,
+  current: object | undefined,
+): object | undefined =>
+  issuer === undefined ? undefined : accepted(provider, withoutIssuer(current, issuer));
+
 const setFlags = { 'login-app': loginApp, provider, ...settingsFlags };
 
 /** The settings by provider, as `providers show` shows them. */
@@ -123,31 +129,58 @@ const shownSchema = v.object({
   providers: v.record(v.string(), v.record(v.string(), v.unknown())),
 });
 
+/** The flags of `providers remove` that say what goes. */
+const removalSchema = v.object({
+  provider: provider.schema,
+  issuer: v.optional(v.string()),
+});
+
 /**
- * Issuers and namespaces that `providers set` would remove.
+ * Losses by `providers set` or `providers remove` that no other settings bring back, as parts of a
+ * question: `removes the issuer https://accounts.example`.
  * @param shown the result of `providers show` before
  */
-export function issuersRemovedBy(
+export function lossesBy(
+  words: 'providers set' | 'providers remove',
   flags: Record<string, unknown>,
   shown: Record<string, unknown>,
 ): string[] {
-  const given = readFlags('providers set', setFlags, flags);
-  const { provider } = given;
-  const before = v.parse(shownSchema, shown).providers[provider];
-  const merged = mergeSettings(
-    provider,
-    settingsFrom(provider, given),
-    before && withoutExchanges(before),
-  );
-  return 'settings' in merged ? removedIssuers(provider, before, merged.settings) : [];
+  const { provider, before, after } = changeBy(words, flags, v.parse(shownSchema, shown).providers);
+  const issuers = words === 'providers set' ? removedIssuers(provider, before, after ?? {}) : [];
+  const places = keepersLost(provider, before, after).map((issuer) => issuer ?? provider);
+  const losses = issuers.length > 0 ? [`removes ${issuers.join(', ')}`] : [];
+  if (places.length > 0)
+    losses.push(`revokes and forgets the tokens that are kept of people at ${places.join(', ')}`);
+  return losses;
 }
 
-/**
- * Shown settings without what holds masked secrets, which are no valid ones. It names no issuer.
- */
-const withoutExchanges = (shown: object): object =>
+/** The shown settings before and after a command; the same ones, if it will fail. */
+function changeBy(
+  words: 'providers set' | 'providers remove',
+  flags: Record<string, unknown>,
+  providers: v.InferOutput<typeof shownSchema>['providers'],
+): { provider: ProviderId; before: object | undefined; after: object | undefined } {
+  if (words === 'providers remove') {
+    const { provider, issuer } = v.parse(removalSchema, flags);
+    const before = unmasked(providers[provider]);
+    return { provider, before, after: remainingOf(provider, issuer, before) };
+  }
+  const given = readFlags(words, setFlags, flags);
+  const { provider } = given;
+  const before = unmasked(providers[provider]);
+  const merged = mergeSettings(provider, settingsFrom(provider, given), before);
+  return { provider, before, after: 'settings' in merged ? merged.settings : before };
+}
+
+/** Shown settings as valid ones. A masked secret is a secret like others, but not a masked key. */
+const unmasked = (shown: object | undefined): object | undefined =>
+  shown &&
   JSON.parse(
-    JSON.stringify(shown, (name, value) => (name === 'code_exchange' ? undefined : value)),
+    JSON.stringify(shown, (name, value) =>
+      name === 'code_exchange'
+        ? { ...value, client_secret: '********', client_secret_jwt: undefined }
+        : value,
+    ),
   );
 
 export const providerCommands = defineCommands({
@@ -156,7 +189,7 @@ export const providerCommands = defineCommands({
     flags: setFlags,
     example:
       '--login-app "$LOGIN_APP" --provider provider_f --preset google --app-id 1234.apps.googleusercontent.com',
-    run: async ({ 'login-app': { login_app_id, providers }, provider, ...flags }) => {
+    run: async ({ 'login-app': { login_app_id }, provider, ...flags }) => {
       const given = settingsFrom(provider, flags);
       const checked = accepted(provider, checkSettings(provider, given.settings), given);
       const { problems, warnings } = await lookAtIssuers(provider, checked);
@@ -164,8 +197,7 @@ export const providerCommands = defineCommands({
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
         accepted(provider, mergeSettings(provider, given, current), given),
       );
-      const ofKept = warnOfKeptTokens(provider, providers.get(provider), settings);
-      const all = [...warnings, ...warnOfSpaces(checked), ...ofKept];
+      const all = [...warnings, ...warnOfSpaces(checked)];
       return { login_app_id, provider, settings: maskSecrets(settings), warnings: all };
     },
   },
@@ -173,17 +205,11 @@ export const providerCommands = defineCommands({
     summary: 'Remove the settings of a provider, or one of its issuers; takes up to 30 seconds',
     flags: { 'login-app': loginApp, provider, issuer: optional(text('Only this issuer')) },
     run: async ({ 'login-app': app, provider, issuer }) => {
-      const { login_app_id, stored } = providerOf(app, provider);
-      if (issuer === undefined) {
-        await deleteItem(providerSettingsItem(login_app_id, provider));
-        const warnings = warnOfKeptTokens(provider, stored.settings, {});
-        return { login_app_id, provider, settings: null, warnings };
-      }
+      const { login_app_id } = providerOf(app, provider);
       const remaining = await changeProviderSettings(login_app_id, provider, (current) =>
-        accepted(provider, withoutIssuer(current, issuer)),
+        remainingOf(provider, issuer, current),
       );
-      const warnings = warnOfKeptTokens(provider, stored.settings, remaining);
-      return { login_app_id, provider, settings: maskSecrets(remaining), warnings };
+      return { login_app_id, provider, settings: remaining ? maskSecrets(remaining) : null };
     },
   },
   'providers check': {

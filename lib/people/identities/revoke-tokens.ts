@@ -7,6 +7,7 @@ import {
 } from '../../login-users/linked-identity.ts';
 import { listAttributes, loginUserItem } from '../../login-users/login-user.ts';
 import { type RevocationOutcome, revokeToken } from '../../providers/provider-token.ts';
+import type { Conditions } from '../../storage/expressions.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import type { Owner } from './identity-index.ts';
 import { decryptToken, isStoredToken } from './stored-token.ts';
@@ -16,13 +17,8 @@ import { decryptToken, isStoredToken } from './stored-token.ts';
  * unlinked. A token whose revocation fails stays stored.
  */
 export async function revokeStoredTokens(item: Item, signal?: AbortSignal) {
-  const login_user_id = String(item.login_user_id);
   const outcomes = await Promise.all(
-    tokensToRevoke(item).map(async (attribute) => {
-      const outcome = await revokeStored(item, attribute, signal);
-      if (outcome !== 'not_revoked') await removeToken(login_user_id, attribute);
-      return outcome;
-    }),
+    tokensToRevoke(item).map((attribute) => revokeAndRemove(item, attribute, { signal })),
   );
   const numberOf = (wanted: RevocationOutcome): number =>
     outcomes.filter((outcome) => outcome === wanted).length;
@@ -43,21 +39,39 @@ export async function forgetAccess(
   if (!found || !providerAccessIn(found, identity_id)) return undefined;
 
   // 1. From now on, nobody gets a token.
-  const attribute = identityAttributes.providerToken(identity_id);
-  const aside = `${attribute}.${newId('w')}`;
-  const { done } = await updateItem(key, {
-    copy: { [aside]: attribute },
-    remove: [attribute, identityAttributes.refreshUntil(identity_id)],
-    when: { [attribute]: { exists: true } },
-  });
-  if (!done) return undefined;
-  logEvent('provider_access_ended', { login_user_id, identity_id });
+  const moved = await setAside(login_user_id, [identity_id]);
+  const [aside] = Object.keys(moved ?? {});
+  if (aside === undefined) return undefined;
 
   // 2. The provider revokes it.
   const item = (await readItem(key)) ?? {};
-  const outcome = await revokeStored(item, aside, signal);
-  if (outcome !== 'not_revoked') await removeToken(login_user_id, aside);
-  return outcome;
+  return revokeAndRemove(item, aside, { signal });
+}
+
+/**
+ * Ends the access to a provider that is kept with some identities.
+ * @param when further conditions of the person
+ * @returns the attributes where the tokens wait to be revoked, each with the one where it was;
+ *   undefined when one is not kept, or a condition did not hold
+ */
+export async function setAside(
+  loginUserId: string,
+  identityIds: string[],
+  when: Conditions = {},
+): Promise<Record<string, string> | undefined> {
+  const { providerToken, refreshUntil } = identityAttributes;
+  const attributes = identityIds.map(providerToken);
+  const copy = Object.fromEntries(attributes.map((from) => [`${from}.${newId('w')}`, from]));
+  const areKept = Object.fromEntries(attributes.map((from) => [from, { exists: true }]));
+  const { done } = await updateItem(loginUserItem(loginUserId), {
+    copy,
+    remove: [...attributes, ...identityIds.map(refreshUntil)],
+    when: { ...areKept, ...when },
+  });
+  if (!done) return undefined;
+  for (const identity_id of identityIds)
+    logEvent('provider_access_ended', { login_user_id: loginUserId, identity_id });
+  return copy;
 }
 
 /** The attributes with tokens of identities that a person no longer has. */
@@ -86,6 +100,23 @@ async function revokeStored(
     logFailure('provider_token_not_revoked', error, { login_user_id });
     return 'not_revoked';
   }
+}
+
+/**
+ * Revokes a stored token, and removes it then. One whose revocation fails stays.
+ * @param isLastTry removes it all the same
+ */
+export async function revokeAndRemove(
+  item: Item,
+  attribute: string,
+  { signal, isLastTry = false }: { signal?: AbortSignal | undefined; isLastTry?: boolean } = {},
+): Promise<RevocationOutcome> {
+  const login_user_id = String(item.login_user_id);
+  const outcome = await revokeStored(item, attribute, signal);
+  if (outcome === 'not_revoked' && !isLastTry) return outcome;
+  await removeToken(login_user_id, attribute);
+  if (outcome === 'not_revoked') logEvent('provider_token_given_up', { login_user_id });
+  return outcome;
 }
 
 async function removeToken(loginUserId: string, attribute: string): Promise<void> {

@@ -62,6 +62,16 @@ export const describeToken = (
 ): Pick<StoredProviderToken, 'issuer'> & Pick<TokenPlace, 'provider'> =>
   v.parse(storedTokenSchema, stored);
 
+/** The exchange that a stored token came from. */
+export type TokenSource = Pick<TokenPlace, 'provider'> & Pick<ProviderToken, 'issuer'>;
+
+/** Whether a stored token came from an exchange, and was kept to be used. */
+export function isKeptFrom({ provider, issuer }: TokenSource, stored: unknown): boolean {
+  const { success, output } = v.safeParse(storedTokenSchema, stored);
+  if (!success || output.since === undefined) return false;
+  return output.provider === provider && output.issuer === issuer;
+}
+
 /** @throws Error for an attribute that can't be read */
 export async function decryptToken(
   stored: unknown,

@@ -53,25 +53,6 @@ export const warnOfSpaces = (settings: object): string[] =>
     .filter((id) => /\s/.test(id))
     .map((id) => `the app id ${JSON.stringify(id)} contains a space. Is it right?`);
 
-/**
- * A warning about tokens of people that new settings no longer keep. They are stored until the person
- * leaves, or an operator has them revoked, which needs the settings.
- */
-export function warnOfKeptTokens(
-  provider: ProviderId,
-  before: object | undefined,
-  after: object,
-): string[] {
-  const { keepers } = settingsOf(provider);
-  const now = new Set(keepers(after).map(({ issuer }) => issuer));
-  const isLost = keepers(before ?? {}).some(({ issuer }) => !now.has(issuer));
-  return isLost
-    ? [
-        `servers get no more tokens of people there, but those that were kept are still stored. Have them revoked while the settings are there: providers tokens revoke --provider ${provider}`,
-      ]
-    : [];
-}
-
 function appIdsIn(settings: object): string[] {
   return Object.entries(settings).flatMap(([name, value]) => {
     if (appIdSettings.has(name)) return [value].flat();

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { timestamp } from '../../foundation/clock.ts';
 import { isId, newId } from '../../foundation/ids.ts';
 import { invalid, type ServiceError } from '../../foundation/service-error.ts';
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
@@ -9,13 +8,7 @@ import { itemKind, keyOf, readItem, updateItem } from '../../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
 import { readGlobalPages } from '../../storage/lists.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
-import {
-  decryptSecrets,
-  encryptSecrets,
-  reencryptSecrets,
-  type StoredSettings,
-  withoutSecrets,
-} from './encryption.ts';
+import { reencryptSecrets, type StoredSettings } from './encryption.ts';
 
 export const providerSettingsItem = itemKind(
   v.object({
@@ -56,39 +49,6 @@ export const findProviderSettings = finder(0);
 
 /** Provider settings for callers without credentials, who can cause one read a second. */
 export const findProviderSettingsForAnybody = finder();
-
-/**
- * Changes provider settings by a conditional write.
- * @param change gets the stored ones, without secrets that are unreadable
- */
-export async function changeProviderSettings(
-  loginAppId: string,
-  provider: ProviderId,
-  change: (current: object | undefined) => object,
-): Promise<object> {
-  const key = providerSettingsItem(loginAppId, provider);
-  const place = { loginAppId, provider };
-  return retryOnConflict(async () => {
-    const current = await readItem(key);
-    const known = current?.settings;
-    const settings = change(
-      known && (await decryptSecrets(known, place).catch(() => withoutSecrets(known))),
-    );
-    const { done } = await updateItem(key, {
-      set: {
-        login_app_id: loginAppId,
-        provider,
-        list: providerSettingsList,
-        list_position: loginAppId,
-        settings: await encryptSecrets(settings, place),
-        revision: newId('r'),
-        updated_at: timestamp(),
-      },
-      when: { revision: { is: current?.revision } },
-    });
-    return done ? settings : undefined;
-  }, 'Others keep changing the provider settings.');
-}
 
 /** The error for a provider that is not set up for the Login App, or not for what is asked. */
 export const notSetUp = (provider: ProviderId): ServiceError =>

@@ -1,0 +1,108 @@
+import { epochSeconds, timestamp } from '../../foundation/clock.ts';
+import { newId } from '../../foundation/ids.ts';
+import { retryOnConflict } from '../../storage/batches.ts';
+import { readItem } from '../../storage/items.ts';
+import { keepingEndsList, providerSettingsList } from '../../storage/keys.ts';
+import {
+  put,
+  remove,
+  type TransactionWrite,
+  update,
+  writeTogether,
+} from '../../storage/transactions.ts';
+import type { ProviderId } from '../provider-ids.ts';
+import { decryptSecrets, encryptSecrets, withoutSecrets } from '../settings/encryption.ts';
+import { keepingEndItem } from '../settings/keeping-end.ts';
+import { providerSettingsItem } from '../settings/stored.ts';
+import { settingsOf } from '../stored/settings-of.ts';
+
+/**
+ * Changes or removes provider settings. Where they no longer keep tokens, the same transaction has
+ * those of people forgotten.
+ * @param change gets the stored ones, without secrets that are unreadable; undefined removes them
+ */
+export async function changeProviderSettings<Settings extends object | undefined>(
+  loginAppId: string,
+  provider: ProviderId,
+  change: (current: object | undefined) => Settings,
+): Promise<Settings> {
+  const key = providerSettingsItem(loginAppId, provider);
+  const place = { loginAppId, provider };
+  const changeOnce = async () => {
+    const current = await readItem(key);
+    const known = current?.settings;
+    const settings = change(
+      known && (await decryptSecrets(known, place).catch(() => withoutSecrets(known))),
+    );
+    const when = { revision: { is: current?.revision } };
+    const write = settings
+      ? update(key, {
+          set: {
+            login_app_id: loginAppId,
+            provider,
+            list: providerSettingsList,
+            list_position: loginAppId,
+            settings: await encryptSecrets(settings, place),
+            revision: newId('r'),
+            updated_at: timestamp(),
+          },
+          when,
+        })
+      : remove(key, when);
+    const writes = [write, ...writesAboutKeeping(place, known, settings)];
+    const { done } = await writeTogether(writes);
+    return done ? { settings } : undefined;
+  };
+  const { settings } = await retryOnConflict(
+    changeOnce,
+    'Others keep changing the provider settings.',
+  );
+  return settings;
+}
+
+/** The issuers whose tokens settings keep; undefined for a provider that has only one exchange. */
+const keepersIn = (provider: ProviderId, settings: object | undefined): (string | undefined)[] =>
+  settingsOf(provider)
+    .keepers(settings ?? {})
+    .map(({ issuer }) => issuer);
+
+/**
+ * The issuers whose tokens are no longer kept by new settings; undefined for a provider that has
+ * only one exchange.
+ */
+export function keepersLost(
+  provider: ProviderId,
+  before: object | undefined,
+  after: object | undefined,
+): (string | undefined)[] {
+  const now = keepersIn(provider, after);
+  return keepersIn(provider, before).filter((issuer) => !now.includes(issuer));
+}
+
+/** The writes that have tokens forgotten, or that stop it where settings keep tokens again. */
+function writesAboutKeeping(
+  { loginAppId, provider }: { loginAppId: string; provider: ProviderId },
+  before: Record<string, unknown> = {},
+  after: object | undefined,
+): TransactionWrite[] {
+  const ended = keepersLost(provider, before, after).map((issuer) =>
+    put(keepingEndItem(loginAppId, provider, issuer), {
+      login_app_id: loginAppId,
+      provider,
+      issuer,
+      settings: before,
+      ended_at: epochSeconds(),
+      list_number: 0,
+      // Whatever the first look finds, a second one follows.
+      has_found: true,
+      has_failed: false,
+      revision: newId('r'),
+      list: keepingEndsList,
+      list_position: timestamp(),
+    }),
+  );
+  const begun = keepersLost(provider, after, before).map((issuer) =>
+    remove(keepingEndItem(loginAppId, provider, issuer)),
+  );
+  return [...ended, ...begun];
+}
