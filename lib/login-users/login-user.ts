@@ -44,6 +44,8 @@ const loginUserSchema = v.object({
   rejected_since: v.optional(v.number()),
   /** The number of linked identities, as this version counts them; see `changeOfIdentities`. */
   linked_identities: v.optional(v.number()),
+  /** How often this version has changed the identities. */
+  changes_of_identities: v.optional(v.number()),
   /**
    * The ids, with spaces between, of devices that were linked without a recent login. Some may be
    * linked to others by now.

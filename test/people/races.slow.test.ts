@@ -1,4 +1,6 @@
+import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import { loginUserKey } from '../../lib/storage/keys.ts';
 import { expectError } from '../support/expectations.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import {
@@ -263,6 +265,29 @@ test('twenty-five identities at once, where there is room for twenty: twenty are
   expect(statuses.toSorted()).toEqual([...Array(20).fill(201), ...Array(5).fill(409)]);
   expect(identityIdsOf(await account.show())).toHaveLength(21);
 });
+
+test('the last free place, where the number of identities was counted wrongly: one is linked', async () => {
+  const person = await newPerson(service);
+  const { account } = person;
+  for (let linked = 0; linked < 19; linked += 1)
+    await account.linkAt('provider_a', unique('one-of-many'));
+  await countLinkedAs(person, 20);
+  const link = () => account.linkAt('provider_a', unique('last'));
+  const [late, early] = await overtaken(0, link, link);
+  expect([early.status, late.status]).toEqual([201, 409]);
+  expect(identityIdsOf(await account.show())).toHaveLength(21);
+});
+
+/** Stores another number of linked identities, as requests of 1.0.0 beside this version leave it. */
+const countLinkedAs = ({ loginUserId }: Person, count: number) =>
+  DynamoDBDocumentClient.from(dynamoDb).send(
+    new UpdateCommand({
+      TableName: tableName,
+      Key: loginUserKey(loginUserId),
+      UpdateExpression: 'SET linked_identities = :count',
+      ExpressionAttributeValues: { ':count': count },
+    }),
+  );
 
 test('twenty unlinkings of different identities at once, then links: all succeed', async () => {
   const { account } = await newPerson(service);

@@ -51,6 +51,7 @@ interface IdentityChange {
 /** A change of a person, with the parts that others add to. */
 interface PersonChange extends Change<LoginUserItem> {
   set: NonNullable<Change<LoginUserItem>['set']>;
+  count: NonNullable<Change<LoginUserItem>['count']>;
   remove: string[];
   when: Conditions;
 }
@@ -64,7 +65,7 @@ export function changeOfIdentities(
   { added = [], removed = [], nextIndexId = newIndexId() }: IdentityChange,
 ): PersonChange {
   const { login_user_id } = user;
-  const change: PersonChange = { set: {}, remove: [], when: {} };
+  const change: PersonChange = { set: {}, count: {}, remove: [], when: {} };
   for (const identity of added)
     change.set[identityAttributes.linked(identity.identity_id)] = identity;
   for (const identity of removed) {
@@ -85,20 +86,23 @@ export function changeOfIdentities(
 /**
  * Adds the number of linked identities to a change. They are counted so that the limit holds for
  * several requests at once. 1.0.0 does not count: where the number differs from what was read, it
- * is set, on the condition that it is still the same.
+ * is set, on the condition that nobody has changed the identities since. The number alone does not
+ * tell that: others may have set it to what it was.
  */
 function countLinked(
-  { identities, linked_identities }: LoginUser,
+  { identities, linked_identities, changes_of_identities }: LoginUser,
   change: PersonChange,
   { added, removed }: { added: number; removed: number },
 ): void {
   const before = identities.filter(isLinked).length;
   const by = added - removed;
+  change.count.changes_of_identities = { by: 1 };
   if (linked_identities !== before) {
     change.set.linked_identities = before + by;
     change.when.linked_identities = { is: linked_identities };
+    change.when.changes_of_identities = { is: changes_of_identities };
     return;
   }
-  change.count = { linked_identities: { by } };
+  change.count.linked_identities = { by };
   if (added > 0) change.when.linked_identities = { isNotFrom: mostLinked - added + 1 };
 }
