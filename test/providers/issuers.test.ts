@@ -149,13 +149,12 @@ describe('the issuers of provider_f, as an operator sets them', () => {
     expect(await remove('accounts.google.com')).toEqual({
       ...about,
       settings: { issuers: [apple] },
-      warnings: [],
     });
     await expect(remove(apple.issuer)).rejects.toThrow(
       `${invalid} this is their only issuer; leave out --issuer to remove them whole.`,
     );
     expect(await shown()).toEqual({ issuers: [apple] });
-    expect(await remove()).toEqual({ ...about, settings: null, warnings: [] });
+    expect(await remove()).toEqual({ ...about, settings: null });
     expect(await shown()).toBeUndefined();
     await expect(remove()).rejects.toThrow('The Login App has no provider_f; it has');
     await preset('apple');
