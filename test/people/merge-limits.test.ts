@@ -15,6 +15,7 @@ import { newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { operatorOf, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreCall } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
 const { running, service } = own;
@@ -150,7 +151,7 @@ describe('the tokens of a provider that are kept for servers', () => {
       const answers = ids.map((identity_id) => keeper.exchangeFor(one.token, { identity_id }));
       return (await Promise.all(answers)).map(({ status }) => status);
     };
-    return { ...keeper, two, first, mergeTwo, exchangeAll };
+    return { ...keeper, one, two, first, mergeTwo, exchangeAll };
   };
 
   test('come with the identities: a server goes on with them', async () => {
@@ -182,6 +183,27 @@ describe('the tokens of a provider that are kept for servers', () => {
     grants.beforeRefresh = async () => {};
     running.advance(10);
     expect(await exchangeAll()).toEqual([200, 200, 200]);
+  });
+
+  test('a refresh that does not end: 503 that says so, and both accounts stay', async () => {
+    const { one, two, first, mergeTwo, exchangeFor } = await twoPeople();
+    // The function dies when the turn is its own, which ends in the distant future.
+    running.advance(1000);
+    const takesTurn = ({ operation, body }: StoreCall): boolean =>
+      operation === 'UpdateItem' && JSON.stringify(body).includes('refresh_until_of_');
+    const exchange = await own.proxy.during(
+      (call) => (takesTurn(call) ? 'fails after' : undefined),
+      () => exchangeFor(two.token, { identity_id: first }),
+    );
+    expect(exchange.status).toBe(500);
+    running.resetClock();
+    expectError(await mergeTwo(), {
+      status: 503,
+      error: 'temporarily_unavailable',
+      naming: /A server gets a token of a provider just now.*: send the request again/,
+    });
+    expect(identityIdsOf(await one.account.show())).toHaveLength(1);
+    expect(identityIdsOf(await two.account.show())).toHaveLength(2);
   });
 });
 
