@@ -78,6 +78,9 @@ describe('the namespace of an OAuth provider', () => {
     await set(at(elsewhere.url, { namespace: before }));
     await set(at(elsewhere.url));
     expect([await namespaceShown(), await alice()]).toEqual([before, person]);
+    // Back at the host of that name, there is nothing to choose.
+    await set(at(url));
+    expect([await namespaceShown(), await alice()]).toEqual([before, person]);
     await set(at(elsewhere.url, { namespace: now }));
     expect(await alice()).not.toBe(person);
   });
