@@ -140,6 +140,17 @@ describe('a server with the right provider-tokens', () => {
     const again = await exchangeFor(await logIn(), { audience: 'provider_f' });
     expect(again.body.access_token).toBe(first.body.access_token);
     expect(running.output()).not.toContain('code_not_exchanged');
+
+    // From the moment that the issuer keeps nothing any more, nobody gets it.
+    const revocation_url = `${other.url}/revocation`;
+    const keepsNothing = { ...code_exchange, revocation_url, keep_tokens: false };
+    await service.setProvider(app, 'provider_f', {
+      issuers: [{ ...issuer, code_exchange: keepsNothing }],
+    });
+    for (const meant of [other.url, 'provider_f']) {
+      const refused = await exchangeFor(bob, { audience: meant });
+      expect(refused.body.error).toBe('invalid_target');
+    }
   });
 
   test('says which of two identities it means', async () => {
