@@ -8,6 +8,7 @@ import { mergePath } from '../lib/tokens/issuer.ts';
 import { mergeAccounts, mergedAccountSchema } from '../lib/tokens/merge-accounts.ts';
 import { presenceHeaders, requirePresenceWithKey } from '../lib/tokens/require-presence.ts';
 import { presenceErrors, providerNotAllowed, throttledByProvider } from './shared/errors.ts';
+import { exampleAccount, exampleIdentity } from './shared/example-account.ts';
 
 export const { endpoint, handler } = serve({
   route: `POST ${mergePath}`,
@@ -39,16 +40,9 @@ export const { endpoint, handler } = serve({
           'The account that is kept. Without `merged_from`, the identity was theirs already, and nothing was merged.',
         body: mergedAccountSchema,
         example: {
-          id: 'lu_5nQ0yLkFQ2m7sD9XcVtBzE1hRgJwKpU3oYiAa8TfNqM',
-          created_at: '2026-01-31T08:00:00.000Z',
-          last_login_at: '2026-03-01T09:30:00.000Z',
+          ...exampleAccount,
           identities: [
-            {
-              id: 'i_Zk3vQ8xWc1LmN0pRsTuV2w',
-              provider: 'provider_f',
-              linked_at: '2026-01-31T08:00:00.000Z',
-              last_login_at: '2026-03-01T09:30:00.000Z',
-            },
+            exampleIdentity,
             {
               id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
               provider: 'provider_b',

@@ -1,6 +1,7 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { showCaller, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
+import { exampleAccount, exampleIdentity } from './shared/example-account.ts';
 
 export const { endpoint, handler } = serve({
   route: 'GET /v2/marketing/login/user',
@@ -17,15 +18,10 @@ export const { endpoint, handler } = serve({
         description: 'The Login User, with their identities, the oldest first.',
         body: shownLoginUserSchema,
         example: {
-          id: 'lu_5nQ0yLkFQ2m7sD9XcVtBzE1hRgJwKpU3oYiAa8TfNqM',
-          created_at: '2026-01-31T08:00:00.000Z',
-          last_login_at: '2026-03-01T09:30:00.000Z',
+          ...exampleAccount,
           identities: [
             {
-              id: 'i_Zk3vQ8xWc1LmN0pRsTuV2w',
-              provider: 'provider_f',
-              linked_at: '2026-01-31T08:00:00.000Z',
-              last_login_at: '2026-03-01T09:30:00.000Z',
+              ...exampleIdentity,
               profile: { email: 'alice@example.com', email_verified: true, name: 'Alice Example' },
             },
             {

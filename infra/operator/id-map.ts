@@ -31,8 +31,11 @@ export function requireWritable(flag: string, file: string): void {
 
 /** Writes a map of ids, in place of what the file holds. */
 export function writeIdMap(file: string, ids: IdMap): void {
-  const pairs = [...ids].map(([id, access_request_id]) => ({ id, access_request_id }));
-  const content = pairs.map((pair) => `${JSON.stringify(pair)}\n`).join('');
+  const lines = [...ids].map(([id, access_request_id]) => {
+    const pair = { id, access_request_id };
+    return `${JSON.stringify(pair)}\n`;
+  });
+  const content = lines.join('');
   const descriptor = openSync(file, unfollowed | O_TRUNC);
   writeFileSync(descriptor, content);
   closeSync(descriptor);
@@ -54,12 +57,21 @@ export function readIdMap(flag: string, file: string): IdMap {
   }
 }
 
-/** Gives a line the new id of its access request. A line that is no event stays as it is. */
-export const withNewId = (ids: IdMap) => (text: string) => {
-  const event = v.safeParse(v.pipe(v.string(), v.parseJson()), text).output;
-  if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
-  const access_request_id = ids.get(String(event.access_request_id));
-  if (access_request_id === undefined)
-    return { reason: 'The map of ids lacks its access_request_id.' };
-  return { text: JSON.stringify({ ...event, access_request_id }) };
-};
+const jsonSchema = v.pipe(v.string(), v.parseJson());
+
+/**
+ * Gives a line the new id of its access request. A line that is no event stays as it is: the import
+ * says what is wrong with it.
+ * @returns the new line, or the reason why there is none
+ */
+export const withNewId =
+  (ids: IdMap) =>
+  (text: string): { text: string } | { reason: string } => {
+    const event = v.safeParse(jsonSchema, text).output;
+    const isEvent = event instanceof Object && 'access_request_id' in event;
+    if (!isEvent) return { text };
+
+    const newId = ids.get(String(event.access_request_id));
+    if (newId === undefined) return { reason: 'The map of ids lacks its access_request_id.' };
+    return { text: JSON.stringify({ ...event, access_request_id: newId }) };
+  };

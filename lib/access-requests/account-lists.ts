@@ -46,7 +46,7 @@ export function listsOfAccount(accountId: string) {
 export function entryOf(request: AccessRequest): ItemOf<typeof entryItem> {
   const { access_request_id: id, requested_by: requester, reference, open_until } = request;
   const decision = decisionOf(request);
-  // The names of the lists are the same for all accounts.
+  // Only the names of the lists matter here, and these are the same for all accounts.
   const lists = listsOfAccount('');
 
   const joined = [lists.ofDecision(decision)];
@@ -57,7 +57,10 @@ export function entryOf(request: AccessRequest): ItemOf<typeof entryItem> {
   }
   if (reference !== undefined) joined.push(lists.ofReference(reference));
 
-  const positions = joined.map(({ index, name }) => [sortKeyOf(index), keys.ordinalIn(name, id)]);
-  const expiry = decision === 'pending' ? { open_until } : {};
-  return definedOnly({ ...Object.fromEntries(positions), ...expiry });
+  const positions = joined.map(({ index, name }) => {
+    const sortKey = sortKeyOf(index);
+    return [sortKey, keys.ordinalIn(name, id)];
+  });
+  const entry = Object.fromEntries(positions);
+  return decision === 'pending' ? definedOnly({ ...entry, open_until }) : entry;
 }

@@ -11,6 +11,7 @@ export type Decision = (typeof decisions)[number];
 /** The decision that is stored. It is out of date for an access request that has expired since. */
 export function decisionOf({ decision, approvals_needed }: AccessRequest): Decision {
   if (decision !== undefined) return decision;
+  // An access request that says how many approvals it needs waits for them.
   const isComputed = approvals_needed !== undefined;
   return isComputed ? 'pending' : 'none';
 }
@@ -36,7 +37,8 @@ export function withExpiry(request: AccessRequest): AccessRequest {
 export async function currentOf(request: AccessRequest): Promise<AccessRequest> {
   if (!isPending(request)) return request;
   const { access_request_id: id, reviews_counted = 0 } = request;
-  const uncounted = await readRange(eventLists(id).reviews, reviews_counted + 1);
+  const firstUncounted = reviews_counted + 1;
+  const uncounted = await readRange(eventLists(id).reviews, firstUncounted);
   const counted = withReviews(request, uncounted.map(parseEvent));
   return withExpiry(counted);
 }
@@ -72,19 +74,23 @@ export function withReview(
   if (!isPending(request) || isLate) return undefined;
   if (!mayReview(request, event)) return undefined;
 
-  const decided = { decision: event.status, decided_at: event.created_at };
   // One rejection is enough.
-  if (event.status === 'rejected') return { ...request, ...decided };
+  const verdict = { decision: event.status, decided_at: event.created_at };
+  if (event.status === 'rejected') return { ...request, ...verdict };
 
   const approver = hashOfActor(event);
   if (approvers.includes(approver)) return undefined;
-  const approved = { ...request, approvers: [...approvers, approver] };
-  const isEnough = approved.approvers.length >= approvals_needed;
-  return isEnough ? { ...approved, ...decided } : approved;
+  const approversNow = [...approvers, approver];
+  const approved = { ...request, approvers: approversNow };
+
+  const isEnough = approversNow.length >= approvals_needed;
+  return isEnough ? { ...approved, ...verdict } : approved;
 }
 
+/** Whether an actor's reviews count: those of the person who requested it may not. */
 function mayReview({ self_review, requested_by }: AccessRequest, reviewer: Actor): boolean {
-  if (self_review !== false || !requested_by) return true;
+  const isSelfReviewAllowed = self_review !== false;
+  if (isSelfReviewAllowed || requested_by === undefined) return true;
   return hashOfActor(reviewer) !== hashOfActor(requested_by);
 }
 

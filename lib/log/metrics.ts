@@ -67,14 +67,19 @@ export const metrics = [
 
 const all: readonly Metric[] = metrics;
 
+/** A line of the log, with fields that a metric may count by. */
+type Line = Record<string, unknown>;
+
 /** Whether a metric counts the line of an event. */
-function counts(metric: Metric, event: LogEvent, line: Record<string, unknown>): boolean {
-  const { of: events, with: needed, without } = metric;
-  if (!events.includes(event) || !hasFields(line, needed)) return false;
-  return without === undefined || !hasFields(line, without);
+function counts(metric: Metric, event: LogEvent, line: Line): boolean {
+  const { of: events, with: needed, without: excluded } = metric;
+  if (!events.includes(event)) return false;
+  if (needed !== undefined && !hasFields(line, needed)) return false;
+  if (excluded !== undefined && hasFields(line, excluded)) return false;
+  return true;
 }
 
-const hasFields = (line: Record<string, unknown>, fields: object = {}): boolean =>
+const hasFields = (line: Line, fields: object): boolean =>
   Object.entries(fields).every(([field, value]) => line[field] === value);
 
 /**
@@ -82,31 +87,37 @@ const hasFields = (line: Record<string, unknown>, fields: object = {}): boolean 
  * would write a second line, which costs money.
  * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"
  */
-export function asMetrics(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {
-  const Namespace = optionalEnvironment('METRICS_NAMESPACE');
+export function asMetrics(event: LogEvent, line: Line): Line {
+  const namespace = optionalEnvironment('METRICS_NAMESPACE');
   const counted = all.filter((metric) => counts(metric, event, line));
-  if (counted.length === 0 || !Namespace) return {};
-  const fields: Record<string, unknown> = {
+  if (counted.length === 0 || !namespace) return {};
+
+  const fields: Line = {
     ...line,
     function: optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME'),
     version: optionalEnvironment('AWS_LAMBDA_FUNCTION_VERSION'),
   };
-  const isKnown = (field: string): boolean => fields[field] !== undefined;
-  const CloudWatchMetrics = counted.map(({ name, value, by }) => {
-    const dimensions = by.map((one) => [one].flat());
-    return {
-      Namespace,
-      // The empty one counts all lines together.
-      Dimensions: [[], ...dimensions.filter((names) => names.every(isKnown))],
-      Metrics: [{ Name: name, Unit: value ? 'Milliseconds' : 'Count' }],
-    };
-  });
-  const dimensions = new Set(CloudWatchMetrics.flatMap(({ Dimensions }) => Dimensions.flat()));
-  const dimensionFields = [...dimensions].map((field) => [field, fields[field]]);
-  const values = counted.map(({ name, value }) => [name, value ? line[value] : 1]);
+  const directives = counted.map((metric) => ({
+    Namespace: namespace,
+    Dimensions: dimensionsOf(metric, fields),
+    Metrics: [{ Name: metric.name, Unit: metric.value ? 'Milliseconds' : 'Count' }],
+  }));
+
+  // CloudWatch takes the values of dimensions and metrics from fields of the line.
+  const dimensionNames = new Set(directives.flatMap(({ Dimensions }) => Dimensions.flat()));
+  const dimensionValues = [...dimensionNames].map((name) => [name, fields[name]]);
+  const metricValues = counted.map(({ name, value }) => [name, value ? line[value] : 1]);
   return {
-    ...Object.fromEntries(dimensionFields),
-    ...Object.fromEntries(values),
-    _aws: { Timestamp: clock.now().getTime(), CloudWatchMetrics },
+    ...Object.fromEntries(dimensionValues),
+    ...Object.fromEntries(metricValues),
+    _aws: { Timestamp: clock.now().getTime(), CloudWatchMetrics: directives },
   };
+}
+
+/** The sets of dimensions by which a line counts: those whose fields the line has. */
+function dimensionsOf({ by }: Metric, fields: Line): string[][] {
+  const sets = by.map((names) => [names].flat());
+  const known = sets.filter((names) => names.every((name) => fields[name] !== undefined));
+  // The empty one counts all lines together.
+  return [[], ...known];
 }

@@ -72,16 +72,23 @@ export type ItemKind = keyof typeof partitions;
 const key = (pk: string, sk: string): Key => ({ pk, sk });
 
 /** 43 URL-safe characters, different for `["a","bc"]` and `["ab","c"]`. */
-export const hashOf = (...parts: string[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+export function hashOf(...parts: string[]): string {
+  const text = JSON.stringify(parts);
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+/** The form of the service's own ids. */
+const idForm = /^[\w.-]{1,100}$/;
 
 /**
  * An id in a key. Texts of another form than the service's ids are hashed; `=` tells a hash from an
  * id.
  */
-const encoded = (id: string): string => (/^[\w.-]{1,100}$/.test(id) ? id : `=${hashOf(id)}`);
+const encoded = (id: string): string => (idForm.test(id) ? id : `=${hashOf(id)}`);
 
+/** Everything that a Login App has, but for its people and devices. */
 export const loginAppPartition = (loginAppId: string) => `LOGIN_APP#${encoded(loginAppId)}`;
+
 /** The sort keys in a Login App's partition, or their prefixes. */
 export const loginAppSortKeys = {
   root: 'LOGIN_APP',
@@ -90,57 +97,76 @@ export const loginAppSortKeys = {
   mobileApplication: 'MOBILE_APPLICATION#',
   token: 'LOGIN_APP_TOKEN#',
 } as const;
+
 export const loginAppKey = (loginAppId: string) =>
   key(loginAppPartition(loginAppId), loginAppSortKeys.root);
+
 export const clientKey = (loginAppId: string, clientId: string) =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.client}${encoded(clientId)}`);
+
 export const providerSettingsKey = (loginAppId: string, provider: string) =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.provider}${encoded(provider)}`);
+
 export const mobileApplicationKey = (loginAppId: string, platform: string) =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.mobileApplication}${encoded(platform)}`);
+
 export const loginAppTokenKey = (loginAppId: string, tokenId: string) =>
   key(loginAppPartition(loginAppId), `${loginAppSortKeys.token}${encoded(tokenId)}`);
 
+/** A Login User with their sessions, and with work on them that has to be finished. */
 export const loginUserPartition = (loginUserId: string) => `LOGIN_USER#${encoded(loginUserId)}`;
+
 export const loginUserKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'LOGIN_USER');
+
 /** A deletion that has begun, and may have to be finished by the schedule. */
 export const deletionKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'DELETION');
-/** All such deletions in the index `by_list`, by when each began. */
-export const unfinishedList = 'UNFINISHED';
+
 /** When a guest has to be looked at again: they may have no session any longer. */
 export const guestEndKey = (loginUserId: string) =>
   key(loginUserPartition(loginUserId), 'GUEST_END');
+
 /** A merge whose further work is to be finished; it is stored with the person who was given up. */
 export const mergeKey = (loginUserId: string) => key(loginUserPartition(loginUserId), 'MERGE');
-/** All such merges in the index `by_list`, by when each was made. Its name begins as `dueGuestsList` does. */
-export const unfinishedMergesList = 'LOGIN_USERS_OF#UNFINISHED_MERGES';
+
 /** A provider, or an issuer of one, whose settings no longer keep the tokens of people. */
 export const keepingEndKey = (loginAppId: string, provider: string, issuer = '') =>
   key(`LOGIN_USER#keeping_end#${hashOf(loginAppId, provider, issuer)}`, 'KEEPING_END');
-/** All of these in the index `by_list`, by when people are looked at next. Its name begins as `dueGuestsList` does. */
-export const keepingEndsList = 'LOGIN_USERS_OF#KEEPING_ENDS';
-/**
- * All guests in the index `by_list`, by when each has to be looked at. The name begins as those of
- * lists of people: roles have the right to these, and little room for another one.
- */
+
+/** All unfinished deletions in the index `by_list`, by when each began. */
+export const unfinishedList = 'UNFINISHED';
+
+// The names of these lists begin as those of lists of people: roles have the right to these, and
+// little room for another one.
+/** All guests in the index `by_list`, by when each has to be looked at. */
 export const dueGuestsList = 'LOGIN_USERS_OF#DUE_GUESTS';
+/** All unfinished merges in the index `by_list`, by when each was made. */
+export const unfinishedMergesList = 'LOGIN_USERS_OF#UNFINISHED_MERGES';
+/** All providers that keep tokens no longer in the index `by_list`, by when people are looked at next. */
+export const keepingEndsList = 'LOGIN_USERS_OF#KEEPING_ENDS';
+
+export const sessionPrefix = 'SESSION#';
+
+/** The id of a session, which ends with the three digits of its slot. */
+const sessionIdForm = /^s_[\w-]{19}(?<slot>\d{3})$/;
+
 /**
  * A session. Its id ends with the three digits of its slot in the ring of the person's sessions:
  * `s_b2F…007` is stored at `SESSION#007` until a later session gets this slot. An id of another
  * form is part of the key itself.
  */
 export function sessionKey(loginUserId: string, sessionId: string): Key {
-  const slot = /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
-  return key(loginUserPartition(loginUserId), `${sessionPrefix}${slot ?? encoded(sessionId)}`);
+  const slot = sessionIdForm.exec(sessionId)?.groups?.slot;
+  const place = slot ?? encoded(sessionId);
+  return key(loginUserPartition(loginUserId), `${sessionPrefix}${place}`);
 }
-export const sessionPrefix = 'SESSION#';
 
 /** The person of a Login App with an id of another system. */
 export const externalIdKey = (loginAppId: string, externalId: string) =>
   key(`LOGIN_USER#external#${hashOf(loginAppId, externalId)}`, 'EXTERNAL_ID');
 
+/** A provider's message that has been received: it counts once. */
 export const notificationKey = (loginAppId: string, id: string) =>
   key(`LOGIN_USER#notification#${hashOf(loginAppId, id)}`, 'NOTIFICATION');
 
@@ -152,6 +178,7 @@ export const installationKey = (loginAppId: string, installationId: string) =>
 
 /** An account with what its idempotency keys and its imports made. */
 export const accountPartition = (accountId: string) => `ACCOUNT#${encoded(accountId)}`;
+
 export const accountKey = (accountId: string) => key(accountPartition(accountId), 'ACCOUNT');
 
 /** The access request of an idempotency key. */
@@ -162,23 +189,30 @@ export const newAccessRequestKey = (accountId: string, keyHash: string) =>
 export const importedAccessRequestKey = (accountId: string, idHash: string) =>
   key(accountPartition(accountId), `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`);
 
+/** The access request of an account with a reference. */
 export const referenceKey = (accountId: string, reference: string) =>
   key(accountPartition(accountId), `REFERENCE#${hashOf(reference)}`);
 
 /** The last id that an access request was given. */
 export const accessRequestCounterKey = () => key(accessRequestsList, 'COUNTER');
 
+/** An access request with its events, and the accounts that have access to it. */
 export const accessRequestPartition = (accessRequestId: number) =>
   `ACCESS_REQUEST#${accessRequestId}`;
+
 export const accessRequestKey = (accessRequestId: number) =>
   key(accessRequestPartition(accessRequestId), 'ACCESS_REQUEST');
+
+export const accessPrefix = 'ACCOUNT#';
+
+/** The access of an account to an access request. */
 export const accessKey = (accessRequestId: number, accountId: string) =>
   key(accessRequestPartition(accessRequestId), `${accessPrefix}${encoded(accountId)}`);
-export const accessPrefix = 'ACCOUNT#';
+
 export const eventKey = (accessRequestId: number, eventId: number) =>
   key(accessRequestPartition(accessRequestId), ordinalIn(eventList, eventId));
 
-/** The names of dense lists. */
+// The names of the lists of an access request's events, whose ordinals have no gaps.
 export const eventList = 'EVENT';
 export const reviewList = 'REVIEW';
 export const actorTypeList = (actorType: string): string => encoded(actorType);
@@ -189,6 +223,7 @@ export const actorList = (actorType: string, actorId: string) =>
 /** `EVENT#0000000000000007`: sorts as the number does. */
 export const ordinalIn = (list: string, ordinal: number) =>
   `${list}#${String(ordinal).padStart(16, '0')}`;
+
 /** 7, of `EVENT#0000000000000007`. */
 export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16));
 
@@ -235,21 +270,27 @@ export const accessRequestsOfAccountList = (accountId: string) =>
 export const listEntryKey = (accountId: string, accessRequestId: number) =>
   key(accessRequestsOfAccountList(accountId), ordinalIn(entryList, accessRequestId));
 
-/** The names of an account's lists of access requests, with their ids as ordinals. */
+// The names of an account's lists of access requests, whose ordinals are the ids.
 export const entryList = 'ENTRY';
 export const decisionList = (decision: string): string => encoded(decision);
 export const decisionForRequesterList = (decision: string, actorId: string): string =>
   `${encoded(decision)}#${hashOf(actorId)}`;
 export const referenceList = (reference: string): string => hashOf(reference);
 
-/** All Login Apps and all accounts in the index `by_list`, by name. */
+/** All Login Apps in the index `by_list`, by name. */
 export const loginAppsList = 'LOGIN_APPS';
+/** All accounts in the index `by_list`, by name. */
 export const accountsList = 'ACCOUNTS';
+
 /** `back office#ac_7Yt…`: sorts by name in any case, then by id. */
 export const namePosition = (name: string, id: string) => `${namePrefix(name)}#${id}`;
+
 /** `back off`: the prefix of the positions of names that start so, cut to 100 characters. */
-export const namePrefix = (start: string): string =>
-  [...start.toLowerCase()].slice(0, 100).join('');
+export function namePrefix(start: string): string {
+  // Spread, so that no character is cut in half.
+  const characters = [...start.toLowerCase()];
+  return characters.slice(0, 100).join('');
+}
 
 /** A shard of a Login App's people in the index `by_list`, by when they first logged in. */
 export const loginUsersOfLoginAppShard = (loginAppId: string, shard: number) =>

@@ -24,46 +24,58 @@ export async function samEvents(
   demo: Demo,
   routes: readonly Route[],
 ): Promise<Map<string, ApiEvent>> {
-  const { login_app, account, access_request_id } = demo;
-  const asClient = basic(login_app.client_id, login_app.client_secret);
-  const asAccount = basic(account.account_id, account.account_secret);
+  const tokenEvent = (form: Record<string, unknown>): ApiEvent =>
+    event('issue-token', asClient(demo), { body: form });
 
+  // 1. and 2. The two logins.
   const { id_token } = await newCredentials(demo, 'provider_f');
-  const logIn = event('issue-token', asClient, {
-    body: { grant_type: 'provider_credentials', provider: 'provider_f', id_token },
+  const logIn = tokenEvent({
+    grant_type: 'provider_credentials',
+    provider: 'provider_f',
+    id_token,
   });
-  // A login hook may refuse the login. The event then has the placeholder.
-  const { access_token: userToken = 'LOGIN_USER_TOKEN' } = await invoke(routes, logIn);
-
-  const { authorization_code } = await newCredentials(demo, 'provider_b', { reusable: 'true' });
-  const logInByCode = event('issue-token', asClient, {
-    body: { grant_type: 'provider_authorization_code', provider: 'provider_b', authorization_code },
+  const { authorization_code } = await newCredentials(demo, 'provider_b', {
+    reusable: 'true',
   });
-
-  const search = event('search-events', asAccount, {
-    path: { access_request_id: String(access_request_id) },
-    query: { page: '2', page_size: '1' },
+  const logInByCode = tokenEvent({
+    grant_type: 'provider_authorization_code',
+    provider: 'provider_b',
+    authorization_code,
   });
 
-  const getAppToken = event('issue-token', asClient, {
-    body: { grant_type: 'client_credentials' },
-  });
+  // 3. The registration of a device. Another device is registered here, to be linked.
+  const getAppToken = tokenEvent({ grant_type: 'client_credentials' });
   const { access_token: appToken } = await invoke(routes, getAppToken);
-  const register = (token: string) =>
+  const registrationOf = (token: string): ApiEvent =>
     event('register-device', `Bearer ${appToken}`, {
       body: { device: { platform: 'android', token } },
     });
-  const { id: device_id } = await invoke(routes, register('sams-phone'));
+  const { id: device_id } = await invoke(routes, registrationOf('sams-phone'));
+
+  // 4. The link of a device to a person. A login hook may refuse the login: then the event has the
+  //    placeholder.
+  const { access_token: userToken = 'LOGIN_USER_TOKEN' } = await invoke(routes, logIn);
   const relate = event('relate-device', `Bearer ${userToken}`, { body: { device_id } });
+
+  // 5. The search.
+  const search = event('search-events', asAccount(demo), {
+    path: { access_request_id: String(demo.access_request_id) },
+    query: { page: '2', page_size: '1' },
+  });
 
   return new Map([
     ['provider-credentials', logIn],
     ['authorization-code', logInByCode],
     ['search-events', search],
     ['relate-device', relate],
-    ['register-device', register('sams-tablet')],
+    ['register-device', registrationOf('sams-tablet')],
   ]);
 }
+
+const asClient = ({ login_app }: Demo): string =>
+  basic(login_app.client_id, login_app.client_secret);
+
+const asAccount = ({ account }: Demo): string => basic(account.account_id, account.account_secret);
 
 /** Credentials of a person at a provider of the sandbox. */
 async function newCredentials(
@@ -76,6 +88,7 @@ async function newCredentials(
   return v.parse(bodySchema, await response.text());
 }
 
+/** An event for a function that is invoked directly, without API Gateway. */
 function event(key: string, authorization: string, request: ExampleRequest): ApiEvent {
   const { requestContext, ...rest } = eventOf(endpointOf(key), request, { authorization });
   return { ...rest, requestContext: { ...requestContext, apiId: directInvocation } };
@@ -91,8 +104,13 @@ function endpointOf(key: string): AnyEndpoint {
 async function invoke(routes: readonly Route[], sent: ApiEvent): Promise<Record<string, unknown>> {
   const route = routes.find(({ endpoint }) => endpoint.route === sent.routeKey);
   const requestId = randomUUID();
-  const requestContext = { ...sent.requestContext, requestId };
-  const request = { pathParameters: undefined, body: undefined, ...sent, requestContext };
+  const request = {
+    pathParameters: undefined,
+    body: undefined,
+    ...sent,
+    requestContext: { ...sent.requestContext, requestId },
+  };
   const context = { awsRequestId: requestId, getRemainingTimeInMillis: () => 60_000 };
-  return v.parse(resultSchema, await route?.handler(request, context)).body;
+  const result = await route?.handler(request, context);
+  return v.parse(resultSchema, result).body;
 }

@@ -10,7 +10,8 @@ import { followForward } from '../../login-users/merged-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { choice, found, id, number, onOff, optional, text } from '../command.ts';
 
-// Ids as they are typed, and flags of the same name whose command gets what the id stands for.
+// A command that takes `loginAppId` gets the id as it was typed. One that takes `loginApp` gets the
+// Login App itself, and never runs when there is none. So it is with the pairs that follow.
 export const loginAppId = id('la_…', 'The Login App', 'login-apps list or login-apps find');
 export const loginApp = found(loginAppId, 'Login App', readLoginApp);
 
@@ -20,8 +21,8 @@ export const account = found(accountId, 'account', readAccount);
 const accessRequestId = number('The id of the access request');
 export const accessRequest = found(accessRequestId, 'access request', readAccessRequest);
 
-const subHelp = 'The Login User: the sub of their tokens';
-export const loginUserId = id('lu_…', subHelp, 'login-users find');
+const loginUserHelp = 'The Login User: the sub of their tokens';
+export const loginUserId = id('lu_…', loginUserHelp, 'login-users find');
 export const loginUser = found(loginUserId, 'Login User', readUnlessMerged);
 
 /** @throws ServiceError naming the Login User into whom this one was merged */
@@ -43,6 +44,8 @@ export const namePrefix = text('How its name begins, in upper or lower case');
 
 /** The help of a flag that takes the `next` of a page, whatever the flag is called. */
 export const nextPage = 'The "next" of the previous page';
+
+/** The flag for the next page of a list. */
 export const after = optional(text(nextPage));
 
 /** For commands that import a file. */
@@ -55,15 +58,18 @@ export const secretTo = {
 };
 
 /**
- * Returns what a Login App has.
- * @throws ServiceError naming those that it has, when this is undefined or false
+ * A part of a Login App, such as one of its clients.
+ * @param existing the names of all such parts, for the error
+ * @param part undefined or false if the Login App has no such part
+ * @param kind words for the part, which follow "The Login App has no"
+ * @throws ServiceError when the Login App has no such part
  */
-export function existingOf<Found>(
-  names: Iterable<string>,
-  found: Found | undefined | false,
+export function existingOf<Part>(
+  existing: Iterable<string>,
+  part: Part | undefined | false,
   kind: string,
-) {
-  if (found) return found;
-  const existing = [...names].join(', ') || 'none';
-  throw new ServiceError('not_found', `The Login App has no ${kind}; it has ${existing}.`);
+): Part {
+  if (part) return part;
+  const names = [...existing].join(', ');
+  throw new ServiceError('not_found', `The Login App has no ${kind}; it has ${names || 'none'}.`);
 }

@@ -22,16 +22,20 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
   const { login_app_id, disabled_at, clients, providers } = loginApp;
 
   const people = await firstPages(peopleOf(login_app_id));
-  if (people.some(loginUserIn)) return 'it has Login Users';
+  const hasLoginUsers = people.some(loginUserIn);
+  if (hasLoginUsers) return 'it has Login Users';
+
   // Without Login Users, the lists lead to deleted ones whose tokens are still stored.
-  if (people.length > 0 && canRevoke(loginApp))
+  const hasStoredTokens = people.length > 0;
+  if (hasStoredTokens && canRevoke(loginApp))
     return 'tokens of deleted Login Users are still to be revoked';
 
   const devices = await firstPages(devicesOf(login_app_id, 1));
   if (devices.length > 0) return 'it has devices';
 
-  const isInUse = disabled_at === undefined && clients.size > 0 && providers.size > 0;
-  return isInUse ? 'it is enabled, and people can log in' : undefined;
+  const isEnabled = disabled_at === undefined;
+  const canLogIn = clients.size > 0 && providers.size > 0;
+  return isEnabled && canLogIn ? 'it is enabled, and people can log in' : undefined;
 }
 
 /**
@@ -80,9 +84,11 @@ export async function deleteLoginApp(loginApp: LoginApp) {
   const { removed, tokensLeft, isAll } = await removePeopleAndDevices(loginApp);
   const step = { login_app_id, deleted: false, removed };
 
-  // 3. A step that has done all it can leaves only people whose tokens were not revoked.
-  const hasRemoved = removed.login_users + removed.devices > 0;
-  if (tokensLeft > 0 && (isAll || !hasRemoved)) return { ...step, tokens_not_revoked: tokensLeft };
+  // 3. A step that reached everybody, or could remove nobody, leaves only people whose tokens were
+  //    not revoked. Another step would not get further.
+  const hasRemovedNobody = removed.login_users + removed.devices === 0;
+  const isStuck = isAll || hasRemovedNobody;
+  if (tokensLeft > 0 && isStuck) return { ...step, tokens_not_revoked: tokensLeft };
   if (!isAll) return { ...step, again_after_seconds: 0 };
 
   // 4. An instance that does not know yet that the Login App is disabled may let somebody log in.
@@ -130,15 +136,26 @@ async function removePeopleAndDevices(loginApp: LoginApp) {
   return { removed, tokensLeft, isAll: isEverybody && isEveryDevice };
 }
 
-/** Deletes a person, or what is left of one, but for tokens that can still be revoked. */
+/**
+ * Deletes a person, or what is left of one. Their item stays while tokens in it can be revoked.
+ * @returns whether the person existed until now, and the number of tokens that are still to be
+ *   revoked
+ */
 async function deletePerson(loginApp: LoginApp, loginUserId: string) {
   const deletion = await deleteLoginUser(loginUserId, 'operator');
-  const notRevoked = deletion
-    ? deletion.tokens_not_revoked
-    : (await retryRevocations(loginUserId))?.not_revoked;
+  const isNew = deletion !== undefined;
+
+  const notRevoked = isNew ? deletion.tokens_not_revoked : await retriedInVain(loginUserId);
   const tokensLeft = canRevoke(loginApp) ? (notRevoked ?? 0) : 0;
+
   if (tokensLeft === 0) await deleteItem(keys.loginUserKey(loginUserId));
-  return { isNew: deletion !== undefined, tokensLeft };
+  return { isNew, tokensLeft };
+}
+
+/** The number of a deleted person's tokens that could not be revoked this time either. */
+async function retriedInVain(loginUserId: string): Promise<number | undefined> {
+  const retried = await retryRevocations(loginUserId);
+  return retried?.not_revoked;
 }
 
 /** Removes what is in the partition of a Login App. Its own item leads to the others, so it is last. */

@@ -12,7 +12,8 @@ import type { KeySource } from './known-issuers.ts';
 import { isTemplate, standsFor } from './tenants.ts';
 
 /**
- * The issuer by whose keys a token is to be verified.
+ * The issuer by whose keys a token is to be verified. For an issuer with many tenants, it is that
+ * of the tenant, with the `template` that the settings name.
  * @throws ServiceError, JOSEError
  */
 export function trustedIssuerOf<Issuer extends KeySource & { tenants?: string[] | undefined }>(
@@ -22,41 +23,21 @@ export function trustedIssuerOf<Issuer extends KeySource & { tenants?: string[] 
   const { iss, tid } = decodeJwt(jwt);
   if (typeof iss !== 'string') throw rejected('issued_by_another_issuer');
   const named = canonicalIssuer(iss);
+
   // A template is no issuer of anybody.
   const trusted = issuers.find(({ issuer }) => issuer === named && !isTemplate(issuer));
   if (trusted) return trusted;
+
   const ofTenants = issuers.find((one) => standsFor(one, named, tid));
   if (ofTenants) return { ...ofTenants, issuer: named, template: ofTenants.issuer };
-  throw rejected('issued_by_another_issuer');
-}
 
-/**
- * Verifies a JWT that an issuer has signed for one of our apps.
- * @throws ServiceError, JOSEError, ProviderFailure
- */
-export async function verifiedJwt(
-  trusted: KeySource & { audiences: string[] },
-  jwt: string,
-  { types, claims, appField = 'aud', isForMany = false }: JwtKind,
-): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
-  const { payload: bytes, protectedHeader } = await verifyByIssuer(trusted, (findKey) =>
-    compactVerify(jwt, findKey, { algorithms }),
-  );
-  // RFC 7797, section 7: no JWT has claims that are not encoded.
-  if (protectedHeader.b64 === false) throw new errors.JWTInvalid('The claims are not encoded.');
-  const payload = claimsIn(bytes);
-  checkClaims(payload, { issuers: spellingsOf(trusted.issuer), required: claims });
-  const { alg, typ = 'JWT' } = protectedHeader;
-  if (typeof typ !== 'string' || !isOfType(typ, types)) throw new errors.JWTInvalid('another typ');
-  const audience = audienceIn(payload, appField);
-  const ours = [audience.aud].flat().find((app) => trusted.audiences.some((one) => one === app));
-  rejectForeign(isForMany ? { aud: ours, parties: [] } : audience, trusted.audiences);
-  return { payload, alg, typ };
+  throw rejected('issued_by_another_issuer');
 }
 
 export interface JwtKind {
   /** The `typ` that the header may have, as `isOfType` takes them. Without one, it is a `jwt`. */
   types: readonly string[];
+  /** Claims that must be there, besides `iss`. */
   claims: string[];
   /**
    * The claim that names the app.
@@ -66,8 +47,54 @@ export interface JwtKind {
   /**
    * Whether others may be in the audience, and no party has asked for it, as for a security event
    * token.
+   * @default false
    */
   isForMany?: boolean;
+}
+
+/**
+ * Verifies a JWT that an issuer has signed for one of our apps.
+ * @throws ServiceError, JOSEError, ProviderFailure
+ */
+export async function verifiedJwt(
+  trusted: KeySource & { audiences: string[] },
+  jwt: string,
+  kind: JwtKind,
+): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
+  // 1. The issuer has signed it.
+  const verified = await verifyByIssuer(trusted, (findKey) =>
+    compactVerify(jwt, findKey, { algorithms }),
+  );
+
+  // 2. It is a JWT of this kind. RFC 7797, section 7: no JWT has claims that are not encoded.
+  const { alg, b64, typ = 'JWT' } = verified.protectedHeader;
+  if (b64 === false) throw new errors.JWTInvalid('The claims are not encoded.');
+  const payload = claimsIn(verified.payload);
+  checkClaims(payload, { issuers: spellingsOf(trusted.issuer), required: kind.claims });
+  if (typeof typ !== 'string' || !isOfType(typ, kind.types))
+    throw new errors.JWTInvalid('another typ');
+
+  // 3. It was issued to one of our apps.
+  rejectOtherApps(payload, trusted.audiences, kind);
+  return { payload, alg, typ };
+}
+
+/** @throws ServiceError for claims that were issued to another app */
+function rejectOtherApps(
+  claims: JWTPayload,
+  audiences: string[],
+  { appField = 'aud', isForMany = false }: JwtKind,
+): void {
+  const audience = audienceIn(claims, appField);
+  if (!isForMany) {
+    rejectForeign(audience, audiences);
+    return;
+  }
+
+  // It is enough that one of our apps is among the receivers.
+  const receivers: unknown[] = [audience.aud].flat();
+  const ours = receivers.find((app) => audiences.some((one) => one === app));
+  rejectForeign({ aud: ours, parties: [] }, audiences);
 }
 
 /**
@@ -86,6 +113,7 @@ const reasons: Record<string, LogReason> = {
   sub: 'no_usable_subject',
 };
 
+/** The reason, for the log, why a JWT was rejected. */
 export function reasonOf(error: errors.JOSEError): LogReason {
   if (error instanceof errors.JWTClaimValidationFailed)
     return reasons[error.claim] ?? 'claim_invalid';
@@ -111,6 +139,7 @@ export const rejectedJwt = (reason: LogReason): ServiceError =>
 export const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
 /**
+ * Rejects a JWT that was issued too long ago, or in the future.
  * @param maxAge seconds for which a JWT counts after it was issued
  * @throws ServiceError
  */

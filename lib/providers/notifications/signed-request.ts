@@ -51,7 +51,8 @@ export function verifySignedRequest(
   const person = { namespace, subject };
 
   const { kind, action, receiptPage } = effect;
-  const received: Received = { id, event, notifications: [{ kind, person, issuedAt, action }] };
+  const notification: Notification = { kind, person, issuedAt, action };
+  const received: Received = { id, event, notifications: [notification] };
   if (receiptPage === undefined) return received;
   return { ...received, receipt: receiptFor(person, receiptPage) };
 }
@@ -76,8 +77,10 @@ function effectOf(settings: NotificationSettings, event: SignedEvent): Effect {
  */
 function signedPart(text: string, secret: string): { encoded: string; signature: string } {
   const [presented = '', encoded = '', ...rest] = wellFormedCredential(text).split('.');
+  const hasTwoParts = rest.length === 0;
   const signature = createHmac('sha256', secret).update(encoded).digest('base64url');
-  if (rest.length > 0 || !isSignature(presented, signature)) throw rejected('signature_invalid');
+  const isSigned = isSignature(presented, signature);
+  if (!hasTwoParts || !isSigned) throw rejected('signature_invalid');
   return { encoded, signature };
 }
 
@@ -91,19 +94,24 @@ function isSignature(signature: string, expected: string): boolean {
 /** @throws ServiceError for a payload that is malformed, or that of a login */
 function payloadIn(encoded: string): v.InferOutput<typeof payloadSchema> {
   const text = decodeUtf8(Buffer.from(encoded, 'base64url'));
-  const payload = v.safeParse(payloadSchema, text);
-  if (!payload.success || payload.output.algorithm.toUpperCase() !== 'HMAC-SHA256')
-    throw refused('The signed_request is malformed.');
+  const parsed = v.safeParse(payloadSchema, text);
+  if (!parsed.success) throw refused('The signed_request is malformed.');
+
+  const payload = parsed.output;
+  const isHmac = payload.algorithm.toUpperCase() === 'HMAC-SHA256';
+  if (!isHmac) throw refused('The signed_request is malformed.');
+
   // A login leaves such signed requests in the browser.
-  if ('code' in payload.output || 'oauth_token' in payload.output)
-    throw refused('The signed_request is that of a login.');
-  return payload.output;
+  const isOfLogin = 'code' in payload || 'oauth_token' in payload;
+  if (isOfLogin) throw refused('The signed_request is that of a login.');
+  return payload;
 }
 
 /** The receipt for a person. Its code is the same each time, and does not reveal who they are. */
 function receiptFor({ namespace, subject }: Identity, page: string) {
   const hash = Buffer.from(hashOf('deletion', namespace, subject), 'base64url');
   const confirmation_code = hash.toString('hex').slice(0, 24);
+
   const url = new URL(page);
   url.searchParams.set('confirmation_code', confirmation_code);
   return { url: url.href, confirmation_code };
