@@ -72,21 +72,13 @@ type Facts = Map<string, string>;
 export function shortcomingsOf({ node }: TableInUse, publishEvents: boolean): string[] {
   const made = node.defaultChild;
   if (!(made instanceof CfnTable || made instanceof CfnGlobalTable)) return [];
-  const {
-    keySchema,
-    attributeDefinitions,
-    localSecondaryIndexes,
-    globalSecondaryIndexes,
-    streamSpecification,
-    timeToLiveSpecification,
-  } = made;
   const resolved: unknown = Stack.of(made).resolve({
-    keySchema,
-    attributeDefinitions,
-    localSecondaryIndexes,
-    globalSecondaryIndexes,
-    streamSpecification,
-    timeToLiveSpecification,
+    keySchema: made.keySchema,
+    attributeDefinitions: made.attributeDefinitions,
+    localSecondaryIndexes: made.localSecondaryIndexes,
+    globalSecondaryIndexes: made.globalSecondaryIndexes,
+    streamSpecification: made.streamSpecification,
+    timeToLiveSpecification: made.timeToLiveSpecification,
   });
   const actual = factsOf(v.parse(madeSchema, resolved));
   const lacking = [...neededFacts(publishEvents)].filter(([name, needed]) => {

@@ -1,6 +1,5 @@
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import type { AccessRequest } from '../../lib/access-requests/access-request.ts';
 import { entryOf } from '../../lib/access-requests/account-lists.ts';
 import {
@@ -11,7 +10,6 @@ import {
 } from '../../lib/storage/keys.ts';
 import { createAccount } from '../support/login-app.ts';
 import { writeItems } from '../support/many-events.ts';
-import { operatorOf } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
 
@@ -122,8 +120,7 @@ test('all that expire at once are settled, page by page, though one fails', asyn
   const open_until = new Date(Date.now() + 100_000).toISOString();
   await fill(requestsOf(account, [6_000_000, 250], () => ({ open_until })));
   running.advance(101);
-  const expire = () =>
-    invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+  const expire = () => service.runSchedule();
   const isFirst = ({ operation, body }: StoreCall) =>
     operation === 'TransactWriteItems' && JSON.stringify(body).includes('ACCESS_REQUEST#6000000"');
   const hook = (call: StoreCall) => (isFirst(call) ? ('fails before' as const) : undefined);

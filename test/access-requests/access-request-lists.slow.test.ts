@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { createAccount } from '../support/login-app.ts';
-import { operatorOf, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { type Fault, failing } from '../support/store-proxy.ts';
 
@@ -25,8 +24,7 @@ interface Shown {
   reference?: string;
 }
 
-const expire = () =>
-  invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+const expire = () => service.runSchedule();
 const actors = ['ann', 'bob', 'cem', 'dua'];
 const isoIn = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { itemsAbout, removeAttribute, removeItem } from '../support/items-about.ts';
 import { createAccount } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
-import { operatorOf, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
 const own = await sharedServiceWithStore();
@@ -20,8 +19,7 @@ const create = async (body: unknown, account = service.demo.account): Promise<nu
 const show = async (id: number) => (await service.accessRequests(`/${id}`)).body;
 const review = (id: number, actor_id: string, status = 'approved') =>
   service.addEvent('reviews', { actor_type: 'custom', actor_id, status }, { id });
-const expire = () =>
-  invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+const expire = () => service.runSchedule();
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 const idsOf = async (query: string, account = service.demo.account) => {
   const { body } = await service.accessRequests(query, account);

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import * as keys from '../../lib/storage/keys.ts';
 import { itemAt, itemsAbout, removeAttribute, removeItem } from '../support/items-about.ts';
 import { createAccount } from '../support/login-app.ts';
 import { writeItems } from '../support/many-events.ts';
-import { operatorOf, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
 const own = await sharedServiceWithStore();
@@ -134,7 +133,7 @@ test.each(['a review', 'its expiry'])(
     if (by === 'a review') await service.addEvent('reviews', review('ann'), { id, account });
     else {
       running.advance(61);
-      await invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+      await service.runSchedule();
     }
     const decision = by === 'a review' ? 'approved' : 'expired';
     const shown = await operate('access-requests', 'show', { 'access-request': id });

@@ -1,6 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import { newClientKey, secretlessClients } from '../support/client-assertions.ts';
 import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
@@ -10,7 +9,7 @@ import { createAccount } from '../support/login-app.ts';
 import { eventuallyHas, newPerson, newPhone, type Person } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { newRealValues } from '../support/real-values.ts';
-import { type Answer, now, operatorOf, unique } from '../support/service.ts';
+import { type Answer, now, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
@@ -373,7 +372,7 @@ describe('finish-deletions: a line for each person whose deletion it finishes', 
     const lines = await linesOf(() =>
       by === 'operator'
         ? service.operate('login-users', 'finish-deletions', {})
-        : invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {}),
+        : service.runSchedule(),
     );
     const ofEach = {
       request_id: expect.any(String),
@@ -404,8 +403,7 @@ describe('finish-deletions: a line for each person whose deletion it finishes', 
     const { body: request } = await service.createAccessRequest({ body: { expires_at } });
     running.advance(601);
     const isOfPerson = ({ body }: StoreCall) => JSON.stringify(body).includes(login_user_id);
-    const run = () =>
-      invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+    const run = () => service.runSchedule();
     const lines = await linesOf(() =>
       proxy.during(
         (call) => (isOfPerson(call) ? failWrites(call) : undefined),

@@ -1,6 +1,5 @@
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { newIndexId } from '../../lib/login-users/login-user.ts';
 import {
   dueGuestsList,
@@ -15,12 +14,12 @@ import {
   accountOf,
   identityIdsOf,
   newPerson,
-  newPhone,
+  newPersonWithPhone,
   type Person,
   subOf,
 } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { operatorOf, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { everyCrash, type Fault, failing, isWrite } from '../support/store-proxy.ts';
 
@@ -49,7 +48,7 @@ async function finishLater(by: 'schedule' | 'operator'): Promise<void> {
     expect(await service.operate('login-users', 'finish-deletions', {})).toMatchObject({
       deleted: true,
     });
-  else await invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+  else await service.runSchedule();
 }
 
 const table = DynamoDBDocumentClient.from(started.dynamoDb);
@@ -363,9 +362,8 @@ describe('a function that dies at any call', () => {
   test.each([0, 1])(
     'a logout everywhere that fails before write %i can be repeated',
     async (place) => {
-      const person = await newPerson(service);
+      const person = await newPersonWithPhone(service);
       const others = [1, 2, 3].map(() => newPerson(service, person.subject));
-      await service.relate(await newPhone(service), person.token);
       const accounts = (await Promise.all(others)).map(({ token }) => accountOf(service, token));
       expect(await dying(place, 'fails before', () => person.account.endSessions())).toBe(true);
       expect((await person.account.endSessions()).status).toBe(204);
@@ -376,11 +374,10 @@ describe('a function that dies at any call', () => {
 
   /** A person with two sessions, a linked identity and a phone. */
   const newOwner = async () => {
-    const person = await newPerson(service);
+    const person = await newPersonWithPhone(service);
     const tablet = await newPerson(service, person.subject);
     const linked = unique('linked');
     await person.account.linkAt('provider_a', linked);
-    await service.relate(await newPhone(service), person.token);
     return { ...person, tablet, linked };
   };
   const flagsOf = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });

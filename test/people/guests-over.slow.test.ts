@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { newIndexId } from '../../lib/login-users/login-user.ts';
 import { dueGuestsList, guestEndKey, loginUserKey } from '../../lib/storage/keys.ts';
 import { type Guest, newGuest, newGuestApp, newGuestPhone } from '../support/guests.ts';
 import { itemAt, itemsAbout, setAttributes } from '../support/items-about.ts';
 import { logLines } from '../support/log-lines.ts';
 import { identityIdsOf, newPhone, subOf } from '../support/people.ts';
-import { operatorOf, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
@@ -23,8 +22,7 @@ afterEach(async () => {
 });
 
 const day = 86_400;
-const sweep = () =>
-  invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+const sweep = () => service.runSchedule();
 
 /** What the table has of somebody: of a guest who is gone, nothing but the item that keeps the id. */
 async function leftOf({ loginUserId }: Guest): Promise<unknown[]> {

@@ -9,7 +9,7 @@ import { logLines } from '../support/log-lines.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { ownService, scratchFolder } from '../support/own-service.ts';
 import { accountOf, identityIdsOf, subOf } from '../support/people.ts';
-import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { codeExchangeAt, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 
 const standIn = await startProviderStandIn();
@@ -258,13 +258,7 @@ describe('a hook that refuses', () => {
       body: { id_token: await scene.idToken(), refresh_token: 'of-the-link' },
     });
     const app = await createLoginApp(service, unique('app'));
-    const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = {
-      token_url,
-      revocation_url,
-      client_id: ourApp,
-      client_secret: 'our-secret',
-    };
+    const code_exchange = codeExchangeAt(scene);
     const rules = { hook_claims: ['hook'], user_profile: { email: 'email' } };
     const issuers = [{ issuer: scene.url, audiences: [ourApp], code_exchange, ...rules }];
     await service.setProvider(app, 'provider_f', { issuers });
@@ -340,13 +334,7 @@ describe('a hook that lets a provider’s refresh token come for nothing', () =>
   async function newScene() {
     const scene = standIn.openScene();
     const app = await createLoginApp(service, unique('app'));
-    const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = {
-      token_url,
-      revocation_url,
-      client_id: ourApp,
-      client_secret: 'our-secret',
-    };
+    const code_exchange = codeExchangeAt(scene);
     const issuers = [
       { issuer: scene.url, audiences: [ourApp], code_exchange, hook_claims: ['hook'] },
     ];

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { expectError } from '../support/expectations.ts';
 import { newGuest, newGuestPhone } from '../support/guests.ts';
 import { itemsAbout } from '../support/items-about.ts';
@@ -13,7 +12,7 @@ import {
   newPhone,
   subOf,
 } from '../support/people.ts';
-import { type Answer, operatorOf, unique } from '../support/service.ts';
+import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
 const own = await sharedServiceWithStore();
@@ -21,8 +20,7 @@ const { running, service } = own;
 afterEach(() => running.resetClock());
 
 const claimsOf = ({ body }: Answer) => decodeJwt(body.access_token);
-const finish = () =>
-  invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+const finish = () => service.runSchedule();
 
 describe('a guest who is merged into a person', () => {
   test('keeps the session for ten minutes, marked, for showing and refreshing alone', async () => {

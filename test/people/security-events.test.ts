@@ -6,7 +6,12 @@ import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout, removeItem } from '../support/items-about.ts';
 import { writtenDuring } from '../support/log-lines.ts';
 import { accountOf, isIn, newPhone } from '../support/people.ts';
-import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import {
+  type Claims,
+  codeExchangeAt,
+  ourApp,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { listsLag, type StoreCall } from '../support/store-proxy.ts';
@@ -457,13 +462,7 @@ describe('time', () => {
     scene.answer('token', async ({ code: sub }) => ({
       body: { id_token: await scene.idToken({ sub }), refresh_token: unique('rt') },
     }));
-    const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = {
-      token_url,
-      revocation_url,
-      client_id: ourApp,
-      client_secret: 'our-secret',
-    };
+    const code_exchange = codeExchangeAt(scene);
     const [issuer] = issuersAt([scene], { on_account_purged: 'delete' });
     await service.setProvider(app, 'provider_f', { issuers: [{ ...issuer, code_exchange }] });
     const phone = await logIn();

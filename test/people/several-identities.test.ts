@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { identityIdsOf, isIn, newPhone } from '../support/people.ts';
-import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { codeExchangeAt, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreCall } from '../support/store-proxy.ts';
@@ -113,13 +113,7 @@ describe('a notification about one of two identities', () => {
     scene.answer('token', async ({ code: sub }) => ({
       body: { id_token: await scene.idToken({ sub }), refresh_token: `token of ${sub}` },
     }));
-    const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
-    const code_exchange = {
-      token_url,
-      revocation_url,
-      client_id: ourApp,
-      client_secret: 'our-secret',
-    };
+    const code_exchange = codeExchangeAt(scene);
     const notifications = { on_account_purged: 'delete' };
     const issuers = [{ issuer: scene.url, audiences: [ourApp], notifications, code_exchange }];
     await service.setProvider(app, 'provider_f', { issuers });

@@ -4,7 +4,6 @@ import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { passesFilter } from '../../infra/local/filter-stream.ts';
-import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { newGuest } from '../support/guests.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
@@ -15,7 +14,7 @@ import { accountOf, identityIdsOf, newPerson, newPhone } from '../support/people
 import { newPublicClient, newPhone as newPublicPhone } from '../support/phone.ts';
 import { newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Answer, operatorOf, unique } from '../support/service.ts';
+import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordOf, recordsDuring } from '../support/stream-records.ts';
 import { byId } from '../support/token-exchange.ts';
@@ -136,8 +135,7 @@ describe('people and sessions', () => {
   test('a guest whose session is over: login_user.deleted alone', async () => {
     const guest = await newGuest(service);
     running.advance(31 * 86_400);
-    const sweep = () =>
-      invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+    const sweep = () => service.runSchedule();
     const ofGuest = (await publishedDuring(sweep)).filter(
       ({ login_user_id }) => login_user_id === guest.loginUserId,
     );
@@ -543,8 +541,7 @@ describe('devices', () => {
 });
 
 describe('access requests', () => {
-  const expire = () =>
-    invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+  const expire = () => service.runSchedule();
   const custom = (actor_id: string) => ({ actor_type: 'custom', actor_id });
 
   test.each([

@@ -2,7 +2,7 @@ import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { loginUserPartition } from '../../lib/storage/keys.ts';
 import { expectError } from '../support/expectations.ts';
-import { deviceIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
+import { deviceIdsOf, newPerson, newPersonWithPhone, type Person } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
@@ -42,8 +42,7 @@ async function storedSessions({ loginUserId }: Person) {
 
 describe('with at most 3 open sessions', () => {
   test('one more ends the oldest, with the relation of its phone; nothing else grows', async () => {
-    const first = await newPerson(service);
-    await service.relate(await newPhone(service), first.token);
+    const first = await newPersonWithPhone(service);
     const [second, third, fourth] = await logInAgain(first.subject, 3);
     if (!second || !third || !fourth) throw new Error('There are three.');
     const statuses = await Promise.all([first, second, third, fourth].map(statusOf));

@@ -1,6 +1,5 @@
-import { decodeJwt } from 'jose';
 import { createClient, createLoginApp } from './login-app.ts';
-import { accountOf } from './people.ts';
+import { loggedIn } from './people.ts';
 import { newPublicClient, newPhone as startPhone } from './phone.ts';
 import { type Answer, type Service, unique } from './service.ts';
 
@@ -10,16 +9,9 @@ const base = '/v2/marketing/login/user';
 export type Guest = ReturnType<typeof guestIn>;
 
 /** The guest of an answer to the grant. */
-export function guestIn(service: Service, { status, body }: Answer) {
-  if (status !== 200) throw new Error(`There is no guest: ${JSON.stringify(body)}`);
-  const { sub, sid } = decodeJwt(body.access_token);
-  return {
-    token: String(body.access_token),
-    refreshToken: String(body.refresh_token),
-    loginUserId: String(sub),
-    sessionId: String(sid),
-    account: accountOf(service, body.access_token),
-  };
+export function guestIn(service: Service, answer: Answer) {
+  if (answer.status !== 200) throw new Error(`There is no guest: ${answer.text}`);
+  return loggedIn(service, answer);
 }
 
 /** A guest of a confidential client. */

@@ -1,4 +1,5 @@
 import type { GuestPhone } from './guests.ts';
+import { newPerson } from './people.ts';
 import type { newPhone } from './phone.ts';
 import type { Answer, Service } from './service.ts';
 
@@ -31,6 +32,12 @@ export const merge = async (
   subject: string,
   provider?: string,
 ): Promise<Answer> => sendMerge(service, caller, await mergeForm(service, keep, subject, provider));
+
+/** Two people, of whom the first one merges. */
+export const newPair = async (service: Service) => ({
+  mine: await newPerson(service),
+  theirs: await newPerson(service),
+});
 
 type Phone = Awaited<ReturnType<typeof newPhone>>;
 

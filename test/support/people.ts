@@ -10,16 +10,28 @@ export async function newPerson(
   subject = unique('person'),
   client = service.demo.login_app,
 ) {
-  const { body } = await service.logIn(subject, 'provider_f', client);
+  const answer = await service.logIn(subject, 'provider_f', client);
+  return { ...loggedIn(service, answer), subject };
+}
+
+/** Whoever an answer with tokens logs in. */
+export function loggedIn(service: Service, { body }: Answer) {
   const { sub, sid } = decodeJwt(body.access_token);
   return {
     token: String(body.access_token),
     refreshToken: String(body.refresh_token),
     loginUserId: String(sub),
     sessionId: String(sid),
-    subject,
     account: accountOf(service, body.access_token),
   };
+}
+
+/** A person who has just logged in on a new phone. */
+export async function newPersonWithPhone(service: Service) {
+  const person = await newPerson(service);
+  const phone = await newPhone(service);
+  await service.relate(phone, person.token);
+  return { ...person, phone };
 }
 
 /**

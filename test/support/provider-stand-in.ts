@@ -37,6 +37,14 @@ export type ProviderStandIn = Awaited<ReturnType<typeof startProviderStandIn>>;
  */
 export type Scene = ReturnType<ProviderStandIn['openScene']>;
 
+/** Settings by which codes beside id tokens are exchanged at a scene, and their tokens revoked. */
+export const codeExchangeAt = ({ url }: Pick<Scene, 'url'>) => ({
+  token_url: `${url}/token`,
+  revocation_url: `${url}/revoke`,
+  client_id: ourApp,
+  client_secret: 'our-secret',
+});
+
 /** The claims that a test sets; those that are undefined are left out. */
 export type Claims = { [Name in keyof JWTPayload]?: JWTPayload[Name] | undefined };
 

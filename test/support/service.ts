@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Demo } from '../../infra/local/demo.ts';
 import { callOperator } from '../../infra/operator/call/call-operator.ts';
-import type { FunctionTarget } from '../../infra/operator/call/invoke-function.ts';
+import { type FunctionTarget, invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { documentedFetch } from './documented-fetch.ts';
 import { noteSecrets } from './secrets-seen.ts';
 import { followService } from './start-service.ts';
@@ -205,6 +205,8 @@ export function serviceOf(demo: Demo, directory: string, send = documentedFetch)
       json(`${accessRequests}/${id}/${path}`, body, { ...asAccount(account), ...headers }),
     /** An operator command; its result, or an exception with its error line. */
     operate,
+    /** Does at once what the service does every minute: it finishes what was interrupted. */
+    runSchedule: () => invokeFunction({ ...operatorOf(directory), name: 'finish-deletions' }, {}),
     setProvider: (
       { login_app_id }: { login_app_id: unknown },
       provider: string,

@@ -112,11 +112,7 @@ export async function refreshSession(
   };
   const update = await updateItem(sessionItem(login_user_id, session_id), {
     set: change,
-    when: {
-      session_id: { is: session_id },
-      generation: { is: generation },
-      ended_at: { exists: false },
-    },
+    when: whileUnchanged(session),
   });
   if (update.done) return { ...session, ...change };
 
@@ -126,6 +122,13 @@ export async function refreshSession(
   logEvent('refresh_token_repeated', { ...logged, generation: latest.generation });
   return asNow(latest);
 }
+
+/** The condition that a session has been neither refreshed nor ended, nor replaced in its slot. */
+const whileUnchanged = ({ session_id, generation }: Session) => ({
+  session_id: { is: session_id },
+  generation: { is: generation },
+  ended_at: { exists: false as const },
+});
 
 /**
  * The session of an item that did not meet a condition.
@@ -175,12 +178,7 @@ async function repeatLate(
   const change = { replayed_generation: generation, late_replays, ...claims };
   const update = await updateItem(sessionItem(login_user_id, session_id), {
     set: change,
-    when: {
-      session_id: { is: session_id },
-      generation: { is: generation },
-      ended_at: { exists: false },
-      replayed_generation: { is: replayed_generation },
-    },
+    when: { ...whileUnchanged(session), replayed_generation: { is: replayed_generation } },
   });
   if (!update.done) activeSessionIn(update.found, session, status);
   return { ...session, ...change };
