@@ -12,51 +12,15 @@ import {
   type Person,
   subOf,
 } from '../support/people.ts';
+import { racesAt } from '../support/races.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite, type StoreAnswer, type StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
+const { overtaken } = racesAt(proxy);
 
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
-
-/**
- * Lets a rival act, or an answer get lost, at writes of a request, by a plan. The write waits for
- * the rival's answer.
- */
-async function race<Result, Rival>(
-  plan: ('lose' | 'act' | undefined)[],
-  request: () => Promise<Result>,
-  rival: () => Promise<Rival>,
-): Promise<[Result, Rival]> {
-  let act: Promise<Rival> | undefined;
-  const steps = plan.values();
-  const hook = async (call: StoreCall) => {
-    const step = act || !isWrite(call) ? undefined : steps.next().value;
-    if (step === 'lose') return 'answer lost';
-    if (step === 'act') {
-      act = rival();
-      await act;
-    }
-    return undefined;
-  };
-  const answer = await proxy.during(hook, request);
-  if (!act) throw new Error('The request makes fewer writes.');
-  return [answer, await act];
-}
-
-type Actors<Result, Rival> = [request: () => Promise<Result>, rival: () => Promise<Rival>];
-
-/** Lets a rival act just before one write, from 0. */
-const overtaken = <Result, Rival>(place: number, ...actors: Actors<Result, Rival>) =>
-  race([...Array(place), 'act'], ...actors);
-
-/**
- * Loses the answer to the first write, and lets a rival act before the store's client sends it
- * again.
- */
-const lostAndOvertaken = <Result, Rival>(...actors: Actors<Result, Rival>) =>
-  race(['lose', 'act'], ...actors);
 
 describe('the same identity, linked by two people at once, gets one owner', () => {
   test('the second comes before the write of the first', async () => {
@@ -465,74 +429,6 @@ describe.each<[string, (call: StoreCall) => StoreAnswer]>([
     await expect(failed).rejects.toThrow(/Try again\.$/);
     expect(await importOne(external, subject)).toMatchObject({ added: 1 });
   });
-});
-
-const notValid = {
-  status: 400,
-  error: 'invalid_grant',
-  naming: 'The refresh token is not valid for this client.',
-};
-
-test('a logout before the write of a refresh: no token, and the session stays ended', async () => {
-  const person = await newPerson(service);
-  const [answer] = await overtaken(
-    0,
-    () => refresh(person),
-    () => person.account.endSession(person.sessionId),
-  );
-  expectError(answer, notValid);
-  expect((await person.account.show()).status).toBe(401);
-});
-
-test('a logout of all before the write of a refresh: what the refresh gets is worth nothing', async () => {
-  const person = await newPerson(service);
-  const [{ body }] = await overtaken(0, () => refresh(person), person.account.endSessions);
-  expect((await accountOf(service, body.access_token).show()).status).toBe(401);
-  expectError(await refresh({ ...person, refreshToken: body.refresh_token }), notValid);
-});
-
-test.each<[string, (...actors: Actors<Answer, Answer>) => Promise<[Answer, Answer]>]>([
-  ['loses the answer of the store', lostAndOvertaken],
-  ['has read the session', (...actors) => overtaken(0, ...actors)],
-])('a refresh that %s, while the app refreshes twice: the session goes on', async (_, overtake) => {
-  const person = await newPerson(service);
-  const [late, latest] = await overtake(
-    () => refresh(person),
-    async () => service.refresh((await refresh(person)).body.refresh_token),
-  );
-  expect([latest.status, late.status]).toEqual([200, 200]);
-  expect(late.body.refresh_token).toBe(latest.body.refresh_token);
-  expect((await service.refresh(latest.body.refresh_token)).status).toBe(200);
-  expectError(await refresh(person), notValid);
-});
-
-test.each<[string, (person: Person) => Promise<unknown>]>([
-  ['DELETE user/sessions', ({ token }) => accountOf(service, token).endSessions()],
-  ['login-users logout', (person) => operateOn('logout', person)],
-])('%s whose answer is lost spares a login that follows', async (_, logOut) => {
-  const person = await newPerson(service);
-  const [, next] = await lostAndOvertaken(
-    () => logOut(person),
-    () => newPerson(service, person.subject),
-  );
-  const shown = [person, next].map(
-    async ({ token }) => (await accountOf(service, token).show()).status,
-  );
-  expect(await Promise.all(shown)).toEqual([401, 200]);
-});
-
-test('a logout of all that is sent again takes nothing back of a later one', async () => {
-  const person = await newPerson(service);
-  const [loggedOut, next] = await lostAndOvertaken(
-    () => person.account.endSessions(),
-    async () => {
-      const { account } = await newPerson(service, person.subject);
-      await account.endSessions();
-      return account;
-    },
-  );
-  expect(loggedOut.status).toBe(204);
-  expect((await next.show()).status).toBe(401);
 });
 
 test('an identity that another person wants before its unlinking is written is not theirs yet', async () => {
