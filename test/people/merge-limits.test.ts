@@ -61,7 +61,7 @@ test('merges in a row: 20 at most lead to somebody, and more to the one who ends
   let last = first;
   for (let count = 0; count < 20; count += 1) {
     const next = await newPerson(service);
-    expect((await merge(next, 'mine', last.subject)).status).toBe(200);
+    expect((await merge(service, next, 'mine', last.subject)).status).toBe(200);
     last = next;
   }
   const { body } = await service.introspect(first.token);
@@ -69,11 +69,11 @@ test('merges in a row: 20 at most lead to somebody, and more to the one who ends
 
   const other = await newPerson(service);
   const refused = { status: 409, error: 'conflict', naming: /20 merges in a row.*keep that one/ };
-  expectError(await merge(other, 'mine', last.subject), refused);
-  expectError(await merge(last, 'theirs', other.subject), refused);
+  expectError(await merge(service, other, 'mine', last.subject), refused);
+  expectError(await merge(service, last, 'theirs', other.subject), refused);
   const flags = { 'login-user': other.loginUserId, 'given-up': last.loginUserId, reason: 'x' };
   await expect(service.operate('login-users', 'merge', flags)).rejects.toThrow('keep that one');
-  expect((await merge(other, 'theirs', last.subject)).status).toBe(200);
+  expect((await merge(service, other, 'theirs', last.subject)).status).toBe(200);
   expect((await service.introspect(other.token)).body.merged_into).toBe(last.loginUserId);
 });
 
