@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
 import { expectError } from '../support/expectations.ts';
-import { newIssuerLogin } from '../support/issuer-login.ts';
-import { itemsAbout, removeItem } from '../support/items-about.ts';
+import { removeItem } from '../support/items-about.ts';
 import { writtenDuring } from '../support/log-lines.ts';
 import { accountOf, isIn, newPhone } from '../support/people.ts';
 import {
@@ -12,9 +11,15 @@ import {
   ourApp,
   startProviderStandIn,
 } from '../support/provider-stand-in.ts';
+import {
+  issuersAt,
+  logoutEvent,
+  type ToldPerson as Made,
+  newToldPerson,
+} from '../support/security-events.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { listsLag, type StoreCall } from '../support/store-proxy.ts';
+import type { StoreCall } from '../support/store-proxy.ts';
 
 const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
@@ -22,30 +27,11 @@ const standIn = await startProviderStandIn();
 const uris = 'https://schemas.openid.net/secevent/';
 const purged = 'risc/event-type/account-purged';
 const revoked = 'caep/event-type/session-revoked';
-const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 const day = 86_400;
 
 const { now } = running;
-
-async function newPerson(notifications: object | null = {}) {
-  const login = await newIssuerLogin(service, standIn, notifications ? { notifications } : {});
-  const { scene, subject, push, sendForm } = login;
-  const setOf = (name: string, claims: Claims = {}, event: object = {}, header: object = {}) =>
-    login.setOf(name, { iat: now(), ...claims }, event, header);
-  const logoutTokenOf = (claims: Claims = {}, header: object = {}) => {
-    const events = { [logoutEvent]: {} };
-    const about = { sub: subject, iat: now(), exp: now() + 120, jti: unique('jti'), events };
-    return scene.idToken({ ...about, ...claims }, { typ: 'logout+jwt', ...header });
-  };
-  return {
-    ...login,
-    setOf,
-    logoutTokenOf,
-    tell: async (...set: Parameters<typeof setOf>) => push(await setOf(...set)),
-    logOut: async (...token: Parameters<typeof logoutTokenOf>) =>
-      sendForm({ logout_token: await logoutTokenOf(...token) }),
-  };
-}
+const newPerson = (notifications: object | null = {}): Promise<Made> =>
+  newToldPerson(service, standIn, now, notifications);
 
 function expectRefusal(
   { status, body, headers }: Answer,
@@ -143,15 +129,9 @@ describe('security events', () => {
   });
 });
 
-type Made = Awaited<ReturnType<typeof newPerson>>;
-
 /** Somebody of whom no message that is refused must change anything. */
 const bystander = await newPerson({ on_account_purged: 'delete' });
 const phone = await bystander.logIn();
-
-/** Settings of several issuers in one Login App. */
-const issuersAt = (scenes: { url: string }[], notifications: object = {}) =>
-  scenes.map(({ url }) => ({ issuer: url, audiences: [ourApp], notifications }));
 
 describe('the subject', () => {
   type Subject = (person: Made) => [Claims, object?];
@@ -528,109 +508,6 @@ describe('people', () => {
         naming: 'The Login User is blocked.',
       });
     }
-  });
-});
-
-describe('sessions of the provider', () => {
-  const aboutSession = (more: object = {}) => ({
-    sub_id: { format: 'complex', session: { format: 'opaque', id: 'phone' }, ...more },
-  });
-  test.each<[string, (person: Made) => Promise<Answer>]>([
-    ['a logout token', ({ logOut }) => logOut({ sid: 'phone' })],
-    ['a logout token without a sub', ({ logOut }) => logOut({ sub: undefined, sid: 'phone' })],
-    [
-      'an event about a session',
-      ({ tell, issSub }) => tell(revoked, aboutSession({ user: issSub() })),
-    ],
-    ['an event about a session alone', ({ tell }) => tell(revoked, aboutSession())],
-  ])('%s ends the session with this sid alone', async (_, send) => {
-    const person = await newPerson();
-    const { logIn, subject } = person;
-    const [phone, tablet] = [
-      await logIn(subject, { sid: 'phone' }),
-      await logIn(subject, { sid: 'tablet' }),
-    ];
-    const bystander = await logIn(unique('bob'), { sid: 'tablet' });
-    expect((await send(person)).status).toBeLessThan(203);
-    expect([await isIn(phone), await isIn(tablet), await isIn(bystander)]).toEqual([
-      false,
-      true,
-      true,
-    ]);
-  });
-
-  test.each<[string, Claims]>([
-    ['no sid', {}],
-    ['a sid that we do not know', { sid: 'unknown' }],
-  ])('a logout token with %s ends all of the person', async (_, claims) => {
-    const { logIn, logOut, subject } = await newPerson();
-    const [phone, tablet] = [await logIn(subject, { sid: 'phone' }), await logIn()];
-    const { status, body } = await logOut(claims);
-    expect([status, body]).toEqual([200, {}]);
-    expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
-  });
-
-  test.each([
-    ['a logout token', 'logout+jwt'],
-    ['a logout token whose typ is in full', 'application/logout+jwt'],
-  ])(
-    '%s that comes before the index shows the session ends it when it is sent again',
-    async (_, typ) => {
-      const { logIn, logoutTokenOf, sendForm, subject } = await newPerson();
-      const phone = await logIn(subject, { sid: 'phone' });
-      const logout_token = await logoutTokenOf({ sub: undefined, sid: 'phone' }, { typ });
-      const send = () => sendForm({ logout_token });
-      expect((await proxy.during(listsLag, send)).status).toBe(200);
-      expect(await isIn(phone)).toBe(true);
-      expect((await send()).status).toBe(200);
-      expect(await isIn(phone)).toBe(false);
-    },
-  );
-
-  test('another issuer of the same Login App ends none with the same sid', async () => {
-    const { app, scene, logIn, logoutTokenOf, sendForm, subject } = await newPerson();
-    const other = standIn.openScene();
-    await service.setProvider(app, 'provider_f', { issuers: issuersAt([scene, other]) });
-    const phone = await logIn(subject, { sid: 'phone' });
-    const claims = decodeJwt(await logoutTokenOf({ sub: undefined, sid: 'phone' }));
-    const logout_token = await other.idToken({ ...claims, sub: undefined, iss: other.url });
-    expect((await sendForm({ logout_token })).status).toBe(200);
-    expect(await isIn(phone)).toBe(true);
-  });
-
-  test('the same issuer ends none in another Login App', async () => {
-    const { app, scene, logIn, logoutTokenOf, subject } = await newPerson();
-    const other = await newPerson();
-    await service.setProvider(other.app, 'provider_f', { issuers: issuersAt([scene]) });
-    const phone = await logIn(subject, { sid: 'phone' });
-    for (const sub of [undefined, subject]) {
-      const logout_token = await logoutTokenOf({ sub, sid: 'phone' });
-      expect((await other.sendForm({ logout_token })).status).toBe(200);
-    }
-    expect([await isIn(phone), app === other.app]).toEqual([true, false]);
-  });
-
-  test.each<[string, object, Claims]>([
-    ['from before it began', {}, { iat: now() - 60 }],
-    ['where on_logout is nothing', { on_logout: 'nothing' }, {}],
-  ])('a session survives a logout %s', async (_, notifications, claims) => {
-    const { logIn, logOut, subject } = await newPerson(notifications);
-    const phone = await logIn(subject, { sid: 'phone' });
-    expect((await logOut({ sid: 'phone', ...claims })).status).toBe(200);
-    expect(await isIn(phone)).toBe(true);
-  });
-
-  test('a session keeps the sid hashed, and none where the provider tells nothing', async () => {
-    const sid = unique('sid');
-    const [on, off] = [await newPerson(), await newPerson(null)];
-    const keptOf = async ({ logIn, subject }: typeof on) => {
-      const { loginUserId } = await logIn(subject, { sid });
-      const items = await itemsAbout({ dynamoDb, tableName }, loginUserId);
-      return items.flatMap(({ provider_session }) => provider_session ?? []);
-    };
-    expect(await keptOf(on)).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
-    expect(await keptOf(off)).toEqual([]);
-    expect(await itemsAbout({ dynamoDb, tableName }, sid)).toEqual([]);
   });
 });
 
