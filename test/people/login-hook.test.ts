@@ -16,18 +16,14 @@ const standIn = await startProviderStandIn();
 const folder = scratchFolder();
 const hook = join(folder, 'hook.mjs');
 const seen = join(folder, 'events');
-const forGuests = join(folder, 'for-guests');
-/** What the hook is to do with guests. */
-const tellOfGuests = (told: Told): void => writeFileSync(forGuests, JSON.stringify(told));
 // It does what the claim `hook` of the id token says or, at a refresh, the claim `next` that it
-// gave before. Of a guest, a file says it.
+// gave before.
 writeFileSync(
   hook,
-  `import { appendFileSync, readFileSync } from 'node:fs';
+  `import { appendFileSync } from 'node:fs';
   export const handler = async (event) => {
     appendFileSync(${JSON.stringify(seen)}, JSON.stringify(event) + ',');
-    const ofGuest = () => JSON.parse(readFileSync(${JSON.stringify(forGuests)}, 'utf8'));
-    const told = event.guest ? ofGuest() : event.claims.hook ?? event.previous_claims.next ?? {};
+    const told = event.claims.hook ?? event.previous_claims.next ?? {};
     if (told.fails) throw new Error('its own affair');
     if (told.hangs) await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
     return 'answer' in told ? told.answer : {};
@@ -463,88 +459,5 @@ describe('a refresh token that has been replaced', () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => refresh(login)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
-  });
-});
-
-describe('a guest', () => {
-  const begin = (client = service.demo.login_app) => service.token({ grant_type: 'guest' }, client);
-
-  test('is asked about without an identity: at the beginning, a refresh and the first link', async () => {
-    tellOfGuests({ answer: { claims: { level: 1 } } });
-    const answer = await begin();
-    const { sub, sid, level } = decodeJwt(answer.body.access_token);
-    expect(level).toBe(1);
-    const refreshed = await service.refresh(answer.body.refresh_token);
-    const account = accountOf(service, answer.body.access_token);
-    const subject = unique('alice');
-    expect((await account.linkAt('provider_f', subject)).status).toBe(201);
-    await service.refresh(refreshed.body.refresh_token);
-    const { client_id, login_app_id } = service.demo.login_app;
-    const about = { version: 1, login_app_id, login_user_id: sub, client_id, claims: {} };
-    const ofGuest = { ...about, guest: true, first_login: false, previous_claims: {} };
-    const identity = { issuer: expect.stringMatching(/^http/), subject };
-    expect(toldAbout(sub)).toEqual([
-      { ...ofGuest, event: 'login', first_login: true },
-      { ...ofGuest, event: 'refresh', session_id: sid, previous_claims: { level: 1 } },
-      {
-        ...ofGuest,
-        event: 'link',
-        session_id: sid,
-        provider: 'provider_f',
-        identity,
-        profile: expect.anything(),
-      },
-      {
-        ...about,
-        event: 'refresh',
-        first_login: false,
-        session_id: sid,
-        previous_claims: { level: 1 },
-      },
-    ]);
-  });
-
-  test('who is refused leaves nothing', async () => {
-    tellOfGuests({ answer: { deny: true } });
-    expectError(await begin(), refused);
-    const [last] = told().slice(-1);
-    await expect(
-      service.operate('login-users', 'show', { 'login-user': last?.login_user_id }),
-    ).rejects.toThrow('no such Login User');
-  });
-
-  test('is not begun while the hook fails', async () => {
-    tellOfGuests({ fails: true });
-    expect((await begin()).status).toBe(500);
-  });
-
-  test.each([false, 'no', null])(
-    'is one in the token and the introspection, though the hook says guest: %j',
-    async (guest) => {
-      tellOfGuests({ answer: { claims: { guest } } });
-      const { access_token } = (await begin()).body;
-      expect(decodeJwt(access_token).guest).toBe(true);
-      expect((await service.introspect(access_token)).body.guest).toBe(true);
-    },
-  );
-
-  test('is nobody whom the hook calls one, where the Login App lets in guests', async () => {
-    const app = appOf();
-    const flags = { 'login-app': app.login_app_id };
-    const subject = unique('alice');
-    const claims = { guest: true, level: 2 };
-    // An answer of 1.1 stays valid, and is in the token, until the Login App lets in guests.
-    const before = (await logIn({ answer: { claims } }, { subject })).body.access_token;
-    expect(decodeJwt(before)).toMatchObject(claims);
-    expect((await service.introspect(before, app)).body).toMatchObject(claims);
-    await service.operate('login-apps', 'set-guests', { ...flags, days: 7 });
-    running.advance(31);
-    const after = (await logIn({ answer: { claims } }, { subject })).body.access_token;
-    for (const claimsTold of [decodeJwt(after), (await service.introspect(after, app)).body]) {
-      expect(claimsTold.level).toBe(2);
-      expect(claimsTold).not.toHaveProperty('guest');
-    }
-    expect((await service.introspect(before, app)).body).not.toHaveProperty('guest');
-    await service.operate('login-apps', 'set-guests', { ...flags, off: true });
   });
 });
