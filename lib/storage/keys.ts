@@ -143,7 +143,7 @@ export const unfinishedList = 'UNFINISHED';
 export const dueGuestsList = 'LOGIN_USERS_OF#DUE_GUESTS';
 /** All unfinished merges in the index `by_list`, by when each was made. */
 export const unfinishedMergesList = 'LOGIN_USERS_OF#UNFINISHED_MERGES';
-/** All providers that keep tokens no longer in the index `by_list`, by when people are looked at next. */
+/** All ends of keeping tokens in the index `by_list`, by when people are looked at next. */
 export const keepingEndsList = 'LOGIN_USERS_OF#KEEPING_ENDS';
 
 export const sessionPrefix = 'SESSION#';
