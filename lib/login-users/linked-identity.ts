@@ -44,6 +44,11 @@ export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
  * person ends it.
  */
 export interface ProviderAccess {
+  /**
+   * The host of the token endpoint that gave it. If settings name another one later, they are those
+   * of another provider, which must not get the tokens.
+   */
+  host: string;
   /** Absent if it is too long to be stored. */
   access_token?: string | undefined;
   /** Epoch seconds at which the access token was asked for, by the clock that its end is by. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { ProviderToken } from '../login-users/linked-identity.ts';
-import { refreshTokenSchema } from './codes/settings.ts';
+import { type RefreshTokenSettings, refreshTokenSchema } from './codes/settings.ts';
 import {
   logRevocation,
   refreshProviderToken,
@@ -8,6 +8,7 @@ import {
 } from './codes/token-endpoint.ts';
 import type { ProviderId } from './provider-ids.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
+import { hostOf } from './settings/fields.ts';
 import { findEarlierSettings } from './settings/keeping-end.ts';
 import { findProviderSettings, notSetUp } from './settings/stored.ts';
 import { settingsOf } from './stored/settings-of.ts';
@@ -42,7 +43,7 @@ async function revoke(
   // Settings that no longer keep tokens may name another endpoint, or be gone.
   const isUnkept = isForUse && now?.keep_tokens !== true;
   const earlier = isUnkept ? await findEarlierExchange(place, issuer) : undefined;
-  const exchange = earlier ?? now;
+  const exchange = seenBy(earlier ?? now, access);
   // A token that was kept to be used is forgotten where nobody can revoke it.
   const isRevocable = exchange?.revocation_url !== undefined;
   if (!isRevocable && isForUse) return 'not_revocable';
@@ -55,11 +56,24 @@ async function revoke(
  * @returns the answer, or `refused` when the provider no longer accepts the refresh token
  * @throws ProviderFailure
  */
-export async function refreshToken(place: TokenPlace, { text, issuer }: ProviderToken) {
-  const exchange = await findExchange(place, issuer);
-  if (!exchange) throw notSetUp(place.provider);
-  return refreshProviderToken(exchange, text);
+export async function refreshToken(place: TokenPlace, { text, issuer, access }: ProviderToken) {
+  const found = await findExchange(place, issuer);
+  if (!found) throw notSetUp(place.provider);
+  const exchange = seenBy(found, access);
+  return exchange ? refreshProviderToken(exchange, text) : 'refused';
 }
+
+/**
+ * An exchange that may see a token: settings that name another host by now are those of another
+ * provider. A token that is stored to be revoked alone does not say where it comes from.
+ */
+const seenBy = (
+  exchange: RefreshTokenSettings | undefined,
+  access: ProviderToken['access'],
+): RefreshTokenSettings | undefined => {
+  if (!exchange || !access) return exchange;
+  return hostOf(exchange.token_url) === access.host ? exchange : undefined;
+};
 
 /**
  * The part of a provider's settings about its refresh tokens, decrypted; undefined for none.

@@ -14,6 +14,8 @@ export interface TokenKeeper {
   provider: ProviderId;
   /** The issuer beside whose id tokens the codes come; undefined for codes alone. */
   issuer: string | undefined;
+  /** The host of its token endpoint: it has no tokens of another one. */
+  host: string;
   /** The namespace whose people alone are meant, if the audience is the issuer of a tenant. */
   tenant: string | undefined;
   /** Whether servers also get access tokens that have more than an hour left. */
@@ -37,16 +39,18 @@ export async function keepersFor(loginAppId: string, audience: string): Promise<
       const stored = await readProviderSettings(loginAppId, provider);
       const keepers = stored ? settingsOf(provider).keepers(stored.settings) : [];
       if (named)
-        return keepers.map(({ issuer, givesLongLived }) => ({
+        return keepers.map(({ issuer, host, givesLongLived }) => ({
           provider,
           issuer,
+          host,
           tenant: undefined,
           givesLongLived,
         }));
       const meant = keepers.filter((keeper) => isMeant(keeper, audience));
-      return meant.map(({ issuer, trusted, givesLongLived }) => {
+      return meant.map(({ issuer, host, trusted, givesLongLived }) => {
         const isOfTenants = trusted !== undefined && isTemplate(trusted.issuer);
-        return { provider, issuer, tenant: isOfTenants ? audience : undefined, givesLongLived };
+        const tenant = isOfTenants ? audience : undefined;
+        return { provider, issuer, host, tenant, givesLongLived };
       });
     }),
   );

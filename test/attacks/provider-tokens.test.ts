@@ -8,7 +8,7 @@ import { createClient } from '../support/login-app.ts';
 import { sendMerge } from '../support/merges.ts';
 import { identityIdsOf } from '../support/people.ts';
 import { newPublicClient, newPhone as startPhone } from '../support/phone.ts';
-import { newGrants, newKeeper } from '../support/provider-access.ts';
+import { loginNeeded, newGrants, newKeeper } from '../support/provider-access.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
@@ -17,6 +17,7 @@ import { byId, byToken, exchangeOfId, exchangeOfToken } from '../support/token-e
 const own = await sharedServiceWithStore();
 const { service, running } = own;
 const standIn = await startProviderStandIn();
+const otherStandIn = await startProviderStandIn();
 const bothRights = { ...byToken, ...byId };
 
 /** A server with both rights, and a person. */
@@ -222,6 +223,31 @@ test('[CWE-522] no answer has a refresh token, and neither has what the table st
   expect(answers.map(({ text }) => text).join()).not.toContain('provider-refresh');
   expect(await itemsAbout(own, 'provider-refresh')).toEqual([]);
   expect(await itemsAbout(own, 'provider-access')).toEqual([]);
+});
+
+test('[CWE-201] settings that name another provider by now show it no token of the earlier one, and servers get none in its name', async () => {
+  const { app, scene, set, victim, exchangeById, exchangeFor } = await newVictim();
+  const other = otherStandIn.openScene();
+  await set({
+    token_url: `${other.url}/token`,
+    revocation_url: `${other.url}/revoke`,
+    id_token: { issuer: other.url },
+  });
+  running.advance(31);
+  expectError(await exchangeFor(victim.token), loginNeeded);
+  running.advance(3600);
+  expectError(await exchangeById(victim.loginUserId), loginNeeded);
+  expect(await exchangeById(victim.loginUserId, { audience: scene.url })).toMatchObject({
+    body: { error: 'invalid_target' },
+  });
+  const person = { 'login-user': victim.loginUserId };
+  await service.operate('providers', 'tokens revoke', { 'login-app': app.login_app_id });
+  await service.operate('login-users', 'delete', person);
+  running.resetClock();
+  expect([other.calls('token'), other.calls('revoke')]).toEqual([0, 0]);
+  expect(await itemsAbout(own, 'kept_token_of')).not.toContainEqual(
+    expect.objectContaining({ login_user_id: victim.loginUserId }),
+  );
 });
 
 describe('[CWE-532] a provider that repeats our credentials in an error leaks none of them into a line or an answer', () => {

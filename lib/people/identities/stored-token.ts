@@ -26,6 +26,8 @@ const storedTokenSchema = v.object({
 
   // Only of a token that the company's servers may use. One that is stored to be revoked has none.
   since: v.optional(v.string()),
+  /** The host of the token endpoint that gave it. */
+  token_host: v.optional(v.string(), ''),
   access_token_secret: v.optional(v.string()),
   /** Epoch seconds at which the access token was asked for. */
   access_from: v.optional(v.number(), 0),
@@ -70,11 +72,12 @@ export function encryptToken(token: ProviderToken, place: TokenPlace): Promise<o
 
 function storedAccess(access: ProviderAccess | undefined): Partial<StoredToken> {
   if (access === undefined) return {};
-  const { access_token, issued_at, expires_at, scopes, since } = access;
+  const { host, access_token, issued_at, expires_at, scopes, since } = access;
   // A long access token is left out: the refresh token gets another one each time.
   const isStored = access_token !== undefined && !isTooLong(access_token);
   return {
     since,
+    token_host: host,
     access_token_secret: isStored ? access_token : undefined,
     access_from: issued_at,
     access_until: expires_at,
@@ -85,7 +88,7 @@ function storedAccess(access: ProviderAccess | undefined): Partial<StoredToken> 
 /** The settings to which a stored token belongs, which are no secret. */
 export const describeToken = (
   attribute: unknown,
-): Pick<StoredProviderToken, 'issuer'> & Pick<TokenPlace, 'provider'> =>
+): Pick<StoredProviderToken, 'issuer'> & Pick<TokenPlace, 'provider'> & { token_host: string } =>
   v.parse(storedTokenSchema, attribute);
 
 /** The exchange that a stored token came from. */
@@ -121,6 +124,7 @@ export async function decryptToken(
 function accessIn(decrypted: StoredToken): ProviderAccess | undefined {
   if (decrypted.since === undefined) return undefined;
   return {
+    host: decrypted.token_host,
     access_token: decrypted.access_token_secret,
     issued_at: decrypted.access_from,
     expires_at: decrypted.access_until,

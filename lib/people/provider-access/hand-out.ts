@@ -115,11 +115,12 @@ function ownerOfAccess(
 
 /** Whether an exchange keeps a token with an identity. */
 function isKeptBy(
-  { provider, issuer, tenant }: TokenKeeper,
+  { provider, issuer, host, tenant }: TokenKeeper,
   { identity_id, namespace, provider_access }: UserIdentity,
   item: Item,
 ): boolean {
   if (!provider_access || (tenant !== undefined && tenant !== namespace)) return false;
   const token = describeToken(item[identityAttributes.providerToken(identity_id)]);
-  return token.provider === provider && token.issuer === issuer;
+  const isFromThere = token.provider === provider && token.issuer === issuer;
+  return isFromThere && token.token_host === host;
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { ProviderAccess } from '../../login-users/linked-identity.ts';
+import { hostOf } from '../settings/fields.ts';
 
 const tokenSchema = v.fallback(v.optional(v.string()), undefined);
 
@@ -28,14 +29,16 @@ export const isBearer = ({ token_type = 'bearer' }: Tokens): boolean =>
   token_type.toLowerCase() === 'bearer';
 
 /**
- * The access token of an answer, with its end by our clock.
+ * The access token of an answer of a token endpoint, with its end by our clock.
  * @param sentAt epoch seconds of the request: the provider can't have issued the token before
  * @see RFC 6749 section 5.1
  */
 export const accessIn = (
   { access_token, expires_in, scope }: Tokens,
   sentAt: number,
+  tokenUrl: string,
 ): Omit<ProviderAccess, 'since'> => ({
+  host: hostOf(tokenUrl),
   access_token,
   issued_at: sentAt,
   expires_at: sentAt + lifetimeOf(expires_in),

@@ -65,7 +65,7 @@ export async function exchangeCode(
 
 /** The refresh token of an answer, if the settings say where it can be revoked, or keep it. */
 function tokenToStore(
-  { revocation_url, keep_tokens }: CodeExchange,
+  { token_url, revocation_url, keep_tokens }: CodeExchange,
   tokens: Tokens,
   sentAt: number,
   issuer: string | undefined,
@@ -73,7 +73,8 @@ function tokenToStore(
   const { refresh_token: text } = tokens;
   const isKept = keep_tokens === true && isBearer(tokens);
   if (text === undefined || (revocation_url === undefined && !isKept)) return undefined;
-  const access = isKept ? { ...accessIn(tokens, sentAt), since: timestamp() } : undefined;
+  if (!isKept) return { text, issuer };
+  const access = { ...accessIn(tokens, sentAt, token_url), since: timestamp() };
   return { text, issuer, access };
 }
 
@@ -97,7 +98,8 @@ export async function refreshProviderToken(
   const { tokens, sentAt, told } = answer;
   if (tokens[needed] === undefined) throw withoutToken(needed, exchange.token_url, 200, told);
   const isRevocable = exchange.revocation_url !== undefined;
-  return { access: accessIn(tokens, sentAt), refresh_token: tokens.refresh_token, isRevocable };
+  const access = accessIn(tokens, sentAt, exchange.token_url);
+  return { access, refresh_token: tokens.refresh_token, isRevocable };
 }
 
 /** A request for tokens. */

@@ -14,6 +14,7 @@ export const storedIssuerSchema = v.object({
   audiences: v.optional(v.array(v.string()), []),
   code_exchange: v.optional(
     v.looseObject({
+      token_url: v.string(),
       redirect_uris: storedRedirectUris,
       keep_tokens: v.optional(v.boolean()),
       long_lived_tokens: v.optional(v.boolean()),

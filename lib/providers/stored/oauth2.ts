@@ -4,7 +4,7 @@ import {
   storedIssuerSchema,
   storedRedirectUris,
 } from '../jwt/issuers-in-settings.ts';
-import { pkceRules } from '../settings/fields.ts';
+import { hostOf, pkceRules } from '../settings/fields.ts';
 
 /** Stored settings, as far as they are read without decrypting them. */
 const storedSchema = v.object({
@@ -51,7 +51,7 @@ export const oauth2Stored = {
   keepers: (stored: object) => {
     const { authorization_code: exchange } = v.parse(storedSchema, stored);
     if (!exchange?.keep_tokens) return [];
-    const { id_token: trusted, long_lived_tokens: givesLongLived } = exchange;
-    return [{ issuer: undefined, trusted, givesLongLived }];
+    const { id_token: trusted, long_lived_tokens: givesLongLived, token_url } = exchange;
+    return [{ issuer: undefined, host: hostOf(token_url), trusted, givesLongLived }];
   },
 };

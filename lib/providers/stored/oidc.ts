@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type IssuersInSettings, storedIssuerSchema } from '../jwt/issuers-in-settings.ts';
+import { hostOf } from '../settings/fields.ts';
 
 /** Stored settings, as far as they are read without decrypting them. */
 const storedSchema = v.object({ issuers: v.optional(v.array(storedIssuerSchema), []) });
@@ -20,11 +21,11 @@ export const oidcStored = {
   },
   keepers: (stored: object) => {
     const { issuers } = v.parse(storedSchema, stored);
-    const keeping = issuers.filter(({ code_exchange }) => code_exchange?.keep_tokens);
-    return keeping.map((trusted) => ({
-      issuer: trusted.issuer,
-      trusted,
-      givesLongLived: trusted.code_exchange?.long_lived_tokens === true,
-    }));
+    return issuers.flatMap((trusted) => {
+      const { issuer, code_exchange: exchange } = trusted;
+      if (!exchange?.keep_tokens) return [];
+      const givesLongLived = exchange.long_lived_tokens === true;
+      return [{ issuer, host: hostOf(exchange.token_url), trusted, givesLongLived }];
+    });
   },
 };

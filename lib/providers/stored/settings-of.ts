@@ -25,6 +25,8 @@ interface StoredAnswers {
 export interface StoredKeeper {
   /** The one beside whose id tokens the codes come; undefined for codes alone. */
   issuer: string | undefined;
+  /** The host of its token endpoint. */
+  host: string;
   /** The issuer of the id tokens that come for its codes, if they say who the person is. */
   trusted: Pick<KnownIssuer, 'issuer' | 'tenants'> | undefined;
   /** Whether servers also get access tokens that have more than an hour left. */
