@@ -101,7 +101,7 @@ function newBrowser() {
 
 const signedIn = expect.objectContaining({
   status: 200,
-  body: expect.stringMatching(/Hello, lu_/),
+  body: expect.stringMatching(/Hello, visitor-/),
 });
 const signedOut = expect.objectContaining({ status: 200, body: expect.stringMatching(/Welcome/) });
 /** A page that says something to a person. */
@@ -109,6 +109,15 @@ const told = (status: number, words: string) =>
   expect.objectContaining({ status, body: expect.stringContaining(words) });
 
 const expired = told(400, 'This sign-in has expired, or began in another browser.');
+
+test('somebody of whom the provider tells no name is greeted without one', async () => {
+  const { visit, signIn } = newBrowser();
+  const subject = unique('visitor');
+  const claims = JSON.stringify({ name: '' });
+  await service.credentials('provider_b', { subject, claims });
+  await signIn(subject);
+  expect((await visit('/')).body).toContain('<p>You are signed in.</p>');
+});
 
 test('a person signs in at the provider, sees their name, and signs out here and at the service', async () => {
   const { visit, authorize, signOut, jar } = newBrowser();

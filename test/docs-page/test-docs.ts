@@ -80,7 +80,7 @@ runCheck(async (cleanUps) => {
       await tab.getByRole('link', { name: 'Back' }).click();
       await signIn.click();
       await tab.getByRole('button', { name: 'Sign in' }).click();
-      await tab.getByText('Hello, lu_').waitFor();
+      await tab.getByText('Hello, alice.').waitFor();
       assert.equal(new URL(tab.url()).origin, webSiteOrigin);
       await tab.getByRole('button', { name: 'Sign out' }).click();
       await signIn.waitFor();

@@ -37,8 +37,9 @@ async function showHome(request, response) {
   const session = sessionOf(request);
   if (!session) return sendPage(response, 200, 'Welcome.', '<a href="/login">Sign in with Google</a>');
   const account = await getAsPerson(session, '/v2/marketing/login/user');
-  const name = account.identities[0].profile?.name ?? account.id;
-  sendPage(response, 200, `Hello, ${name}.`, '<form method="post" action="/logout"><button>Sign out</button></form>');
+  const name = account.identities[0].profile?.name;
+  const greeting = name === undefined ? 'You are signed in.' : `Hello, ${name}.`;
+  sendPage(response, 200, greeting, '<form method="post" action="/logout"><button>Sign out</button></form>');
 }
 
 function startSignIn(request, response) {
@@ -187,7 +188,9 @@ function sendPage(response, status, text, html) {
     'content-security-policy': "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     'x-content-type-options': 'nosniff',
   });
-  response.end(`<!doctype html><html lang="en"><title>Example</title><p>${escaped(text)}</p>${html}</html>`);
+  response.end(`<!doctype html><html lang="en"><title>Example</title>
+<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<p>${escaped(text)}</p>${html}</html>`);
 }
 
 const server = createServer(async (request, response) => {

@@ -130,9 +130,11 @@ export async function createIdentityServer(options: IdentityServerOptions) {
      */
     async answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
       if (path === signInPath)
-        return signIn(options.apps['our-app'].id, request, response, (subject, asked) =>
-          issueAuthorizationCode({ ...asked, subject, audience: 'our-app' }),
-        );
+        return signIn(options.apps['our-app'].id, request, response, (subject, asked) => {
+          // The page asks for a name, so the profile has it, unless it was given another one.
+          claimsOf.set(subject, { name: subject, ...claimsOf.get(subject) });
+          return issueAuthorizationCode({ ...asked, subject, audience: 'our-app' });
+        });
       // As Express mounts it: oidc-provider then finds the prefix of the URLs that it publishes.
       const belowIssuer = path + (request.url ?? '').replace(/^[^?]*/, '');
       Object.assign(request, { originalUrl: request.url, url: belowIssuer });

@@ -57,6 +57,7 @@ const page = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
 <title>Sandbox</title>
 <h1>Sign in at the sandbox</h1>
 <form method="post">
