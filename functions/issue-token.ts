@@ -29,10 +29,20 @@ export const { endpoint, handler } = serve({
     return ok(tokens, await proofHeaders(caller));
   },
   document: !process.env.BUNDLED && {
-    summary:
-      'Issues tokens for a provider credential, a refresh token or client credentials, or exchanges one',
-    description:
-      'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. `guest` begins without an account, where an operator lets guests into the Login App: the tokens have the claim `guest`, until an identity is linked. `scope=recipients` asks it for a token that reads recipients. Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. The token exchange (RFC 8693) gets a server an access token of the provider, where the settings keep its tokens: for a Login User Token of the person, or for their id. It never gets a refresh token. A server authenticates its client; an app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
+    summary: 'Logs people in, lets guests begin, refreshes sessions and issues other tokens',
+    description: [
+      'The form depends on `grant_type`:',
+      '',
+      '- `provider_credentials` and `provider_authorization_code` log a person in.',
+      '- `refresh_token` continues their session with the next refresh token.',
+      '- `client_credentials` issues a Login App Token, which has no refresh token. With `scope=recipients`, it reads recipients.',
+      '- `guest` begins without an account, where an operator lets guests into the Login App. The tokens have the claim `guest`, until an identity is linked.',
+      '- `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693) gets a server an access token of the provider, where the settings keep its tokens: for a Login User Token of the person, or for their id. It never gets a refresh token.',
+      '',
+      'Any other `scope` changes nothing: if it asks for another one than the token has, the answer names the latter.',
+      '',
+      'A server authenticates its client. An app without one is a public client, which sends its `client_id` and a proof of its key instead: a phone cannot keep a secret.',
+    ].join('\n'),
     tag: 'Tokens',
     responses: {
       200: {

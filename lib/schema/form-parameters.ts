@@ -28,8 +28,12 @@ export function sorted(entries: v.ObjectEntries) {
   return { required, optional, forbidden };
 }
 
-export const mustBeOneOf = (name: string, values: readonly string[]): string =>
-  `The ${name} must be one of ${values.join(', ')}.`;
+/** The message for a parameter that has none of the values it may have. */
+export function mustBeOneOf(name: string, values: readonly string[]): string {
+  const [first, ...others] = values;
+  const allowed = others.length === 0 ? first : `one of ${values.join(', ')}`;
+  return `The ${name} must be ${allowed}.`;
+}
 
 /**
  * The messages for the discriminators of a variant.

@@ -117,19 +117,30 @@ export async function exchangeToken(
 function requireRight(client: AuthenticatedClient, form: ExchangeForm): void {
   const { subject_token, subject_token_type, login_user_id } = form;
   const isPublic = client.proofKey !== undefined;
+  if (isPublic)
+    throw notAllowed('A public client may not get tokens of providers. Let a server ask for them.');
   const { mayGetProviderTokens, mayGetProviderTokensOffline } = client;
-  if (isPublic || (!mayGetProviderTokens && !mayGetProviderTokensOffline))
-    throw notAllowed('The client may not get tokens of providers.');
+  if (!mayGetProviderTokens && !mayGetProviderTokensOffline)
+    throw notAllowed(
+      `The client may not get tokens of providers. ${allowedBy('--provider-tokens')}`,
+    );
 
   const isByToken = subject_token !== undefined && subject_token_type !== undefined;
   const isById = subject_token === undefined && subject_token_type === undefined;
   if (login_user_id === undefined ? !isByToken : !isById)
     throw invalid('Send either subject_token with subject_token_type, or login_user_id.');
   if (isByToken && !mayGetProviderTokens)
-    throw notAllowed('The client may get tokens of providers for a login_user_id alone.');
+    throw notAllowed(
+      `The client may get tokens of providers by login_user_id, and by no subject_token. ${allowedBy('--provider-tokens')}`,
+    );
   if (isById && !mayGetProviderTokensOffline)
-    throw notAllowed('The client may get tokens of providers for a subject_token alone.');
+    throw notAllowed(
+      `The client may get tokens of providers by subject_token, and by no login_user_id. ${allowedBy('--provider-tokens-offline')}`,
+    );
 }
+
+const allowedBy = (flag: string): string =>
+  `An operator can allow it by clients update with ${flag}.`;
 
 const notAllowed = (message: string): ServiceError =>
   new ServiceError('unauthorized_client', message, 'provider_tokens_not_allowed');

@@ -69,7 +69,7 @@ describe('a thief gets no token of a provider', () => {
       expectError(answer, {
         status: 400,
         error: 'unauthorized_client',
-        naming: 'The client may not get tokens of providers.',
+        naming: 'A public client may not get tokens of providers. Let a server ask for them.',
       });
     }
     expect((await exchangeFor(victim.token)).status).toBe(200);

@@ -57,8 +57,9 @@ REJECTIONS = [
     (
         "No schema can tell which rights a client has, or which settings keep tokens.",
         400,
-        lambda body: description_of(body).startswith("The client may get tokens of providers")
-        or description_of(body) == "The client may not get tokens of providers."
+        lambda body: description_of(body).startswith(
+            ("The client may get tokens of providers", "The client may not get tokens of providers")
+        )
         or body.get("error") == "invalid_target",
     ),
     (

@@ -127,7 +127,7 @@ describe('POST /v2/marketing/login/user/merge', () => {
 
   test.each([
     [{}, 'The parameter keep is required.'],
-    [{ keep: 'both' }, 'The keep must be one of mine, theirs.'],
+    [{ keep: 'both' }, 'The parameter keep must be mine or theirs.'],
     [{ keep: 'mine' }, /provider is required/],
   ])('400 %o', async (form, naming) => {
     const { token } = await newPerson(service);

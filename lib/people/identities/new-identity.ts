@@ -18,7 +18,7 @@ import {
   verifyCredential,
 } from '../../providers/providers.ts';
 import type { ReceivedToken } from '../../providers/received-token.ts';
-import { choiceProblem, forbidden, mustBeOneOf, parameters } from '../../schema/form-parameters.ts';
+import { choiceProblem, forbidden, parameters } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 import { updateItem } from '../../storage/items.ts';
 
@@ -81,7 +81,9 @@ export const identityFormSchema = v.pipe(
 const accounts = ['mine', 'theirs'] as const;
 const keepField = v.pipe(
   v.picklist(accounts, ({ input }) =>
-    Array.isArray(input) ? 'The parameter keep is repeated.' : mustBeOneOf('keep', accounts),
+    Array.isArray(input)
+      ? 'The parameter keep is repeated.'
+      : 'The parameter keep must be mine or theirs.',
   ),
   v.description(
     'The account that is kept: `mine` is that of the access token, `theirs` that of the credential.',
