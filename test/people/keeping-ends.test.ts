@@ -164,6 +164,7 @@ describe('keep_tokens that is taken out of the settings', () => {
     const made = await newRevocable();
     // Its function has the settings for 30 s.
     await made.logIn();
+    await operate('providers', 'tokens revoke', { 'login-app': made.app.login_app_id });
     await made.stop();
     await sweep();
     running.advance(5);
@@ -304,12 +305,15 @@ describe('a provider that is down', () => {
   });
 });
 
-/** Lets a rival act just before one write of a sweep; whether the sweep makes so many. */
+/** Where a rival can change what a sweep has found, or is about to write. */
+const isTurn = (call: StoreCall): boolean => isWrite(call) || call.operation === 'BatchGetItem';
+
+/** Lets a rival act just before one of these calls of a sweep; whether the sweep makes so many. */
 async function overtaken(place: number, rival: () => Promise<unknown>): Promise<boolean> {
   let seen = 0;
   let acting: Promise<unknown> | undefined;
   const hook = async (call: StoreCall) => {
-    if (acting || !isWrite(call) || seen++ !== place) return undefined;
+    if (acting || !isTurn(call) || seen++ !== place) return undefined;
     acting = rival();
     await acting;
     return undefined;
@@ -326,7 +330,7 @@ async function newPair(made: Keeper) {
   return { ...person, other };
 }
 
-describe('before each write of a sweep', () => {
+describe('before each read of people and each write of a sweep', () => {
   test('an identity that is unlinked: its token is revoked, too', async () => {
     for (let place = 0, happened = true; happened; place += 1) {
       const made = await newRevocable();
