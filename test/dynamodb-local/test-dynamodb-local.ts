@@ -14,7 +14,7 @@ import { startDynamoDbLocal } from './start-dynamodb-local.ts';
 
 /** The tests whose subject is what a store does: conditions, indexes, pages, streams, errors. */
 const aboutTheStore =
-  /^test\/(access-requests\/|devices\/|publishing\/published-|storage\/transactions|http\/store-(answers|calls)|people\/(crashes|identities|people-import|races)|sessions\/(many-sessions|session-races))/;
+  /^test\/(access-requests\/|devices\/|publishing\/published-|storage\/transactions|http\/store-(answers|calls)|people\/(crashes|identities|keeping-ends\.test|people-import|races)|sessions\/(many-sessions|session-races))/;
 
 /**
  * Those of the costs of long lists, which fill a table with thousands of items first; that takes
