@@ -51,6 +51,14 @@ test('the lines about importing print what the page says, and write nothing into
   expect(readdirSync(folder)).toEqual(files);
 });
 
+test('the lines about tokens of providers work', () => {
+  const lines = examplesOf(readFileSync('docs/provider-tokens.md', 'utf8'));
+  // `npm run test:clients` runs those that install packages.
+  const here = lines.filter((example) => !example.lines.includes('npm install'));
+  expect(here).toHaveLength(lines.length - 1);
+  expectPromised([...tryIt, ...here.map((example) => ({ ...example, promised: undefined }))]);
+});
+
 test('the lines for operators work, revoke the key that signs, and leave the demo and the folder as they were', async () => {
   const lines = examplesOf(readFileSync('docs/operating.md', 'utf8'));
   const files = readdirSync(folder);
