@@ -38,15 +38,14 @@ async function revoke(
   { text, issuer, access }: ProviderToken,
   signal: AbortSignal | undefined,
 ): Promise<RevocationOutcome> {
-  const isForUse = access !== undefined;
-  const now = await findExchange(place, issuer);
+  const now = seenBy(await findExchange(place, issuer), access);
   // Settings that no longer keep tokens may name another endpoint, or be gone.
-  const isUnkept = isForUse && now?.keep_tokens !== true;
-  const earlier = isUnkept ? await findEarlierExchange(place, issuer) : undefined;
-  const exchange = seenBy(earlier ?? now, access);
+  const isUnkept = access !== undefined && now?.keep_tokens !== true;
+  const earlier = isUnkept ? await findEarlierExchange(place, issuer, access.host) : undefined;
+  const exchange = earlier ?? now;
   // A token that was kept to be used is forgotten where nobody can revoke it.
   const isRevocable = exchange?.revocation_url !== undefined;
-  if (!isRevocable && isForUse) return 'not_revocable';
+  if (!isRevocable && access !== undefined) return 'not_revocable';
   await revokeProviderToken(exchange, text, signal);
   return 'revoked';
 }
@@ -83,16 +82,14 @@ async function findExchange({ loginAppId, provider }: TokenPlace, issuer: string
   return exchangeIn(await findProviderSettings(loginAppId, provider), provider, issuer);
 }
 
-/** That part of the settings that kept tokens until lately. */
+/** That part of the settings that kept the tokens of a host until lately. */
 async function findEarlierExchange(
   { loginAppId, provider }: TokenPlace,
   issuer: string | undefined,
+  host: string,
 ) {
-  return exchangeIn(
-    await findEarlierSettings(loginAppId, provider, issuer ?? ''),
-    provider,
-    issuer,
-  );
+  const earlier = await findEarlierSettings(loginAppId, provider, host, issuer ?? '');
+  return exchangeIn(earlier, provider, issuer);
 }
 
 async function exchangeIn(

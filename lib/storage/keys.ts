@@ -130,9 +130,12 @@ export const guestEndKey = (loginUserId: string) =>
 /** A merge whose further work is to be finished; it is stored with the person who was given up. */
 export const mergeKey = (loginUserId: string) => key(loginUserPartition(loginUserId), 'MERGE');
 
-/** A provider, or an issuer of one, whose settings no longer keep the tokens of people. */
-export const keepingEndKey = (loginAppId: string, provider: string, issuer = '') =>
-  key(`LOGIN_USER#keeping_end#${hashOf(loginAppId, provider, issuer)}`, 'KEEPING_END');
+/**
+ * A provider, or an issuer of one, whose settings no longer keep the tokens that a host gives.
+ * @param host that of the token endpoint
+ */
+export const keepingEndKey = (loginAppId: string, provider: string, host: string, issuer = '') =>
+  key(`LOGIN_USER#keeping_end#${hashOf(loginAppId, provider, issuer, host)}`, 'KEEPING_END');
 
 /** All unfinished deletions in the index `by_list`, by when each began. */
 export const unfinishedList = 'UNFINISHED';

@@ -19,7 +19,7 @@ test('a provider that never answers: a sweep ends in time, and the next one goes
   await set({ revocation_url: `${scene.url}/revoke` });
   await Promise.all(Array.from({ length: 100 }, () => logIn()));
   scene.misbehave('revoke', () => undefined);
-  const key = keepingEndKey(app.login_app_id, 'provider_b');
+  const key = keepingEndKey(app.login_app_id, 'provider_b', new URL(scene.url).host);
   await service.operate('providers', 'remove', {
     'login-app': app.login_app_id,
     provider: 'provider_b',

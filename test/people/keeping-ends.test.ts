@@ -17,6 +17,7 @@ const own = await sharedServiceWithStore();
 const { service, running, proxy } = own;
 const { operate } = service;
 const standIn = await startProviderStandIn();
+const otherStandIn = await startProviderStandIn();
 afterEach(running.resetClock);
 
 /** The schedule, which runs every minute. */
@@ -43,7 +44,7 @@ async function newRevocable({ grants = newGrants() } = {}) {
     stop: () => set({ revocation_url, keep_tokens: false, client_secret: 'another-secret' }),
     remove: () => operate('providers', 'remove', flags),
     revoked: () => scene.forms('revoke').map(({ token }) => token),
-    key: keepingEndKey(app.login_app_id, 'provider_b'),
+    key: keepingEndKey(app.login_app_id, 'provider_b', new URL(scene.url).host),
   };
 }
 
@@ -158,6 +159,27 @@ describe('keep_tokens that is taken out of the settings', () => {
     await sweepAll();
     expect(revocations()).toEqual([1, 1]);
     expect(await hasAccess(person)).toBe(true);
+  });
+
+  test('so does the token endpoint of another provider: the earlier one revokes, and its own stay', async () => {
+    const made = await newRevocable();
+    const { set, scene, logIn, grants } = made;
+    const people = [await logIn(), await logIn()];
+    const other = otherStandIn.openScene();
+    other.answer('token', async ({ code }) => ({
+      body: { ...grants.begin(), id_token: await other.idToken({ sub: code }) },
+    }));
+    const revocation_url = `${other.url}/revoke`;
+    await set({ token_url: `${other.url}/token`, id_token: { issuer: other.url }, revocation_url });
+    running.advance(31);
+    const newcomer = await logIn();
+    const ofEarlier = scene.forms('token').length;
+    await sweepAll();
+    expect(await Promise.all(people.map(hasAccess))).toEqual([false, false]);
+    expect(made.revoked()).toHaveLength(ofEarlier);
+    expect(other.calls('revoke')).toBe(0);
+    expect((await made.exchangeById(newcomer.loginUserId)).status).toBe(200);
+    expect(await itemAt(own, made.key)).toBeUndefined();
   });
 
   test('has the token of a login forgotten that was under way', async () => {

@@ -147,7 +147,7 @@ export function lossesBy(
 ): string[] {
   const { provider, before, after } = changeBy(words, flags, v.parse(shownSchema, shown).providers);
   const issuers = words === 'providers set' ? removedIssuers(provider, before, after ?? {}) : [];
-  const places = keepersLost(provider, before, after).map((issuer) => issuer ?? provider);
+  const places = keepersLost(provider, before, after).map(({ issuer }) => issuer ?? provider);
   const losses = issuers.length > 0 ? [`removes ${issuers.join(', ')}`] : [];
   if (places.length > 0)
     losses.push(`revokes and forgets the tokens that are kept of people at ${places.join(', ')}`);

@@ -88,16 +88,18 @@ function storedAccess(access: ProviderAccess | undefined): Partial<StoredToken> 
 /** The settings to which a stored token belongs, which are no secret. */
 export const describeToken = (
   attribute: unknown,
-): Pick<StoredProviderToken, 'issuer'> & Pick<TokenPlace, 'provider'> & { token_host: string } =>
+): Pick<StoredProviderToken, 'issuer'> & Pick<TokenPlace, 'provider'> =>
   v.parse(storedTokenSchema, attribute);
 
 /** The exchange that a stored token came from. */
-export type TokenSource = Pick<TokenPlace, 'provider'> & Pick<ProviderToken, 'issuer'>;
+export type TokenSource = Pick<TokenPlace, 'provider'> &
+  Pick<ProviderToken, 'issuer'> &
+  Pick<ProviderAccess, 'host'>;
 
 /** Whether a stored token came from an exchange, and was kept to be used. */
-export function isKeptFrom({ provider, issuer }: TokenSource, attribute: unknown): boolean {
+export function isKeptFrom({ provider, issuer, host }: TokenSource, attribute: unknown): boolean {
   const { success, output: stored } = v.safeParse(storedTokenSchema, attribute);
-  if (!success || stored.since === undefined) return false;
+  if (!success || stored.since === undefined || stored.token_host !== host) return false;
   return stored.provider === provider && stored.issuer === issuer;
 }
 

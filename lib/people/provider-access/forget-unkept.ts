@@ -72,8 +72,8 @@ async function lookAtPeople(end: KeepingEnd, hasTime: () => boolean): Promise<vo
   logEvent('provider_tokens_forgotten', { login_app_id, provider });
 }
 
-const keyOfEnd = ({ login_app_id, provider, issuer }: KeepingEnd) =>
-  keepingEndItem(login_app_id, provider, issuer);
+const keyOfEnd = ({ login_app_id, provider, host, issuer }: KeepingEnd) =>
+  keepingEndItem(login_app_id, provider, host, issuer);
 
 /**
  * Stores when to go on, and where, unless others have changed it.

@@ -16,7 +16,7 @@ import {
 } from '../../login-users/login-user.ts';
 import { keepersFor, type TokenKeeper } from '../../providers/token-audience.ts';
 import { type Item, readItem } from '../../storage/items.ts';
-import { describeToken } from '../identities/stored-token.ts';
+import { isKeptFrom } from '../identities/stored-token.ts';
 import { type AccessOwner, clockLeeway, loginNeeded } from './kept-access.ts';
 import { currentAccess } from './refresh-access.ts';
 
@@ -115,12 +115,10 @@ function ownerOfAccess(
 
 /** Whether an exchange keeps a token with an identity. */
 function isKeptBy(
-  { provider, issuer, host, tenant }: TokenKeeper,
+  { tenant, ...source }: TokenKeeper,
   { identity_id, namespace, provider_access }: UserIdentity,
   item: Item,
 ): boolean {
   if (!provider_access || (tenant !== undefined && tenant !== namespace)) return false;
-  const token = describeToken(item[identityAttributes.providerToken(identity_id)]);
-  const isFromThere = token.provider === provider && token.issuer === issuer;
-  return isFromThere && token.token_host === host;
+  return isKeptFrom(source, item[identityAttributes.providerToken(identity_id)]);
 }

@@ -14,7 +14,7 @@ import type { ProviderId } from '../provider-ids.ts';
 import { decryptSecrets, encryptSecrets, withoutSecrets } from '../settings/encryption.ts';
 import { keepingEndItem } from '../settings/keeping-end.ts';
 import { providerSettingsItem } from '../settings/stored.ts';
-import { settingsOf } from '../stored/settings-of.ts';
+import { type StoredKeeper, settingsOf } from '../stored/settings-of.ts';
 
 /**
  * Changes or removes provider settings. Where they no longer keep tokens, the same transaction has
@@ -60,23 +60,20 @@ export async function changeProviderSettings<Settings extends object | undefined
   return settings;
 }
 
-/** The issuers whose tokens settings keep; undefined for a provider that has only one exchange. */
-const keepersIn = (provider: ProviderId, settings: object | undefined): (string | undefined)[] =>
-  settingsOf(provider)
-    .keepers(settings ?? {})
-    .map(({ issuer }) => issuer);
-
 /**
- * The issuers whose tokens are no longer kept by new settings; undefined for a provider that has
- * only one exchange.
+ * The exchanges whose tokens are no longer kept by new settings. One with the token endpoint of
+ * another host is another one.
  */
 export function keepersLost(
   provider: ProviderId,
   before: object | undefined,
   after: object | undefined,
-): (string | undefined)[] {
-  const now = keepersIn(provider, after);
-  return keepersIn(provider, before).filter((issuer) => !now.includes(issuer));
+): StoredKeeper[] {
+  const { keepers } = settingsOf(provider);
+  const now = keepers(after ?? {});
+  return keepers(before ?? {}).filter(
+    ({ issuer, host }) => !now.some((one) => one.issuer === issuer && one.host === host),
+  );
 }
 
 /** The writes that have tokens forgotten, or that stop it where settings keep tokens again. */
@@ -85,11 +82,12 @@ function writesAboutKeeping(
   before: Record<string, unknown> = {},
   after: object | undefined,
 ): TransactionWrite[] {
-  const ended = keepersLost(provider, before, after).map((issuer) =>
-    put(keepingEndItem(loginAppId, provider, issuer), {
+  const ended = keepersLost(provider, before, after).map(({ issuer, host }) =>
+    put(keepingEndItem(loginAppId, provider, host, issuer), {
       login_app_id: loginAppId,
       provider,
       issuer,
+      host,
       settings: before,
       ended_at: epochSeconds(),
       list_number: 0,
@@ -101,8 +99,8 @@ function writesAboutKeeping(
       list_position: timestamp(),
     }),
   );
-  const begun = keepersLost(provider, after, before).map((issuer) =>
-    remove(keepingEndItem(loginAppId, provider, issuer)),
+  const begun = keepersLost(provider, after, before).map(({ issuer, host }) =>
+    remove(keepingEndItem(loginAppId, provider, host, issuer)),
   );
   return [...ended, ...begun];
 }

@@ -7,7 +7,8 @@ import { type ProviderId, providerIds } from '../provider-ids.ts';
 import type { StoredSettings } from './encryption.ts';
 
 /**
- * A provider, or an issuer of one, whose settings no longer keep the tokens of people. It is written
+ * A provider, or an issuer of one, whose settings no longer keep the tokens of people, or name the
+ * token endpoint of another host. It is written
  * with the change of the settings, and stays until the tokens are forgotten.
  */
 export const keepingEndItem = itemKind(
@@ -16,6 +17,8 @@ export const keepingEndItem = itemKind(
     provider: v.picklist(providerIds),
     /** Absent where the provider has only one exchange. */
     issuer: v.optional(v.string()),
+    /** The host of the token endpoint that gave the tokens. */
+    host: v.string(),
     /** The provider's settings before the change, by which the tokens are revoked. */
     settings: v.record(v.string(), v.unknown()),
     /** Epoch seconds of the change. */
@@ -39,9 +42,10 @@ export type KeepingEnd = ItemOf<typeof keepingEndItem>;
  * @param issuer empty where the provider has only one exchange
  */
 export const { find: findEarlierSettings } = cached(
-  (loginAppId: string, _provider: ProviderId, _issuer: string) => isId('la_…', loginAppId),
-  async (loginAppId, provider, issuer): Promise<StoredSettings | undefined> => {
-    const item = await readItem(keepingEndItem(loginAppId, provider, issuer));
+  (loginAppId: string, _provider: ProviderId, _host: string, _issuer: string) =>
+    isId('la_…', loginAppId),
+  async (loginAppId, provider, host, issuer): Promise<StoredSettings | undefined> => {
+    const item = await readItem(keepingEndItem(loginAppId, provider, host, issuer));
     return item && { settings: item.settings, place: { loginAppId, provider } };
   },
   { deniedFor: 0 },
