@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { callOperator } from '../operator/call/call-operator.ts';
 import type { FunctionTarget } from '../operator/call/invoke-function.ts';
-import { projectFolder } from '../version.ts';
 import type { Addresses } from './load-functions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
@@ -106,22 +103,3 @@ async function createAccessRequest({ operator }: DemoStack, account: string): Pr
   await add('reviews add', 'login_user', '1002', { status: 'approved', comment: '' });
   return Number(id);
 }
-
-/** The README's lines after the variables: requests with curl and sed. */
-const [requests = ''] =
-  readFileSync(join(projectFolder, 'README.md'), 'utf8').match(/^field\(\).*?(?=^```$)/ms) ?? [];
-
-/** The README's lines to paste into a shell, with this demo's values. */
-export const tryIt = ({
-  base_url,
-  sandbox_url,
-  login_app,
-  account,
-  access_request_id,
-}: Demo): string => `\
-BASE=${base_url}
-SANDBOX=${sandbox_url}
-CLIENT='${login_app.client_id}:${login_app.client_secret}'
-ACCOUNT='${account.account_id}:${account.account_secret}'
-ACCESS_REQUEST=${access_request_id}
-${requests}`;

@@ -3,7 +3,7 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { fromCaller } from '../operator/files/caller-folder.ts';
 import { startCommand } from '../version.ts';
 import type { Bus, Envelope } from './aws.ts';
-import { type Demo, tryIt } from './demo.ts';
+import type { Demo } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import { localDynamoDb } from './dynamodb.ts';
 import { forwardEvents } from './forward-events.ts';
@@ -14,6 +14,7 @@ import * as local from './local-files.ts';
 import { type ListenOptions, loopback, serve } from './loopback-server.ts';
 import { type StackOptions, startStack } from './stack.ts';
 import { addressOf, readStartSettings, startVariables } from './start-settings.ts';
+import { tryIt } from './try-it.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 

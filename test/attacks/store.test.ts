@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { generateKeyPair, SignJWT } from 'jose';
-import { documentedFetch } from '../support/documented-fetch.ts';
+import { documentedFetch } from '../support/loaded-once.ts';
 import { asAccount, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { tryIt } from '../../infra/local/demo.ts';
+import { tryIt } from '../../infra/local/try-it.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested } from '../support/commands.ts';
 import { newPublicClient } from '../support/phone.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { assertDocumented } from '../support/documented-fetch.ts';
+import { assertDocumented } from '../support/loaded-once.ts';
 
 const always = { 'x-request-id': 'r', 'cache-control': 'no-store' };
 const json = { ...always, 'content-type': 'application/json' };

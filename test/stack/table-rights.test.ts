@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { gateway } from '../../infra/local/gateway.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
-import { documentedFetch } from '../support/documented-fetch.ts';
+import { documentedFetch } from '../support/loaded-once.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
 const { tableName: TableName } = await startOwnTable();

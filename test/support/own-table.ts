@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from '@jest/globals';
-import { createTable, deleteTable, localDynamoDb } from '../../infra/local/dynamodb.ts';
 import type { EmbeddedStore } from '../../infra/local/embedded-store.ts';
 import { localSecrets } from '../../infra/local/local-secrets.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { clock } from '../../lib/foundation/clock.ts';
+import { createTable, deleteTable, localDynamoDb } from './loaded-once.ts';
 
 export type TestStore = Pick<EmbeddedStore, 'url'> & Partial<Pick<EmbeddedStore, 'ask'>>;
 

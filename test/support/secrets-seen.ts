@@ -44,7 +44,7 @@ const isSecret = (text: string): boolean =>
 function secretsIn(value: unknown, field = ''): string[] {
   if (typeof value === 'string') return secretFields.has(field) && isSecret(value) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((entry) => secretsIn(entry, field));
-  if (value instanceof Object)
+  if (typeof value === 'object' && value !== null)
     return Object.entries(value).flatMap(([name, entry]) => secretsIn(entry, name));
   return [];
 }

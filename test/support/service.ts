@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Demo } from '../../infra/local/demo.ts';
-import { callOperator } from '../../infra/operator/call/call-operator.ts';
-import { type FunctionTarget, invokeFunction } from '../../infra/operator/call/invoke-function.ts';
-import { documentedFetch } from './documented-fetch.ts';
+import type { FunctionTarget } from '../../infra/operator/call/invoke-function.ts';
+import { callOperator, documentedFetch, invokeFunction } from './loaded-once.ts';
 import { noteSecrets } from './secrets-seen.ts';
 import { followService } from './start-service.ts';
 

@@ -15,8 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Demo, tryIt } from '../../infra/local/demo.ts';
+import type { Demo } from '../../infra/local/demo.ts';
 import { localFiles } from '../../infra/local/local-files.ts';
+import { tryIt } from '../../infra/local/try-it.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 
 /** A service, seen by a process that knows its folder. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach } from '@jest/globals';
-import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { localDynamoDb } from './loaded-once.ts';
 import { startStore, type TestStore } from './own-table.ts';
 import { type Service, serviceOf } from './service.ts';
 import {

@@ -1,9 +1,22 @@
 import { TestEnvironment } from 'jest-environment-node';
+import { createTable, deleteTable, localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { callOperator } from '../../infra/operator/call/call-operator.ts';
+import { invokeFunction } from '../../infra/operator/call/invoke-function.ts';
 import { assertDocumented, documentedFetch } from './api-document.ts';
 import { workerServer, workerStore } from './worker-store.ts';
 
 /** What all test files of a worker share. */
-export const ofWorker = { workerServer, workerStore, assertDocumented, documentedFetch };
+export const ofWorker = {
+  workerServer,
+  workerStore,
+  assertDocumented,
+  documentedFetch,
+  callOperator,
+  invokeFunction,
+  localDynamoDb,
+  createTable,
+  deleteTable,
+};
 
 // Node takes down a worker's heap in half a second or more, after which jest kills the worker and
 // speaks of a leak. An exit leaves that to the system; what is still open holds it up as before.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
-import { documentedFetch } from '../support/documented-fetch.ts';
+import { documentedFetch } from '../support/loaded-once.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { localDirectory } from '../../infra/local/local-files.ts';
-import { documentedFetch } from '../support/documented-fetch.ts';
+import { documentedFetch } from '../support/loaded-once.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
