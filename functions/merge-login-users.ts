@@ -64,7 +64,10 @@ export const { endpoint, handler } = serve({
         when: 'The credential or the authorization code is not accepted, the nonce has had another use, or the login hook refuses.',
         example: 'The provider does not accept this credential for this Login App.',
       },
-      unauthorized_client: providerNotAllowed,
+      unauthorized_client: {
+        ...providerNotAllowed,
+        when: `${providerNotAllowed.when} Or, with \`keep=theirs\`, the client may not use the grant by which such a credential logs in.`,
+      },
       ...presenceErrors,
       invalid_dpop_proof: {
         when: 'For a public client: there is no proof of the key of the session, or one that is malformed, by another key, for another request or used.',

@@ -3,7 +3,7 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { annotateIds, annotateLog } from '../log/request-fields.ts';
-import { findCurrentClient } from '../login-apps/clients.ts';
+import { type AuthenticatedClient, findCurrentClient, mayUseGrant } from '../login-apps/clients.ts';
 import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import {
   type AuthenticatedUser,
@@ -142,6 +142,7 @@ async function keepTheirs(proven: ProvenMerge, other: LoginUser): Promise<Merged
   const { caller, user, form, verified, received } = proven;
   const client = await findCurrentClient(caller.client_id);
   if (!client) throw deletedError();
+  requireLoginGrant(client, form);
   const { provider } = form;
   const login = { provider, verified, received, name: caller.name };
   const session = await logIn({ ...client, proofKey: caller.proof_key }, login);
@@ -156,6 +157,14 @@ async function keepTheirs(proven: ProvenMerge, other: LoginUser): Promise<Merged
   });
   const refresh_token_expires_in = session.expires_at - epochSeconds();
   return { ...(await showMerge(pair, merge)), refresh_token, refresh_token_expires_in };
+}
+
+/** @throws ServiceError `unauthorized_client` for a client that may not log in by such a credential */
+function requireLoginGrant(client: AuthenticatedClient, { by }: MergeForm): void {
+  const grant = by === 'code' ? 'provider_authorization_code' : 'provider_credentials';
+  if (mayUseGrant(client, grant)) return;
+  const message = `With keep=theirs, the client gets a session of the other account, but it may not use the grant ${grant}. Send keep=mine.`;
+  throw new ServiceError('unauthorized_client', message, 'grant_type_not_allowed');
 }
 
 async function showMerge(

@@ -210,6 +210,23 @@ test('[CWE-200] introspection by another Login App does not say where somebody i
     expect((await service.introspect(token, app)).body).toEqual({ active: false });
 });
 
+test('[CWE-863] a client that may log in nobody any more gets no session by a merge', async () => {
+  const app = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
+  const mine = await newPerson(service, unique('mine'), app);
+  const theirs = await newPerson(service, unique('theirs'), app);
+  const { login_app_id, client_id } = app;
+  const flags = { 'login-app': login_app_id, client: client_id, 'grant-types': 'refresh_token' };
+  await service.operate('clients', 'update', flags);
+  running.advance(31);
+  expectError(await merge(service, mine, 'theirs', theirs.subject), {
+    status: 400,
+    error: 'unauthorized_client',
+    naming: /may not use the grant provider_credentials. Send keep=mine./,
+  });
+  const kept = await merge(service, mine, 'mine', theirs.subject);
+  expect(kept.body).toMatchObject({ id: mine.loginUserId, merged_from: theirs.loginUserId });
+});
+
 test('[CWE-287] the key of a guest gives up the guest alone: it opens no account without a credential', async () => {
   const guest = await newGuestPhone(service);
   const victim = await newPerson(service);
