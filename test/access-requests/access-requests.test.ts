@@ -90,6 +90,14 @@ describe('POST /v1/rbac/access_requests', () => {
     expectError(answer, { status: 422, error: 'unprocessable_entity', fields: [field] });
   });
 
+  test('422 for a requester without an id says that it is required', async () => {
+    const answer = await service.createAccessRequest({
+      body: { requested_by: { actor_type: 'custom' } },
+    });
+    const message = 'requested_by.actor_id is required.';
+    expect(answer.body.errors).toEqual([{ field: 'requested_by.actor_id', message }]);
+  });
+
   test.each(['[]', '{', '"x"'])('400 for the body %s', async (body) => {
     expectError(await service.createAccessRequest({ body }), {
       status: 400,

@@ -6,7 +6,7 @@ import { type Claims, startProviderStandIn } from '../support/provider-stand-in.
 import { issuersAt, newToldPerson, type ToldPerson } from '../support/security-events.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
-import { listsLag } from '../support/store-proxy.ts';
+import { isWrite, listsLag, type StoreCall } from '../support/store-proxy.ts';
 
 const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
@@ -40,6 +40,21 @@ test.each<[string, (person: ToldPerson) => Promise<Answer>]>([
     true,
     true,
   ]);
+});
+
+test('a logout token whose session cannot be ended now: 500, and sent again it ends it', async () => {
+  const { logIn, logoutTokenOf, sendForm, subject } = await newPerson();
+  const phone = await logIn(subject, { sid: 'phone' });
+  const logout_token = await logoutTokenOf({ sid: 'phone' });
+  const send = () => sendForm({ logout_token });
+  const endsSession = (call: StoreCall): boolean =>
+    isWrite(call) && JSON.stringify(call.body).includes('"ended_at"');
+  const failed = await proxy.during(
+    (call) => (endsSession(call) ? 'fails before' : undefined),
+    send,
+  );
+  expect([failed.status, await isIn(phone)]).toEqual([500, true]);
+  expect([(await send()).status, await isIn(phone)]).toEqual([200, false]);
 });
 
 test.each<[string, Claims]>([
