@@ -20,7 +20,7 @@ import { writeTogether } from '../../storage/transactions.ts';
 import { findExternalId } from '../identities/identity-index.ts';
 import { type FinishedMerge, finishMerge } from './finish-merge.ts';
 import { pendingMergeItem } from './pending-merge.ts';
-import { mergesInRow, writesOf } from './writes-of-merge.ts';
+import { mergesInRow, type PlannedMerge, writesOf } from './writes-of-merge.ts';
 
 /** Two Login Users of a Login App, of whom one is kept. */
 export interface Pair {
@@ -55,28 +55,40 @@ export interface Merge extends FinishedMerge {
  *   `not_found` for one of another Login App
  */
 export async function mergeLoginUsers(pair: Pair, options: Options = {}): Promise<Merge> {
-  const { keptId, givenUpId } = pair;
+  const { givenUpId } = pair;
   annotateIds({ merged_from: givenUpId });
+
+  // 1. A merge that was made before has to be finished at most.
   if (await wasMerged(pair)) {
     await options.afterDecision?.();
     return finishAgain(pair);
   }
 
-  // Links that ended while the index of devices lagged behind must not come back.
+  // 2. Links that ended while the index of devices lagged behind must not come back.
   await readCurrentDevices(givenUpId);
 
+  // 3. One transaction decides.
   const attempts = { pauses: 0 };
-  const moved = await retryOnConflict(
+  const decided = await retryOnConflict(
     () => mergeOnce(pair, options, attempts),
     'Both Login Users keep changing.',
   );
-  logEvent('login_users_merged', { login_user_id: keptId, merged_from: givenUpId });
-  for (const { identity_id, provider } of moved.identities)
-    logEvent('identity_linked', { login_user_id: keptId, identity_id, provider });
-  if (moved.isPromoted) logEvent('login_user_promoted', { login_user_id: keptId });
+  logMerge(pair, decided);
   await options.afterDecision?.();
-  const finished = await finishMerge(moved.pending);
-  return { ...finished, identities: moved.identities.length, identities_lost: moved.lost };
+
+  // 4. The rest follows.
+  const finished = await finishMerge(decided.pending);
+  return { ...finished, identities: decided.identities.length, identities_lost: decided.lost };
+}
+
+function logMerge(
+  { keptId, givenUpId }: Pair,
+  { identities, isPromoted }: Pick<PlannedMerge, 'identities' | 'isPromoted'>,
+): void {
+  logEvent('login_users_merged', { login_user_id: keptId, merged_from: givenUpId });
+  for (const { identity_id, provider } of identities)
+    logEvent('identity_linked', { login_user_id: keptId, identity_id, provider });
+  if (isPromoted) logEvent('login_user_promoted', { login_user_id: keptId });
 }
 
 /** Whether a merge was made before, perhaps by a request whose answer was lost. */
@@ -93,7 +105,11 @@ async function finishAgain({ givenUpId }: Pair): Promise<Merge> {
   return { ...finished, identities: 0, identities_lost: 0 };
 }
 
-/** @returns undefined when somebody has changed either person since they were read */
+/**
+ * Reads both people, and writes the transaction that decides.
+ * @returns undefined when somebody has changed either person since they were read, or a provider is
+ *   asked for a token of the one who is given up
+ */
 async function mergeOnce(
   { keptId, givenUpId }: Pair,
   { proven, sessionId }: Options,
@@ -108,17 +124,21 @@ async function mergeOnce(
   requireMergeable(kept.user, givenUp.user);
   if (await isRefreshing(givenUp, attempts)) return undefined;
 
-  const { external_id, login_app_id } = givenUp.user;
-  const claimed =
-    external_id === undefined ? undefined : await findExternalId(login_app_id, external_id);
-  const { writes, ...merged } = writesOf(kept, givenUp, {
+  const { writes, ...decided } = writesOf(kept, givenUp, {
     proven,
     sessionId,
     now: timestamp(),
-    externalIdItem: claimed?.item,
+    externalIdItem: await externalIdItemOf(givenUp.user),
   });
   const { done } = await writeTogether(writes);
-  return done ? merged : undefined;
+  return done ? decided : undefined;
+}
+
+/** The item that leads from a person's external id to them; undefined without one. */
+async function externalIdItemOf({ external_id, login_app_id }: LoginUser) {
+  if (external_id === undefined) return undefined;
+  const { item } = await findExternalId(login_app_id, external_id);
+  return item;
 }
 
 /** @throws ServiceError `invalid_token` unless somebody is there */
@@ -138,12 +158,14 @@ export function requireMergeable(kept: LoginUser, givenUp: LoginUser): void {
     throw new ServiceError('conflict', 'Both are the same Login User.');
   if (kept.login_app_id !== givenUp.login_app_id)
     throw new ServiceError('not_found', 'There is no such Login User of this Login App.');
+
   const isBlocked = kept.blocked_at !== undefined || givenUp.blocked_at !== undefined;
   if (isBlocked) throw blockedError('forbidden');
-  const ids = [kept.external_id, givenUp.external_id];
-  const hasBoth = ids.every((id) => id !== undefined);
-  if (hasBoth && kept.external_id !== givenUp.external_id)
+
+  const haveBothIds = kept.external_id !== undefined && givenUp.external_id !== undefined;
+  if (haveBothIds && kept.external_id !== givenUp.external_id)
     throw new ServiceError('conflict', twoExternalIds);
+
   if (mergesInRow(kept, givenUp) > mostInRow) throw new ServiceError('conflict', tooManyInRow);
 }
 
@@ -155,8 +177,9 @@ const mostInRow = 20;
 
 const tooManyInRow = `The account that would be given up is the end of ${mostInRow} merges in a row, which is the most: keep that one instead.`;
 
-/** Milliseconds until it is looked again whether a provider has answered, and how often. */
+/** Milliseconds until it is looked again whether a provider has answered. */
 const pause = 200;
+/** The number of times that it is looked again. */
 const mostPauses = 15;
 
 export const inUse =
@@ -172,10 +195,12 @@ async function isRefreshing(
   attempts: { pauses: number },
 ): Promise<boolean> {
   const now = epochSeconds();
-  const isUnderWay = user.identities.some(
-    ({ identity_id }) => Number(item[identityAttributes.refreshUntil(identity_id)] ?? 0) > now,
-  );
+  const isUnderWay = user.identities.some(({ identity_id }) => {
+    const refreshUntil = item[identityAttributes.refreshUntil(identity_id)] ?? 0;
+    return Number(refreshUntil) > now;
+  });
   if (!isUnderWay) return false;
+
   if (attempts.pauses === mostPauses) throw new ServiceError('temporarily_unavailable', inUse);
   attempts.pauses += 1;
   await wait(pause);

@@ -21,27 +21,43 @@ export interface MovedTokens {
  * of a provider, not for a person, so they are copied as they are. The others stay, to be revoked:
  * those of identities that do not come, and those beyond the most that a person may have.
  */
-export function moveTokens({ moves }: MovedIdentities, givenUp: Item, kept: Item): MovedTokens {
-  const { providerToken } = identityAttributes;
-  const stored = Object.keys(givenUp).filter(isStoredToken);
-  let room = mostStored - numberOfStoredTokens(kept);
+export function moveTokens(identities: MovedIdentities, givenUp: Item, kept: Item): MovedTokens {
   const set: Record<string, object> = {};
-  const isMoved = new Set<string>();
-  const wanted = moves.flatMap(({ before, after }) => {
-    const former = providerToken(before.identity_id);
-    return stored
-      .filter((attribute) => attribute.startsWith(former))
-      .map((attribute) => ({ attribute, rest: attribute.slice(former.length), after }));
-  });
-  // The current tokens come first, then those that they have replaced.
-  const inOrder = wanted.toSorted((a, b) => a.rest.length - b.rest.length);
-  for (const { attribute, rest, after } of inOrder) {
-    const token = givenUp[attribute];
+  const moved = new Set<string>();
+  let room = mostStored - numberOfStoredTokens(kept);
+
+  for (const { from, to } of tokensOf(identities, givenUp)) {
+    const token = givenUp[from];
+    if (typeof token !== 'object' || token === null) continue;
     const needed = numberOfTokensIn(token);
-    if (typeof token !== 'object' || token === null || needed > room) continue;
+    if (needed > room) continue;
     room -= needed;
-    set[`${providerToken(after.identity_id)}${rest}`] = token;
-    isMoved.add(attribute);
+    set[to] = token;
+    moved.add(from);
   }
-  return { set, left: stored.filter((attribute) => !isMoved.has(attribute)) };
+
+  const left = storedTokensIn(givenUp).filter((attribute) => !moved.has(attribute));
+  return { set, left };
+}
+
+const storedTokensIn = (item: Item): string[] => Object.keys(item).filter(isStoredToken);
+
+/**
+ * The tokens of identities that come, by their attributes: of the person who is given up, and of the
+ * one who gets them. The current tokens come first, then those that they have replaced, whose
+ * attributes have more behind the id of the identity.
+ */
+function tokensOf({ moves }: MovedIdentities, givenUp: Item): { from: string; to: string }[] {
+  const { providerToken } = identityAttributes;
+  const stored = storedTokensIn(givenUp);
+  const tokens = moves.flatMap(({ before, after }) => {
+    const prefix = providerToken(before.identity_id);
+    const newPrefix = providerToken(after.identity_id);
+    const ofIdentity = stored.filter((attribute) => attribute.startsWith(prefix));
+    return ofIdentity.map((from) => {
+      const rest = from.slice(prefix.length);
+      return { from, to: `${newPrefix}${rest}`, rest };
+    });
+  });
+  return tokens.toSorted((a, b) => a.rest.length - b.rest.length);
 }

@@ -39,7 +39,7 @@ interface Circumstances {
 }
 
 /** A merge as it is written. */
-interface PlannedMerge {
+export interface PlannedMerge {
   writes: TransactionWrite[];
   identities: StoredIdentity[];
   /** The number of identities for which there is no room. */
@@ -56,34 +56,36 @@ export function writesOf(
   circumstances: Circumstances,
 ): PlannedMerge {
   const { proven, sessionId, now, externalIdItem } = circumstances;
-  const { login_user_id } = givenUp.user;
+  const { login_user_id, login_app_id, external_id } = givenUp.user;
+  const merged_into = kept.user.login_user_id;
+
+  // 1. What comes to the person who is kept.
   const identities = moveIdentities(kept.user, givenUp.user, proven);
   const tokens = moveTokens(identities, givenUp.item, kept.item);
-  const guest_until = isGuest(givenUp.user) ? endOfMergedGuest({ merged_at: now }) : undefined;
-  const merged_into = kept.user.login_user_id;
-  const pending = { login_user_id, merged_into, session_id: sessionId, guest_until };
 
+  // 2. What remains to be done afterwards.
+  const guest_until = isGuest(givenUp.user) ? endOfMergedGuest({ merged_at: now }) : undefined;
+  const pending = { login_user_id, merged_into, session_id: sessionId, guest_until };
+  const position = { list: unfinishedMergesList, list_position: now };
+
+  // 3. The writes.
   const writes = [
     gaining(kept, givenUp, identities, tokens),
     leaving(givenUp, merged_into, { now, tokens, identities }),
     ...leadAll(identities, kept.user, givenUp.user),
-    put(pendingMergeItem(login_user_id), {
-      ...pending,
-      list: unfinishedMergesList,
-      list_position: now,
-    }),
+    put(pendingMergeItem(login_user_id), { ...pending, ...position }),
   ];
+  const hasPromoted = isPromoted(kept, identities);
   if (givenUp.user.guest_until !== undefined) writes.push(remove(guestEndItem(login_user_id)));
-  if (isPromoted(kept, identities)) writes.push(remove(guestEndItem(merged_into)));
-  const { external_id, login_app_id } = givenUp.user;
+  if (hasPromoted) writes.push(remove(guestEndItem(merged_into)));
   if (external_id !== undefined)
     writes.push(claimExternalId(login_app_id, external_id, merged_into, externalIdItem));
-  const { moves, lost } = identities;
+
   return {
     writes,
-    identities: moves.map(({ after }) => after),
-    lost: lost.length,
-    isPromoted: isPromoted(kept, identities),
+    identities: identities.moves.map(({ after }) => after),
+    lost: identities.lost.length,
+    isPromoted: hasPromoted,
     pending,
   };
 }
