@@ -176,6 +176,8 @@ runCheck(async (cleanUps) => {
           });
         assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), width);
         assert.deepEqual(await cutOff(tab), []);
+        assert.deepEqual(await cutOffChoices(tab), []);
+        assert.equal(await tab.locator('.response-col_links:visible').count(), 0);
         const title = await tab.evaluate(
           "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/g).map(Number)",
         );
@@ -257,6 +259,20 @@ const cutOff = async (tab: Page): Promise<string[]> =>
     await tab.evaluate(
       "[...document.body.querySelectorAll('*')].filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !element.closest('pre')).map(({ outerHTML }) => outerHTML.slice(0, 200))",
     ),
+  );
+
+/** The chosen values of lists that are too narrow for them. */
+const cutOffChoices = async (tab: Page): Promise<string[]> =>
+  v.parse(
+    v.array(v.string()),
+    await tab.evaluate(`[...document.querySelectorAll('select')].flatMap((select) => {
+      const { font, paddingLeft, paddingRight } = getComputedStyle(select);
+      const pen = document.createElement('canvas').getContext('2d');
+      pen.font = font;
+      const text = select.selectedOptions[0]?.text ?? '';
+      const room = select.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+      return pen.measureText(text).width > room + 1 ? [text] : [];
+    })`),
   );
 
 /** The status of a POST that names a host. */
