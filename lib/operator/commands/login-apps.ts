@@ -136,7 +136,8 @@ export const loginAppCommands = defineCommands({
     run: async ({ 'login-app': app, off = false, ...given }) => {
       const { login_app_id } = app;
       const isGiven = Object.values(given).some((value) => value !== undefined);
-      if (off && isGiven) throw invalid('Give --off alone: without --days, --per-hour and --per-client-per-hour.');
+      if (off && isGiven)
+        throw invalid('Give --off alone: without --days, --per-hour and --per-client-per-hour.');
       const guests = off ? undefined : guestRules(app, given);
       const item = loginApps.loginAppItem(login_app_id);
       existing(await updateOwnItem(item, { set: { guests } }), 'Login App');
