@@ -81,7 +81,7 @@ function newProgram(write: (text: string) => void): Command {
     .helpCommand(false)
     .option('--local', `the stack that ${startCommand} runs on this machine`)
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
-    .option('--yes', 'delete, revoke, remove or move a release without asking')
+    .option('--yes', 'carry out without asking what would ask first')
     .option('--json', 'JSON on a terminal, too, in place of tables');
 }
 
