@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type DynamoDBClient, paginateQuery } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { paginateQuery } from './loaded-once.ts';
 
 type Item = Record<string, unknown>;
 

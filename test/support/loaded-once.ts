@@ -16,3 +16,7 @@ export const { invokeFunction } =
 /** A client of the store, and the service's table in it. */
 export const { localDynamoDb, createTable, deleteTable } =
   globalThis.ofWorker ?? (await import('../../infra/local/dynamodb.ts'));
+
+/** The SDK's own, which take no client but one that was loaded with them. */
+export const { paginateQuery, paginateScan } =
+  globalThis.ofWorker ?? (await import('@aws-sdk/client-dynamodb'));

@@ -1,6 +1,7 @@
-import { type AttributeValue, type DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import type { StreamRecord } from '../../lib/publishing/changes.ts';
+import { paginateScan } from './loaded-once.ts';
 
 type Image = Record<string, AttributeValue>;
 

@@ -1,3 +1,4 @@
+import { paginateQuery, paginateScan } from '@aws-sdk/client-dynamodb';
 import { TestEnvironment } from 'jest-environment-node';
 import { createTable, deleteTable, localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { callOperator } from '../../infra/operator/call/call-operator.ts';
@@ -16,6 +17,8 @@ export const ofWorker = {
   localDynamoDb,
   createTable,
   deleteTable,
+  paginateQuery,
+  paginateScan,
 };
 
 // Node takes down a worker's heap in half a second or more, after which jest kills the worker and
