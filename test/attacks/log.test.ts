@@ -90,6 +90,17 @@ test('[CWE-532] a profile stands in no line of the log, and in no token', async 
   expect(written + running.audit()).not.toMatch(/genuine/i);
 });
 
+test('[CWE-532] a secret that is sent as the client id of a public client is in no line', async () => {
+  const secret = unique('a-secret');
+  const { login_app_id } = demo.login_app;
+  const unknown = `${login_app_id}.c_${unique('').padEnd(22, 'x').slice(0, 22)}`;
+  const written = await writtenDuring(running, async () => {
+    for (const client_id of [secret, unknown]) await service.form(tokenPath, { client_id });
+  });
+  expect(written + running.audit()).not.toContain(secret);
+  expect(written).toContain(unknown);
+});
+
 describe('callers cannot make the log or its metrics grow beyond measure', () => {
   test('[OWASP API4 2023] made-up callers make no metric of their own', async () => {
     await writtenDuring(running, async () => {

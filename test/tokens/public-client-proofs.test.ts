@@ -126,6 +126,14 @@ describe('a proof that is refused leaves the session alive', () => {
     await expectAlive(token);
   });
 
+  test('one that a login has used: a second login needs a new one', async () => {
+    const [first, second] = [await phone.loginForm(), await phone.loginForm()];
+    const proof = await phone.proof('token');
+    expectAnswer(await phone.send('token', first, proof), 200, tokenResponse);
+    const naming = 'The proof has been used; make a new one for each request.';
+    expectError(await phone.send('token', second, proof), { ...invalidProof, naming });
+  });
+
   test('the key of session A cannot refresh session B, nor end it', async () => {
     const other = await newPhone(service, client);
     const [a, b] = [await session(), await session(other)];
